@@ -117,6 +117,7 @@ def compare(
     seed: int = 0,
     settle: float | None = None,
     repeat: int = 1,
+    duration: float | None = None,
     changes: Sequence[Change | tuple[float, Any]] = (),
     tool: str = "",
     step: float | None = None,
@@ -133,6 +134,7 @@ def compare(
         seed: of noise and losses.
         settle: s.
         repeat: how often the path is run through.
+        duration: when the run ends, s.
         changes: what moves from some times on.
         tool: the tool that is looked at.
         step: the longest step of the integration, s.
@@ -145,7 +147,7 @@ def compare(
     names = [controller.name for controller in controllers] if labels is None else list(labels)
     if len(names) != len(controllers) or len(set(names)) != len(names):
         raise KinematicsError(f"each of {len(controllers)} controllers has a label of its own, got {names}")
-    course = Course(settle, repeat)
+    course = Course(settle, repeat, duration)
     loops: dict[tuple[str, float], Loop] = {}
     runs = []
     with task("controllers") as report:

@@ -8,7 +8,8 @@ k_2 (light ones, whose crossover 2 zeta w k comes near to the sampling). So the 
 0.75 / sqrt(k_1), and the bandwidth, if none is given, is the largest of a falling row at which all poles of
 the sampled loop (`nacelle.control.poles`), delay included, have a damping ratio of 0.45 at the poses of the
 workspace where k is smallest and largest. There the robot counts with its masses alone, s'' = M^-1 J^T u:
-gravity's stiffness is far below that of the loop.
+gravity's stiffness is far below that of the loop. Poses near a singularity, where k is twenty times smaller
+or larger than in the reference pose, are left out.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ _MOST, _PART, _FALL = 25.0, 1.0 / 60.0, 0.85
 # Damping ratio that a chosen bandwidth must have everywhere, and below which one that is given is warned of.
 _ENOUGH, _POOR = 0.45, 0.4
 # Damping ratios of heavy motions, and the largest that gains are made for.
-_HEAVY, _MOST_DAMPING = 0.75, 3.0
+_HEAVY, _MOST_DAMPING = 0.75, 8.0
 # Poses over the workspace, and how many of them, the heaviest and the lightest, are looked at in detail.
 _POSES, _WORST = 400, 4
+# Motions that are heavier or lighter than those in the reference pose by more than this are left out.
+_SINGULAR = 0.05
 # A bandwidth beyond this part of a first natural frequency excites it.
 _NATURAL = 1.0 / 3.0
 
@@ -83,6 +86,9 @@ def masses_of(robot: Robot) -> tuple[Masses, StateSpaces]:
     held = np.diagonal(left.T @ M[0] @ left)
     k = np.linalg.eigvals(np.linalg.solve(M, np.swapaxes(J, -1, -2) @ (held[:, None] * J))).real
     low, high = np.min(k, axis=-1), np.max(k, axis=-1)
+    # Near singularities single motions are as heavy as can be, and no gains suit them and the rest.
+    fair = np.flatnonzero((low >= _SINGULAR * low[0]) & (high <= high[0] / _SINGULAR))
+    poses, M, J, low, high = poses[fair], M[fair], J[fair], low[fair], high[fair]
     picked = np.unique([0, *np.argsort(low)[:_WORST], *np.argsort(high)[-_WORST:]])
     models = inertial(poses[picked], M[picked], J[picked])
     return Masses(np.array(held), float(np.max(high)), float(np.min(low))), models

@@ -126,6 +126,13 @@ class Kind(ABC):
             y: what iteration finds at it (ny,).
         """
 
+    def plausible_gains(self, robot: Robot) -> Array:
+        """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
+        m = len(robot.actuators)
+        masses = Masses(np.ones(m), 1.0, 1.0)
+        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
+        return self.gains(robot).join(self.tuned(robot, tuning))
+
     def words(self) -> dict[str, str]:
         """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
         return dict(COMMON_WORDS)
@@ -180,7 +187,7 @@ def motion_of(robot: Robot, row: Array) -> Motion:
 def law_of(kind: Kind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller."""
 
-    @sampled(law_samples(kind.memory, kind.start))
+    @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
         q=of_actuators,

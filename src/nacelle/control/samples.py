@@ -3,8 +3,8 @@
 The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and
 the memory are beside those at it: a memory at rest there, off by a thousandth. So every step of Newton's
 iteration that a law takes is seen to move something (1e-3, 1e-6, 1e-12), while what the last of three leaves
-open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates, errors and gains are
-drawn at random.
+open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates and errors are drawn at
+random, and gains around those that a kind gives itself.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ _MOST = 16
 
 
 def law_samples(
-    memory: Callable[[Robot], Fields], start: Callable[[Robot, Array, Array], Mapping[str, Any]]
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
 ) -> Callable[..., Samples | None]:
     """The sampler of a law of (z, q, r, gains).
 
     Args:
         memory: parts of its memory.
         start: of (robot, x, y), the memory at rest.
+        gains: some that it can have.
     """
 
     def sampler(
@@ -46,29 +49,29 @@ def law_samples(
     ) -> Samples | None:
         mechanism = mechanism_of(robot)
         nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
-        if groups or ny > _MOST:
+        fields = memory(robot)
+        # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
+        if groups or ny > _MOST or "x" in fields.sizes:
             return None
-        drawn = {"x": (nx,), "y": (ny,), "rates": (2 * n,), "gains": shapes["gains"]}
-        found = samples_of(robot, drawn)
+        found = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if found is None:
             return None
         rng = np.random.default_rng(_SEED)
 
         def row(given: Row) -> Row:
             x, y = np.array(given[:nx], dtype=float), np.array(given[nx : nx + ny], dtype=float)
-            z = memory(robot).join(start(robot, x, y))
+            z = np.asarray(fields.join(start(robot, x, y)), dtype=float)
             q = np.asarray(actuator_positions(robot, x, y)["q"])
-            near = [*_beside(np.asarray(z, dtype=float), rng), *_beside(q, rng)]
-            rates, gains = given[nx + ny : nx + ny + 2 * n], given[nx + ny + 2 * n :]
-            return (*near, *given[:nx], *rates, *map(abs, gains))
+            near = [*_beside(z, rng), *_beside(q, rng)]
+            return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
 
         try:
             rows = [tuple(row(given) for given in part) for part in (found.proof, found.check)]
         except NacelleError:
             return None
-        sizes = found.sizes
-        none = (0.0,) * (memory(robot).size + len(robot.actuators))
-        return Samples(rows[0], rows[1], (*none, *sizes[:nx], *sizes[nx + ny :]))
+        before = (0.0,) * (fields.size + len(robot.actuators))
+        after = (0.0,) * (2 * n + shapes["gains"][0])
+        return Samples(rows[0], rows[1], (*before, *found.sizes[:nx], *after))
 
     return sampler
 

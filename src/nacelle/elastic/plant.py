@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.extended import extended
 from nacelle.elastic.forms import Assembled, Undeformed, form_of
-from nacelle.elastic.rest import fastest, settled
+from nacelle.elastic.rest import fastest, settled, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -28,7 +28,13 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts, check_no_motors
-from nacelle.simulation.flow import NativeDriver, bound, loop_driver
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    bound,
+    implicit_loop,
+    loop_driver,
+)
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
 from nacelle.spatial.pose import Pose
@@ -38,6 +44,8 @@ from nacelle.spatial.scalar import Array
 _NO_CONSTANTS = np.zeros(1)
 # Steps of the Runge-Kutta method over a vibration are stable below this many radians.
 _STABLE = 2.7
+# Robots whose links stretch so many times as fast as they bend are simulated by implicit steps.
+_STIFF = 5.0
 # A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
 _LARGEST = 0.3
 
@@ -178,8 +186,28 @@ class ElasticPlant:
         return (
             f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
             f"{w / 2.0 / np.pi:.4g} Hz; "
-            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='radau'"
+            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='irk5', which is "
+            "stable with every step"
         )
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step (s) of the implicit method: 20 a period of the fastest vibration that bends.
+
+        Vibrations with most of their strain energy in the stretch of links do not count: they follow
+        quasi-statically.
+        """
+        return float(2.0 * np.pi / self._relevant(s)[0] / 20.0)
+
+    def suited_method(self, s: Array) -> str:
+        """The implicit method where links stretch far faster than they bend, else the explicit one."""
+        relevant, largest = self._relevant(s)
+        return "irk5" if largest > _STIFF * relevant else "dop853"
+
+    def _relevant(self, s: Array) -> tuple[float, float]:
+        """Angular frequencies (rad/s) of the fastest vibration that bends, and of the fastest of all."""
+        frequencies, stretch = vibrations(self.form, self.positions(s), self._settings)
+        bends = frequencies[stretch < 0.5]
+        return float(np.max(bends if bends.size else frequencies)), float(np.max(frequencies))
 
     def derivative(self) -> Derivative:
         """The flow: native code, or programs between which LAPACK solves."""
@@ -201,6 +229,13 @@ class ElasticPlant:
         if self.form.flow is None:
             return None
         return NativeDriver(loop_driver(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
+        """The native loop of implicit steps; None for large robots."""
+        del held
+        if self.form.flow is None:
+            return None
+        return NativeImplicitDriver(implicit_loop(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""

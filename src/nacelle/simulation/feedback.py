@@ -16,13 +16,21 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
+from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    Options,
+    bound,
+    by_state,
+    flow,
+    pose_of,
+)
 from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -245,6 +253,10 @@ class CompiledLoop:
         """The native loop with the feedback held over each step."""
         return NativeDriver(_held_driver(*self._key), self.constants)
 
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps with the feedback at every stage, or held over each step."""
+        return NativeImplicitDriver(_implicit_driver(*self._key, held), self.constants)
+
 
 @lru_cache(maxsize=32)
 def _control(robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options) -> Compiled:
@@ -284,3 +296,19 @@ def _held_driver(
 ) -> Any:
     function = control(Feedback(law, None, options), robot, model)
     return compile_rk4(model.flow, robot, options=dict(settings), control=function)
+
+
+@lru_cache(maxsize=32)
+def _implicit_driver(
+    robot: Robot,
+    model: LoopModel,
+    law: Callable[..., Any],
+    options: Options,
+    settings: Options,
+    held: bool,
+) -> Any:
+    own = Feedback(law, None, options)
+    if held:
+        function = control(own, robot, model)
+        return compile_irk5(model.flow, robot, options=dict(settings), control=function)
+    return compile_irk5(closed_flow(own, robot, dict(settings), model), robot)

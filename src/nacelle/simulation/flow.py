@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
+from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
+from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
@@ -187,6 +188,18 @@ class NativeDriver:
         return np.asarray(self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts).x[0])
 
 
+class NativeImplicitDriver:
+    """A native loop of implicit steps at a fixed orientation from which rotations are counted."""
+
+    def __init__(self, driver: ImplicitIntegrator, quat_0: Array) -> None:
+        self._driver, self._quat_0 = driver, quat_0
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
+        """States after every step."""
+        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
+        return self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts)
+
+
 def bound(compiled: Compiled, quat_0: Array) -> Derivative:
     """A compiled function of (s, u, quat_0) on fixed buffers: about a microsecond beside the evaluation."""
     first, second, third = compiled.inputs
@@ -238,6 +251,12 @@ def compiled_jacobian(robot: Robot, options: Options) -> Compiled:
 def loop_driver(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
     """The loop of fixed steps around a flow."""
     return compile_rk4(function, robot, options=dict(options))
+
+
+@lru_cache(maxsize=64)
+def implicit_loop(function: Callable[..., Any], robot: Robot, options: Options) -> ImplicitIntegrator:
+    """The loop of implicit steps around a flow."""
+    return compile_irk5(function, robot, options=dict(options))
 
 
 def compiled_flow(robot: Robot, options: Options) -> Compiled:

@@ -40,11 +40,13 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import RIGID, CompiledLoop, LoopParts
 from nacelle.simulation.flow import (
     NativeDriver,
+    NativeImplicitDriver,
     bound,
     compiled_flow,
     compiled_jacobian,
     coordinates_of,
     flow,
+    implicit_loop,
     loop_driver,
     pose_of,
     reference_orientation,
@@ -172,6 +174,11 @@ class RigidPlant:
     def driver(self) -> NativeDriver:
         """The native loop of fixed steps."""
         return NativeDriver(loop_driver(flow, self.robot, self.options), self.quat_0)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps; forces are given, so none is held otherwise."""
+        del held
+        return NativeImplicitDriver(implicit_loop(flow, self.robot, self.options), self.quat_0)
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""

@@ -13,15 +13,18 @@ import numpy as np
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
+from nacelle.simulation.implicit import ImplicitStepper
 from nacelle.simulation.inputs import Problem, make_drive
-from nacelle.simulation.integrators import Grid, integrate_adaptive, integrate_fixed, met
+from nacelle.simulation.integrators import Grid, Stepper, integrate_adaptive, integrate_fixed, met
 from nacelle.simulation.protocol import Events, Plant
 from nacelle.simulation.sampled.law import Sampled
 from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
-METHODS = ("rk4", "dop853", "radau")
+# Methods with fixed steps; "auto" is the one that suits the plant.
+FIXED = ("rk4", "irk5")
+METHODS = ("auto", *FIXED, "dop853", "radau")
 STEP = 1e-3
 # A time is on the grid of fixed steps if it is this near, in steps.
 _ON_GRID = 1e-6
@@ -77,22 +80,22 @@ class Settings:
         if self.step is not None and not np.isfinite(self.step):
             raise KinematicsError("the step must be finite")
         if (
-            self.method == "rk4"
+            self.method in FIXED
             and self.step is not None
             and self.step > (1.0 + 1e-9) * (self.until - self.start)
         ):
             raise KinematicsError(
                 f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
             )
-        if self.hold and self.method != "rk4":
+        if self.hold and self.method not in FIXED:
             raise KinematicsError(
-                f"hold=True samples the force at fixed steps, so it goes with the method 'rk4', not "
-                f"{self.method!r}"
+                "hold=True samples the force at fixed steps, so it goes with the methods 'rk4' and 'irk5', "
+                f"not {self.method!r}"
             )
-        if self.substeps < 1 or (self.substeps > 1 and self.method != "rk4"):
+        if self.substeps < 1 or (self.substeps > 1 and self.method not in FIXED):
             raise KinematicsError(
-                f"a step of the method 'rk4' is made of one substep or more, got {self.substeps} with "
-                f"{self.method!r}"
+                "a step of the methods 'rk4' and 'irk5' is made of one substep or more, got "
+                f"{self.substeps} with {self.method!r}"
             )
         if self.samples is not None and self.samples < 2:
             raise KinematicsError(f"there are at least 2 samples, the first and the last, got {self.samples}")
@@ -159,7 +162,7 @@ def execute(
     with shown(settings.progress, plant.name) as report:
         if isinstance(settings.force, Sampled):
             return _sampled(plant, s0, t, settings, None if new_force else before, report)
-        if settings.method == "rk4":
+        if settings.method in FIXED:
             grid = first_grid(settings)
             if before is not None and before.grid is not None:
                 grid = next_grid(settings, before.grid, t)
@@ -179,7 +182,13 @@ def execute(
                     f"{grid.last - grid.first} rows for the steps to come"
                 )
             problem = Problem(drive, s0, t, settings.events)
-            outcome = integrate_fixed(problem, grid, report, held=None if before is None else before.held)
+            outcome = integrate_fixed(
+                problem,
+                grid,
+                report,
+                stepper=Stepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
+                held=None if before is None else before.held,
+            )
             return _thinned(outcome, settings.samples), End(grid, first_row, rows, outcome.inputs[-1], None)
         wanted = None
         if settings.samples is not None:
@@ -214,8 +223,8 @@ def _sampled(
     law: Sampled = settings.force
     if settings.method != "rk4" or settings.hold or settings.substeps != 1:
         raise KinematicsError(
-            f"a digital controller ({law.name!r}) runs in fixed steps: method='rk4', with step= as long as "
-            "those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
+            f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "
+            "long as those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
         )
     taken = 0
     if before is not None:
@@ -243,7 +252,7 @@ def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)
     span = settings.until - t
-    if settings.method == "rk4":
+    if settings.method in FIXED:
         step = STEP if settings.step is None else settings.step
         longer = span * each / (0.25 * memory())
         require_memory(

@@ -2,6 +2,7 @@
 
 - "rk4": the classical method with a fixed step; the whole loop runs natively where the forces are an array, a
   function of time or a compiled feedback;
+- "irk5": implicit with a fixed step, native likewise: for vibrations far faster than those that matter;
 - "dop853": order eight with step control and dense output;
 - "radau": implicit, for stiff friction.
 """
@@ -21,7 +22,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, Jointed, Plant, Stepped, checked_events
+from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
 from nacelle.simulation.run import End, Progress, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
@@ -56,18 +57,19 @@ def simulate(
         v0: twist (n,); zero if None.
         force: of the actuators: constant (actuators,), a function of time f(t), feedback f(t, x, v), a
             feedback that is compiled with the robot (a physics function or `nacelle.feedback` of one), or,
-            for "rk4", an array with one row a step, held over it, or a digital controller with a memory and
-            a sample time of its own (`nacelle.Sampled`); zero if None.
+            for fixed steps, an array with one row a step, held over it, or, for "rk4", a digital controller
+            with a memory and a sample time of its own (`nacelle.Sampled`); zero if None.
         until: time at which the run ends, s.
         start: time at which it begins, s.
-        method: "rk4", "dop853" or "radau".
-        step: of "rk4", s, if None 0.001, or what suits a plant that vibrates; for the others the first step,
-            chosen by the method if None.
+        method: "rk4" or "irk5" (fixed steps), "dop853" or "radau" (step control), or "auto": "irk5" where the
+            plant says that its fastest vibrations do not matter, else "dop853".
+        step: of "rk4" and "irk5", s, if None 0.001, or what suits a plant that vibrates; for the others the
+            first step, chosen by the method if None.
         max_step: the longest step of "dop853" and "radau", s.
-        hold: for "rk4", whether the force is taken at the begin of every step and held over it, as by a
+        hold: for fixed steps, whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.
-        substeps: for "rk4" and forces that are held over a step, of how many steps of the method it is made:
-            a controller may be slower than the integration must be.
+        substeps: for fixed steps and forces that are held over a step, of how many steps of the method it is
+            made: a controller may be slower than the integration must be.
         samples: how many results, evenly over time; every step if None.
         rtol: relative tolerance of a step ("dop853", "radau").
         atol: absolute tolerance of a step.
@@ -103,6 +105,7 @@ def simulate(
     if s0.shape != (driven.size,) or not np.all(np.isfinite(s0)):
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
     settings = _suited(driven, s0, settings)
+    settings.check()
     outcome, end = execute(driven, s0, settings.start, settings, None)
     return Simulation(
         plant=driven,
@@ -125,6 +128,12 @@ def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
     Raises:
         KinematicsError: if steps are given that would grow without bound.
     """
+    if settings.method == "auto":
+        chosen = plant.suited_method(s0) if isinstance(plant, ImplicitlyStepped) else "dop853"
+        return _suited(plant, s0, dataclasses.replace(settings, method=chosen))
+    if settings.method == "irk5" and settings.step is None and isinstance(plant, ImplicitlyStepped):
+        step = min(plant.implicit_step(s0), settings.until - settings.start)
+        return dataclasses.replace(settings, step=step)
     if settings.method != "rk4" or not isinstance(plant, Stepped):
         return settings
     if settings.step is None:
@@ -193,7 +202,7 @@ class Simulation:
 
     @property
     def method(self) -> str:
-        """The integrator: "rk4", "dop853" or "radau"."""
+        """The integrator: "rk4", "irk5", "dop853" or "radau"."""
         return self.settings.method
 
     @property

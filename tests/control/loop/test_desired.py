@@ -27,6 +27,23 @@ def test_settling_and_repeating(fivebar: Robot, turn: Circle) -> None:
     assert at.x[nearest] == pytest.approx(turn(at.time[nearest] - turn.duration).x, abs=1e-12)
 
 
+def test_a_run_that_is_longer_rests_at_the_end(fivebar: Robot) -> None:
+    x = nacelle.reference_pose(fivebar)
+    line = Line(x, x + np.array([0.05, 0.0]), motion=fivebar.motion, duration=0.3)
+    at = desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.5))
+    assert len(at.time) == 500
+    assert at.x[350:] == pytest.approx(np.tile(line(0.3).x, (150, 1)))
+    assert not np.any(at.v[301:])
+    short = desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.1))
+    assert np.array_equal(short.x, at.x[:100])
+    back = line.then(line.reversed())
+    twice = desired_motion(fivebar, back, 1e-3, Course(0.0, 2, 2.0))
+    assert twice.x[900] == pytest.approx(line(0.3).x)
+    assert twice.x[1200:] == pytest.approx(np.tile(x, (800, 1)))
+    with pytest.raises(KinematicsError, match=r"a sample of 0.001 s or longer"):
+        desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.0))
+
+
 def test_a_path_in_motion_settles_on_itself(fivebar: Robot) -> None:
     centre = nacelle.reference_pose(fivebar)
     endless = Circle(centre, 0.05, motion=fivebar.motion, duration=0.5, timing="uniform")

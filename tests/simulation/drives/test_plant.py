@@ -299,3 +299,19 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
 def test_mistakes(make, words: str) -> None:
     with pytest.raises(nacelle.KinematicsError, match=words):
         make()
+
+
+def test_implicit_steps_need_not_follow_bristles() -> None:
+    """Bristles far faster than the step: as with explicit steps, in a tenth of the evaluations."""
+    model = LuGre(0.08, 0.12, 0.01, 2e4, 20.0)
+    stuck = stiction_of(library_robot("fivebar"))
+    plant = DrivenPlant(RigidPlant(stuck.robot, smooth=0.05), Drives(lag=2e-3, stiction=model))
+    x0 = nacelle.reference_pose(stuck.robot)
+    exact = simulate(plant, x0, force=swing, until=0.02, method="rk4", step=5e-7, events=[])
+    run = simulate(plant, x0, force=swing, until=0.02, method="irk5", step=1e-4)
+    way = np.max(np.abs(exact.x[-1] - x0))
+    assert way > 1e-4
+    assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-4 * way
+    assert run.evaluations < exact.evaluations / 10
+    assert plant.implicit_step(run.states[0]) == pytest.approx(5e-4)
+    assert plant.suited_method(run.states[0]) == "dop853"

@@ -56,6 +56,7 @@ def closed_loop(
     seed: int = 0,
     settle: float | None = None,
     repeat: int = 1,
+    duration: float | None = None,
     changes: Sequence[Change | tuple[float, Any]] = (),
     tool: str = "",
     label: str = "",
@@ -76,6 +77,7 @@ def closed_loop(
         settle: how long the loop runs before the path, s: at rest at the start of a path that starts at rest,
             which is so for 0.5 s, or 600 samples, if None; on a path that ends as it starts in motion.
         repeat: how often the path is run through.
+        duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
         changes: what moves from some times on.
         tool: the tool that is looked at; the nacelle's frame if empty.
         label: what the run is called beside others; the controller's name if empty.
@@ -96,7 +98,7 @@ def closed_loop(
         controller.robot,
         trajectory,
         period=controller.period,
-        course=Course(settle, repeat),
+        course=Course(settle, repeat, duration),
         changes=changes,
     )
     return loop.run(

@@ -33,10 +33,12 @@ class Course:
         settle: how long before it, s; if None 0.5 s, or 600 samples if they are longer, for a trajectory that
             starts at rest, and 0 for another.
         repeat: how often.
+        duration: when the run ends, s, at rest at the end of the path if that is over; with the path if None.
     """
 
     settle: float | None = None
     repeat: int = 1
+    duration: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
         robot: the model.
         trajectory: of its motion.
         period: sample time, s.
-        course: how long it settles, how often it is repeated.
+        course: how long it settles, how often it is repeated, when it ends.
 
     Raises:
         KinematicsError: if the trajectory is for another motion, or cannot be repeated.
@@ -94,17 +96,20 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
             raise KinematicsError(
                 f"a path that is repeated, or settled on in motion, ends as it starts; {reason}"
             )
-    length = course.repeat * trajectory.duration
+    over = course.repeat * trajectory.duration
+    length = over if course.duration is None else course.duration
+    if not (np.isfinite(length) and length >= period):
+        raise KinematicsError(f"a run lasts for a sample of {period:g} s or longer, got {length:g} s")
     require_memory(
         f"samples of {period:g} s",
         (length + settle) / period,
         8 * 12 * (robot.motion.n + len(robot.actuators)),
         "take a longer sample time or a shorter path",
     )
-    before, count = round(settle / period), max(1, round(length / period))
-    time = period * np.arange(-before, count)
-    within = np.mod(time, trajectory.duration) if course.repeat > 1 or not still else time
-    # At rest before the start, however often it is repeated.
-    within = np.where(time < 0.0, time if still else within, within)
+    time = period * np.arange(-round(settle / period), round(length / period))
+    within = np.mod(time, trajectory.duration)
+    if still:
+        # At rest before the start and after the end, however often it is repeated.
+        within = np.where(time < 0.0, time, np.where(time < over, within, trajectory.duration + time - over))
     at: Sample = along(robot, trajectory, within)
     return Desired(trajectory, time, at.x, at.v, at.a)

@@ -22,6 +22,7 @@ from nacelle.control.scenario.spec import (
 from nacelle.dynamics.base_parameters.moved import moved
 from nacelle.errors import KinematicsError
 from nacelle.library import load
+from nacelle.model.leg import PLATFORM
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Drives
@@ -139,7 +140,7 @@ def _plant(true: Robot, spec: PlantSpec, extras: list[_Extra], elastic: Elastic 
         if extra.load is not None:
             robot = _loaded(robot, extra.load)
         if extra.wrench is not None:
-            on = extra.wrench.on or robot.bodies[1].name
+            on = extra.wrench.on or robot.bodies[PLATFORM].name
             external[on] = external.get(on, np.zeros(6)) + _wrench(extra.wrench)
     inner: Any
     if spec.elastic:

@@ -97,7 +97,8 @@ class Scenario:
             controllers: names of the controllers; those of the scenario keep their options.
             bandwidth: of all controllers, Hz.
             speed: of the path, m/s.
-            **entries: others that are plain numbers: sample, delay, settle, repeat, seed.
+            **entries: others that are plain numbers: sample, delay, settle, repeat,
+                duration, seed.
         """
         spec = self.spec
         own = {given.name: given for given in spec.controllers}
@@ -177,6 +178,7 @@ class Scenario:
             seed=spec.seed,
             settle=spec.settle,
             repeat=spec.repeat,
+            duration=spec.duration,
             changes=ready.changes,
             tool=spec.tool,
         )

@@ -299,6 +299,7 @@ class ScenarioSpec(Strict):
     delay: PastTime = 0.0
     settle: PastTime | None = None
     repeat: Count = 1
+    duration: Duration | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     tool: str = ""
     controllers: Annotated[

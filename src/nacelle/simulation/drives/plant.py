@@ -16,15 +16,22 @@ from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Cogging, Drives
 from nacelle.simulation.drives.model import driven_model
-from nacelle.simulation.drives.steps import default_step, mobility, reason_unstable
+from nacelle.simulation.drives.steps import default_step, implicit_step, mobility, reason_unstable
 from nacelle.simulation.feedback import Compilable, CompiledLoop, LoopParts
-from nacelle.simulation.flow import NativeDriver, bound, loop_driver
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    bound,
+    implicit_loop,
+    loop_driver,
+)
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import (
     Derivative,
     Event,
     EventGroup,
     Feedback,
+    ImplicitlyStepped,
     Jointed,
     Labels,
     Plant,
@@ -157,6 +164,25 @@ class DrivenPlant:
         """The native loop of fixed steps."""
         driver = loop_driver(self.model.flow, self.robot, self._parts.options)
         return NativeDriver(driver, self._parts.constants)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps."""
+        del held
+        driver = implicit_loop(self.model.flow, self.robot, self._parts.options)
+        return NativeImplicitDriver(driver, self._parts.constants)
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step (s) of the implicit method that follows the plant and the current loops."""
+        own = STEP
+        if isinstance(self.plant, ImplicitlyStepped):
+            own = self.plant.implicit_step(self.plant_states(s))
+        return min(own, implicit_step(self.numbers))
+
+    def suited_method(self, s: Array) -> str:
+        """The method that suits the plant."""
+        if isinstance(self.plant, ImplicitlyStepped):
+            return self.plant.suited_method(self.plant_states(s))
+        return "dop853"
 
     def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
         """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""

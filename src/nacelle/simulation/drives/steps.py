@@ -80,6 +80,14 @@ def default_step(robot: Robot, drives: DriveNumbers, w: Array, W: Array) -> floa
     return min(steps, default=np.inf)
 
 
+def implicit_step(drives: DriveNumbers) -> float:
+    """A fixed step (s) of an implicit method, a quarter of the lags; infinite without any.
+
+    Bristles, which are far faster, follow quasi-statically.
+    """
+    return min((_FOLLOWED * drives.lag[i] for i in drives.lagged), default=np.inf)
+
+
 def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step: float) -> str:
     """Why fixed steps would grow without bound from rates w on; empty if they do not."""
     rates = {
@@ -93,5 +101,5 @@ def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step
     return (
         f"steps of {step:g} s are unstable: the {what} of {robot.name} have a time constant of "
         f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABLE / rates[what]:.2g} s (step=None chooses "
-        "one), or method='radau'"
+        "one), or method='irk5', which is stable with every step"
     )

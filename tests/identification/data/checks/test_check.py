@@ -77,10 +77,11 @@ def test_clean_stress(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_clean_backhoe() -> None:
-    """A serial arm with cylinder loops and a four-bar, run in closed loop."""
+@pytest.mark.parametrize("size", [0.05, 0.002])
+def test_clean_backhoe(size: float) -> None:
+    """A serial arm with cylinder loops and a four-bar, run in closed loop; also a motion of millimetres."""
     robot = nacelle.load(Path(__file__).parents[3] / "robots" / "backhoe.yaml")
-    motion = fourier(robot, 0.05 * robot.size, seed=1, frequency=0.3)
+    motion = fourier(robot, size * robot.size, seed=1, frequency=0.3)
     for effects in (None, Effects(stribeck=0.3)):
         run = rehearse(robot, motion, rate=500.0, effects=effects)
         findings = check_measurement(run.measurement)

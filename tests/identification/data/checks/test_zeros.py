@@ -12,7 +12,8 @@ from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.smoothing import smoothed
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
-from nacelle.identification.data.checks.zero_shift import linear_shift, score_variance
+from nacelle.identification.data.checks.zero_record import ZeroRecord
+from nacelle.identification.data.checks.zero_shift import linear_shift
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
@@ -33,22 +34,24 @@ def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
     m = len(run.robot.actuators)
     signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
     path = path_of(run.robot, signals.value[:, :m])
-    model = ZeroModel(Judge(run.robot, signals), signals, as_read(m), path)
+    record = ZeroRecord(Judge(run.robot, signals), signals, as_read(m))
+    model = ZeroModel(record, np.zeros(m), path)
     fit = model.at(np.zeros(m), path.x)
     assert fit is not None
     return model, fit
 
 
 def test_a_shift_is_found_and_sized() -> None:
-    run = measured(library_robot("fivebar"), 3)
+    """In a motion of a tenth of a turn, where the times of passive joints' friction show most of it."""
+    run = measured(library_robot("fivebar"), 1)
     clean = check_measurement(run)
     assert len(clean) == 0
     assert "a shifted encoder zero is seen from" in clean.seen[0]
-    findings = check_measurement(shifted(run, 0, 0.1))
+    findings = check_measurement(shifted(run, 1, 0.2))
     assert findings.kinds == ("zero",)
-    assert findings.entries[0].column == "enc0"
-    found = float(findings.entries[0].message.split("about ")[1].split(" rad")[0])
-    assert found == pytest.approx(-0.1, abs=0.03)
+    assert findings.entries[0].column == "enc1"
+    size = float(findings.entries[0].message.split("about ")[1].split(" rad")[0])
+    assert size == pytest.approx(-0.2, abs=0.03)
 
 
 def test_slopes_are_derivatives_of_the_residuals() -> None:
@@ -62,16 +65,6 @@ def test_slopes_are_derivatives_of_the_residuals() -> None:
     assert behind is not None
     change = fit.projected((ahead.residual - behind.residual) / 2e-4)
     assert np.linalg.norm(change + slope) < 0.05 * np.linalg.norm(slope)
-
-
-def test_variance_of_correlated_scores() -> None:
-    """A moving mean over five samples of white noise has a sum five times as far from zero."""
-    rng = np.random.default_rng(0)
-    white = rng.normal(size=(400, 2004))
-    means = np.cumsum(white, axis=1)
-    smooth = (means[:, 5:] - means[:, :-5]) / 5.0
-    estimates = [score_variance(row) for row in smooth]
-    assert np.mean(estimates) == pytest.approx(np.var(np.sum(smooth, axis=1)), rel=0.25)
 
 
 def test_what_silence_means() -> None:
@@ -98,7 +91,9 @@ def test_other_friction_is_no_shift(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "size"), [("delta", 0.1), ("3rrr", 0.05), ("palida", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "size"), [("fivebar", 0.13), ("delta", 0.15), ("3rrr", 0.05), ("palida", 0.1)]
+)
 def test_shifts_above_what_is_seen(name: str, size: float) -> None:
     robot = library_robot(name)
     for seed in range(2):

@@ -52,8 +52,13 @@ class Smoothed:
     places: Array
 
     def passed(self, signals: Array) -> Array:
-        """Signals (N, k) at all samples, through the same filter, at the instants (M, k)."""
-        return np.asarray(_filtered(signals, self.cutoff)[self.places])
+        """Signals (n, k) in n equal cells of the record, through the same filter, at the instants (M, k)."""
+        cells, count = len(signals), len(self.all_rates)
+        filtered = _filtered(signals, self.cutoff * count / cells)
+        if cells == count:
+            return np.asarray(filtered[self.places])
+        places = (self.places + 0.5) * cells / count - 0.5
+        return np.stack([np.interp(places, np.arange(cells), column) for column in filtered.T], axis=1)
 
 
 def smoothed(time: Array, columns: Array, encoders: int, instants: int = _INSTANTS) -> Smoothed:

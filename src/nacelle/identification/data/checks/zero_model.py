@@ -4,18 +4,15 @@ With zeros z (actuators,) added to the coordinates, forces f scaled by their rms
 
     f = Y(q + z, q', q'') b + F c + e
 
-b base parameters, c friction of each actuator, F functions of its rate: constant, viscous, of the power two
-and three, dry, even, and dry friction that falls with the rate over a tenth and three tenths of its rms
-(Stribeck), and up to two sines of its coordinate, whose periods are sought: cogging. F passes the filter that
-the forces have passed. For each z both are fitted by least squares (variable projection: Golub and Pereyra
-1973), with a wide prior about the description's parameters that only keeps undetermined combinations bounded.
-With W the columns of both,
+b base parameters with friction of the joints (`zero_friction`), c friction of each actuator, F its columns
+(`zero_record`) and up to two sines of its coordinate, whose periods are sought: cogging. For each z both are
+fitted by least squares (variable projection: Golub and Pereyra 1973), with a wide prior about the
+description's parameters that only keeps undetermined combinations bounded. With W the columns of both,
 
     r(z) = (1 - W W^+) f,          dr/dz = -D_p,    D_p = (1 - W W^+) D,    D = d(Y b)/dz
 
-D by central differences over 1e-3 rad or robot sizes. Columns of Y that are friction's pass the filter of the
-forces, too, and are those of the zeros as read. With redundant actuation the rows are J_r^-T times the
-forces, as in `judge`.
+D by central differences over 5e-3 rad or robot sizes: less would be lost in the times of dry friction's
+jumps. With redundant actuation the rows are J_r^-T times the forces, as in `judge`.
 """
 
 from __future__ import annotations
@@ -25,26 +22,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.regressor import regressor
-from nacelle.identification.data.checks.correction import Correction
-from nacelle.identification.data.checks.judge import SLOW, Judge, rms_of, rows_rms
-from nacelle.identification.data.checks.smoothing import Smoothed
+from nacelle.identification.data.checks.judge import rows_rms
+from nacelle.identification.data.checks.zero_record import CYCLES, ZeroRecord
 from nacelle.identification.data.measured_path import Path
 from nacelle.identification.data.poses import poses_near
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_units
 from nacelle.spatial.scalar import Array
 
 # Difference for derivatives, rad or robot sizes, and the largest step from one solution to the next.
-_STEP, _FARTHEST = 1e-3, 0.1
+_STEP, _FARTHEST = 5e-3, 0.1
 # Prior of base parameters: a part of each, and of the forces; of friction, in parts of the forces.
 _PART, _WIDE, _FRICTION = 1.0, 0.2, 3.0
 # Independent samples of a force: what the model lacks is the same wherever the motion is the same.
 _INDEPENDENT = 60.0
-# Samples at which friction is looked at, at most.
-_MOST = 10000
-# Cycles of cogging over the range of a coordinate, how many sines an actuator has at most, and the part of
-# what remains that a sine must explain.
-_CYCLES = np.arange(3.0, 60.0, 0.25)
+# How many sines an actuator has at most, and the part of what remains that a sine must explain.
 _SINES, _COGGING = 2, 0.15
 
 
@@ -58,7 +49,7 @@ class ZeroFit:
         residual: r (rows,).
         basis: orthonormal columns that span W (rows, parameters).
         values: b (base parameters,).
-        friction: forces of friction, joints' and drives' (M, actuators), N or N m.
+        drives: forces of friction of the actuators, F c (M, actuators), N or N m.
         count: how many rows are forces.
         freedom: how many of the rows the parameters leave.
     """
@@ -68,7 +59,7 @@ class ZeroFit:
     residual: Array
     basis: Array
     values: Array
-    friction: Array
+    drives: Array
     count: int
     freedom: float
 
@@ -88,6 +79,10 @@ class ZeroFit:
         return np.asarray(rows - self.basis @ (self.basis.T @ rows))
 
 
+# Poses (M, nx), Y (M, actuators, parameters) and the weight of the forces (M, actuators, rows).
+_Form = tuple[Array, Array, Array]
+
+
 class ZeroModel:
     """Fits of a measurement for zeros of its encoders.
 
@@ -99,86 +94,39 @@ class ZeroModel:
         prior: weight of the prior's rows: the deviation of a force, were 60 of each actuator independent.
     """
 
-    def __init__(self, judge: Judge, signals: Smoothed, correction: Correction, path: Path) -> None:
-        """Take the corrected signals, and the poses along them as read."""
-        self._robot, self._base = judge.robot, judge.base
-        self.size = m = len(self._robot.actuators)
-        self.instants = len(signals.time)
-        value = correction.apply(signals.value)
-        self._q, self._force = value[:, :m], value[:, m:]
-        self._rate = correction.apply(signals.rate, 1)[:, :m]
-        self._acceleration = correction.apply(signals.acceleration, 2)[:, :m]
-        self._path = path
-        self._units = actuator_units(self._robot)
-        self._rms = rms_of(self._force)
-        self._own = [
-            signals.passed(_friction_columns(rate))
-            for rate in correction.apply(signals.all_rates, 1)[:, :m].T
-        ]
-        self._redundant = m > self._robot.motion.n
-        self.rows = self._robot.motion.n if self._redundant else m
+    def __init__(self, record: ZeroRecord, zeros: Array, path: Path) -> None:
+        """Take a record, and the poses along it with zeros, for which cogging and the prior are chosen."""
+        self._record, self._path = record, path
+        self.instants, self.size = record.q.shape
+        self._drives = list(record.friction)
+        self._redundant = self.size > record.robot.motion.n
+        self.rows = record.robot.motion.n if self._redundant else self.size
         self._scale: Array | None = None
-        self._friction = self._filtered_friction(signals, correction)
-        speed = np.sqrt(np.mean(self._rate**2, axis=0))
-        fast = np.abs(self._rate) >= SLOW * speed
+        self._last: tuple[Array, _Form | None] | None = None
         self.keep = np.broadcast_to(path.good[:, None], (self.instants, self.rows)).copy()
         if not self._redundant:
-            self.keep &= fast
+            self.keep &= record.fast
         self.prior = 0.1
-        self._add_cogging(signals, correction.apply(signals.all_values)[:, :m])
-        first = self.at(np.zeros(m), path.x)
+        self._add_cogging(zeros)
+        first = self.at(zeros, path.x)
         if first is not None:
             self.prior = float(np.clip(self.deviation(first), 1e-3, 0.3))
 
-    def _filtered_friction(self, signals: Smoothed, correction: Correction) -> Array:
-        """Columns of Y that are friction's, through the filter of the forces (M, actuators, columns).
-
-        Dry friction of passive joints jumps, and what the filter makes of a jump is not friction at filtered
-        rates: so rates at all times are needed. They change little with zeros.
-        """
-        places = np.array(self._base.friction, dtype=int)
-        columns = np.zeros((self.instants, self.size, len(places)))
-        good = self._path.good
-        if not places.size or not np.any(good):
-            return columns
-        count = len(signals.all_rates)
-        chosen = np.unique(np.linspace(0, count - 1, min(count, _MOST)).round().astype(int))
-        instants = np.flatnonzero(good)
-        nearest = instants[
-            np.abs(np.searchsorted(signals.places[instants], chosen)).clip(0, len(instants) - 1)
-        ]
-        q = correction.apply(signals.all_values[chosen])[:, : self.size]
-        x = poses_near(self._robot, q, self._path.x[nearest])
-        rate = correction.apply(signals.all_rates[chosen], 1)[:, : self.size]
-        path = self._path.at(q, x)
-        motion = path.motion(rate, np.zeros_like(rate))
-        sound = path.good
-        Y = regressor(self._robot, x[sound], motion.v[sound], parameters=self._base).Y[..., places]
-        flat = np.nan_to_num(Y.reshape(len(Y), -1))
-        times = np.arange(count)
-        every = np.stack([np.interp(times, chosen[sound], column) for column in flat.T], axis=1)
-        return signals.passed(every).reshape(columns.shape)
-
-    def _add_cogging(self, signals: Smoothed, q: Array) -> None:
-        """Give each actuator sines of its coordinate (N, actuators) that explain much of what remains."""
+    def _add_cogging(self, zeros: Array) -> None:
+        """Give each actuator sines of its coordinate that explain much of what remains."""
         for _ in range(_SINES):
-            fit = None if self._redundant else self.at(np.zeros(self.size), self._path.x)
+            fit = None if self._redundant else self.at(zeros, self._path.x)
             if fit is None:
                 return
             row = np.nonzero(self.keep)[1]
             for k in range(self.size):
                 places = np.flatnonzero(row == k)
-                angle = np.outer(q[:, k] / (np.ptp(q[:, k]) + 1e-300), 2.0 * np.pi * _CYCLES)
-                waves = signals.passed(np.concatenate([np.sin(angle), np.cos(angle)], axis=1))
-                columns = np.zeros((len(fit.residual), waves.shape[1]))
-                columns[places] = waves[self.keep[:, k]]
-                columns = fit.projected(columns)
-                r = fit.residual[places]
-                gains = _explained(columns, fit.residual)
+                waves, r = self._record.waves[k], fit.residual[places]
+                gains = _explained(waves[self.keep[:, k]], fit.basis[places], r)
                 best = int(np.argmax(gains))
                 if gains[best] > _COGGING * float(r @ r):
-                    pair = waves[:, [best, best + len(_CYCLES)]]
-                    self._own[k] = np.concatenate([self._own[k], pair], axis=1)
+                    pair = waves[:, [best, best + len(CYCLES)]]
+                    self._drives[k] = np.concatenate([self._drives[k], pair], axis=1)
 
     def deviation(self, fit: ZeroFit) -> float:
         """Deviation that a row has if 60 of each force are independent, in parts of the forces."""
@@ -190,15 +138,16 @@ class ZeroModel:
         if form is None:
             return None
         x, Y, weight = form
-        p, counts = len(self._base), [columns.shape[1] for columns in self._own]
+        base, rms = self._record.base, self._record.rms
+        p, counts = len(base), [columns.shape[1] for columns in self._drives]
         extra = sum(counts)
         own = np.zeros((self.instants, self.size, extra))
         for i, end in enumerate(np.cumsum(counts)):
-            own[:, i, end - counts[i] : end] = self._own[i] * self._rms[i]
+            own[:, i, end - counts[i] : end] = self._drives[i] * rms[i]
         full = np.concatenate([Y, own], axis=2)
         A = self._rows(weight, full)
-        b = self._rows(weight, self._force[..., None])[:, 0]
-        values = np.concatenate([self._base.values, np.zeros(extra)])
+        b = self._rows(weight, self._record.force[..., None])[:, 0]
+        values = np.concatenate([base.values, np.zeros(extra)])
         size = np.sqrt(np.mean(A[:, :p] ** 2, axis=0)) + 1e-300
         spread = np.concatenate([_PART * np.abs(values[:p]) + _WIDE / size, np.full(extra, _FRICTION)])
         W = np.vstack([A * spread, self.prior * np.eye(len(spread))])
@@ -207,9 +156,7 @@ class ZeroModel:
         along = basis.T @ y
         values = values + spread * np.linalg.solve(triangle, along)
         freedom = max(len(b) - float(np.sum(basis[: len(b)] ** 2)), 1.0)
-        places = np.array(self._base.friction, dtype=int)
-        friction = Y[..., places] @ values[places] + own @ values[p:]
-        return ZeroFit(zeros, x, y - basis @ along, basis, values[:p], friction, len(b), freedom)
+        return ZeroFit(zeros, x, y - basis @ along, basis, values[:p], own @ values[p:], len(b), freedom)
 
     def slope(self, fit: ZeroFit, direction: Array) -> Array | None:
         """What parameters do not explain of the rows' derivatives along a direction of zeros (rows,)."""
@@ -238,37 +185,43 @@ class ZeroModel:
         return self.at(zeros, x)
 
     def _poses(self, zeros: Array, near: Array) -> Array:
+        record = self._record
         x = np.full_like(near, np.nan)
         good = np.all(np.isfinite(near), axis=1) & np.any(self.keep, axis=1)
-        x[good] = poses_near(self._robot, (self._q + zeros * self._units)[good], near[good])
+        x[good] = poses_near(record.robot, (record.q + zeros * record.units)[good], near[good])
         return x
 
     def _complete(self, x: Array) -> bool:
         """Whether all instants that count have poses."""
         return bool(np.all(np.isfinite(x[np.any(self.keep, axis=1)])))
 
-    def _form(self, zeros: Array, near: Array) -> tuple[Array, Array, Array] | None:
-        """Poses, Y (M, actuators, parameters) and the weight of the forces (M, actuators, rows)."""
+    def _form(self, zeros: Array, near: Array) -> _Form | None:
+        """The linear form for zeros; the last one is kept, since columns of drives are added to it."""
+        if self._last is None or not np.array_equal(self._last[0], zeros):
+            self._last = zeros, self._new_form(zeros, near)
+        return self._last[1]
+
+    def _new_form(self, zeros: Array, near: Array) -> _Form | None:
         x = self._poses(zeros, near)
         if not self._complete(x) or not np.any(self.keep):
             return None
+        record = self._record
         used = np.any(self.keep, axis=1)
-        places = np.flatnonzero(used)
-        path = self._path.at(self._q, x)
-        motion = path.motion(self._rate, self._acceleration)
-        form = regressor(self._robot, x[used], motion.v[used], motion.a[used], parameters=self._base)
-        Y = np.zeros((self.instants, self.size, len(self._base)))
+        path = self._path.at(record.q, x)
+        motion = path.motion(record.rate, record.acceleration)
+        form = regressor(record.robot, x[used], motion.v[used], motion.a[used], parameters=record.base)
         sound = ~failed(form.flags) & np.all(np.isfinite(form.Y), axis=(1, 2))
         if not np.all(sound):
             return None
-        Y[places] = form.Y
-        Y[..., list(self._base.friction)] = self._friction
-        weight = np.broadcast_to(np.diag(1.0 / self._rms), (self.instants, self.size, self.size))
+        Y = np.zeros((self.instants, self.size, len(record.base)))
+        Y[used] = form.Y
+        Y[..., list(record.base.friction)] = record.joints.at(zeros, path)
+        weight = np.broadcast_to(np.diag(1.0 / record.rms), (self.instants, self.size, self.size))
         if self._redundant:
             inverse = np.zeros((self.instants, self.size, self.rows))
             inverse[used] = motion.inverse[used]
             if self._scale is None:
-                self._scale = rows_rms(inverse[used], self._rms)[0]
+                self._scale = rows_rms(inverse[used], record.rms)[0]
             weight = inverse / self._scale
         return x, Y, np.asarray(weight)
 
@@ -276,7 +229,7 @@ class ZeroModel:
         """Rows that count (rows, k) of values of the actuators (M, actuators, k)."""
         if self._redundant:
             return np.asarray(np.einsum("tai,tak->tik", weight, values)[self.keep])
-        return np.asarray((values / self._rms[:, None])[self.keep])
+        return np.asarray((values / self._record.rms[:, None])[self.keep])
 
     def _remaining(self, fit: ZeroFit, zeros: Array) -> Array | None:
         """What the parameters of a fit leave of the forces' rows at zeros near by (rows,)."""
@@ -284,26 +237,25 @@ class ZeroModel:
         if form is None:
             return None
         _, Y, weight = form
-        places = np.array(self._base.rigid, dtype=int)
-        off = self._force - fit.friction - Y[..., places] @ fit.values[places]
+        off = self._record.force - fit.drives - Y @ fit.values
         return self._rows(weight, off[..., None])[:, 0]
 
 
-def _friction_columns(rate: Array) -> Array:
-    """F (N, 8) from the rates of an actuator (N,)."""
-    w = rate / (np.sqrt(np.mean(rate**2)) + 1e-300)
-    dry, even = np.sign(w), np.abs(w)
-    falling = [dry * np.exp(-((w / scale) ** 2)) for scale in (0.1, 0.3)]
-    return np.stack([np.ones_like(w), w, dry, even, w * even, w**3, *falling], axis=1)
+def _explained(waves: Array, basis: Array, residual: Array) -> Array:
+    """Squares that pairs of waves (rows, 2 k), k apart, explain of a residual beside a basis (k,).
 
-
-def _explained(columns: Array, residual: Array) -> Array:
-    """Squares that pairs of columns (rows, 2 k), k apart, explain of a residual (k,)."""
-    first, second = np.split(columns, 2, axis=1)
-    a, b = np.sum(first**2, axis=0), np.sum(second**2, axis=0)
-    c = np.sum(first * second, axis=0)
+    Args:
+        waves: columns in the rows of one actuator.
+        basis: orthonormal columns (all rows, p), of which these are the actuator's rows.
+        residual: what the basis leaves, in the same rows.
+    """
+    first, second = np.split(waves, 2, axis=1)
+    along, across = np.split(basis.T @ waves, 2, axis=1)
+    a = np.sum(first**2, axis=0) - np.sum(along**2, axis=0)
+    b = np.sum(second**2, axis=0) - np.sum(across**2, axis=0)
+    c = np.sum(first * second, axis=0) - np.sum(along * across, axis=0)
     g, h = residual @ first, residual @ second
     determinant = a * b - c * c
-    sound = determinant > 1e-6 * a * b
+    sound = determinant > 1e-6 * np.sum(first**2, axis=0) * np.sum(second**2, axis=0)
     gains = (b * g * g - 2.0 * c * g * h + a * h * h) / np.where(sound, determinant, 1.0)
     return np.asarray(np.where(sound, gains, 0.0))

@@ -2,8 +2,8 @@
 
 Along a direction u of zeros (one encoder, or all of them) the model of `zero_model` has the slope d = D_p u.
 From a fit with residuals r the best shift is s = d^T r / d^T d (Gauss-Newton), repeated until it does not
-move; the start is the best of several sizes, since far away costs have other minima. Its variance is the
-larger of
+move; the start is the best of several sizes to both sides, since far away costs have other minima (`Scan`).
+Its variance is the larger of
 
     sum over t, l of k_l g_t g_(t+l) / (d^T d)^2,    g_t = the sum of d r over the forces of instant t
     S^2 / d^T d,                                     S the deviation were 60 samples of a force independent
@@ -11,6 +11,11 @@ larger of
 The first (Newey and West, k_l = 1 - |l| / L, L a tenth of the record) counts how residuals are correlated
 over time; the second is the floor for what the model lacks, which a longer record of the same motion does not
 average out.
+
+Costs C(z) = |r(z)|^2 are no parabolas, so a shift is judged by what it explains, not by its size alone: with
+e = sqrt(d^T d) times its deviation, what one row is uncertain by,
+
+    T = sqrt(C(0) - C(s)) / e                        (the ratio of likelihoods; s / deviation for a parabola)
 """
 
 from __future__ import annotations
@@ -25,9 +30,10 @@ from nacelle.spatial.scalar import Array
 
 # Deviations from which on a shift is reported, and from which on it is looked at closely.
 BELIEVED, _PROMISING = 5.0, 2.0
-# Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest.
-STARTS = (0.12, 0.25, 0.5)
-_STEPS, _LARGEST, _DONE = 8, 0.2, 1e-4
+# Sizes from which the iteration may start, rad or robot sizes; its steps, the longest and the shortest, and
+# the part of a deviation that is not worth a step.
+_STARTS = (0.12, 0.25, 0.5)
+_STEPS, _LARGEST, _DONE, _DONE_PART = 8, 0.2, 1e-4, 0.05
 # Part of the record over which residuals may be correlated.
 _CORRELATED = 0.1
 # Slopes below this, forces per rad or robot size, are none.
@@ -43,12 +49,18 @@ class Shift:
         fit: the fit that it is relative to.
         size: s, rad or robot sizes.
         deviation: its standard deviation; infinite where the direction has no effect.
+        row: e, what one row is uncertain by, in parts of the forces.
     """
 
     direction: Array
     fit: ZeroFit
     size: float
     deviation: float
+    row: float
+
+    def explained(self, other: ZeroFit) -> float:
+        """T: how many deviations better than another fit of the same model this one is."""
+        return float(np.sqrt(max(other.cost - self.fit.cost, 0.0)) / self.row)
 
 
 def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
@@ -58,7 +70,7 @@ def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | No
         return None
     square = float(d @ d)
     if square <= _NONE**2 * fit.count:
-        return Shift(direction, fit, 0.0, np.inf)
+        return Shift(direction, fit, 0.0, np.inf, model.deviation(fit))
     size = float(d @ fit.residual) / square
     r = fit.residual - size * d
     own, prior = d[: fit.count], d[fit.count :]
@@ -68,7 +80,8 @@ def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | No
     # The noise of this fit, without what the shift explains.
     left = np.sqrt(min(float(np.sum(r[: fit.count] ** 2) / np.sum(fit.residual[: fit.count] ** 2)), 1.0))
     floor = model.deviation(fit) * float(left / np.sqrt(square))
-    return Shift(direction, fit, size, max(own_deviation, floor))
+    deviation = max(own_deviation, floor)
+    return Shift(direction, fit, size, deviation, float(deviation * np.sqrt(square)) + 1e-300)
 
 
 def score_variance(scores: Array) -> float:
@@ -80,43 +93,89 @@ def score_variance(scores: Array) -> float:
     return max(total, 0.0)
 
 
-def is_promising(model: ZeroModel, fit: ZeroFit, direction: Array) -> bool:
-    """Whether a shift along a direction may explain clearly more, near by or far away."""
-    near = linear_shift(model, fit, direction)
-    if near is None or abs(near.size) > _PROMISING * near.deviation:
-        return True
-    bound = fit.cost - (_PROMISING * model.deviation(fit)) ** 2
-    return any(there.cost < bound for there in _around(model, fit, direction, STARTS))
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Costs along a direction of zeros, near a fit and far from it.
+
+    Attributes:
+        model: the model.
+        fit: the fit.
+        direction: u (actuators,).
+        near: the shift of the model that is linear about it; None if coordinates have no poses near by.
+        sides: fits at `_STARTS` to each side, as far as coordinates have poses.
+    """
+
+    model: ZeroModel
+    fit: ZeroFit
+    direction: Array
+    near: Shift | None
+    sides: tuple[tuple[ZeroFit, ...], tuple[ZeroFit, ...]]
+
+    @classmethod
+    def of(cls, model: ZeroModel, fit: ZeroFit, direction: Array) -> Scan:
+        """Scan a direction (actuators,) from a fit."""
+        below, above = (tuple(_toward(model, fit, side * direction)) for side in (-1.0, 1.0))
+        return cls(model, fit, direction, linear_shift(model, fit, direction), (below, above))
+
+    def start(self) -> ZeroFit | None:
+        """The best of the fits, to search on from; None if a shift hardly explains more."""
+        best = min((self.fit, *self.sides[0], *self.sides[1]), key=lambda entry: entry.cost)
+        if best.cost < self.fit.cost - (_PROMISING * self.model.deviation(self.fit)) ** 2:
+            return best
+        near = self.near
+        return best if near is None or abs(near.size) > _PROMISING * near.deviation else None
+
+    def visible(self, certain: float) -> float:
+        """The smallest shift that makes T at least `certain` to both sides, rad or robot sizes.
+
+        T is that of the fit over one with the shift, whose zeros would be read. A shift after which
+        coordinates have no poses is seen by that.
+        """
+        near = self.near
+        if near is None or not np.isfinite(near.deviation):
+            return np.inf
+        size = certain * near.deviation
+        lowest = min(entry.cost for entry in (self.fit, *self.sides[0], *self.sides[1]))
+        for fits in self.sides:
+            sizes = [0.0, *(float(np.max(np.abs(entry.zeros - self.fit.zeros))) for entry in fits)]
+            T = [0.0, *(float(np.sqrt(entry.cost - lowest)) / near.row for entry in fits)]
+            k = next((k for k in range(1, len(T)) if T[k] >= certain), None)
+            if k is not None:
+                part = (certain - T[k - 1]) / (T[k] - T[k - 1])
+                size = max(size, sizes[k - 1] + part * (sizes[k] - sizes[k - 1]))
+            elif fits:
+                # Beyond the last fit in proportion, as far as there are poses.
+                end = next((start for start in _STARTS if start > sizes[-1]), np.inf)
+                size = max(size, min(sizes[-1] * certain / max(T[-1], 1e-300), end))
+        return float(size)
 
 
-def _around(model: ZeroModel, fit: ZeroFit, direction: Array, sizes: tuple[float, ...]) -> Iterator[ZeroFit]:
-    """Fits at shifts of some sizes to both sides, as far as coordinates have poses."""
-    for side in (-1.0, 1.0):
-        last = fit
-        for size in sizes:
-            there = model.toward(last, fit.zeros + side * size * direction)
-            if there is None:
-                break
-            yield there
-            last = there
+def _toward(model: ZeroModel, fit: ZeroFit, direction: Array) -> Iterator[ZeroFit]:
+    """Fits at shifts of some sizes to one side; where coordinates have no poses, half way to there."""
+    last, reached = fit, 0.0
+    for size in _STARTS:
+        there = model.toward(last, fit.zeros + size * direction)
+        if there is None:
+            half = model.toward(last, fit.zeros + 0.5 * (reached + size) * direction)
+            if half is not None:
+                yield half
+            break
+        yield there
+        last, reached = there, size
 
 
-def best_shift(
-    model: ZeroModel, fit: ZeroFit, direction: Array, starts: tuple[float, ...] = STARTS
-) -> Shift | None:
+def best_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
     """The best fit along a direction, as the linear shift that remains there; None if there is none.
 
     Args:
         model: the model.
         fit: the fit to start from.
         direction: u (actuators,).
-        starts: sizes of shifts that are tried first on both sides, ascending, rad or robot sizes.
     """
-    best = min((fit, *_around(model, fit, direction, starts)), key=lambda entry: entry.cost)
-    shift = linear_shift(model, best, direction)
+    shift = linear_shift(model, fit, direction)
     for _ in range(_STEPS):
-        if shift is None:
-            return None
+        if shift is None or abs(shift.size) < max(_DONE, _DONE_PART * shift.deviation):
+            return shift
         following = _step(model, shift)
         if following is None:
             return shift

@@ -2,15 +2,15 @@
 
 Shifts change the poses, and so the geometry of the forces; nothing else in a measurement shows them, unless
 coordinates leave their limits, or encoders are redundant (`zero_gaps`). Along each direction, one encoder or
-all of them, the best shift s and its deviation are estimated together with base parameters and friction
-(`zero_model`, `zero_shift`). A shift is reported if
+all of them, the best shift s, its deviation and T, how many deviations better it explains the forces, are
+estimated together with base parameters and friction (`zero_model`, `zero_shift`). A shift is reported if
 
-    |s| > 5 deviations     and     |s| > 0.02 rad or robot sizes
+    |s| > 5 deviations,     T > 5     and     |s| > 0.02 rad or robot sizes
 
 The deviation has a floor for what the model lacks, in whose units unmodelled friction and cogging alone make
-shifts up to 3. Below the second bound are errors of the geometry. Where several shifts are reported, they
-were found one after the other, the best first. What would be reported, had it been there, is known from the
-same deviations: `ZeroSight`.
+shifts up to 3. Below the last bound are errors of the geometry. Where several shifts are reported, they were
+found one after the other, the best first. What would be reported, had it been there, follows from the same
+deviations and costs: `ZeroSight`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from nacelle.identification.data.checks.judge import Judge, Verdict
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
-from nacelle.identification.data.checks.zero_shift import BELIEVED, best_shift, is_promising, linear_shift
+from nacelle.identification.data.checks.zero_record import ZeroRecord
+from nacelle.identification.data.checks.zero_shift import BELIEVED, Scan, best_shift
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_units
@@ -36,8 +37,8 @@ from nacelle.spatial.scalar import Array
 _WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
 # Instants that are looked at.
 INSTANTS = 300
-# Deviations from which on a shift will nearly always be reported.
-_SURELY = 7.0
+# Deviations by which a shift must be above the bound to be reported nearly always.
+_SURELY = 2.0
 # Shifts below this, rad or robot sizes, cannot be distinguished from errors of the geometry.
 _SMALLEST = 0.02
 # Part of the samples that may have no pose.
@@ -89,17 +90,20 @@ def check_zeros(
     findings: list[Finding] = []
     m = len(measurement.robot.actuators)
     directions = [*np.eye(m), *([np.ones(m)] if m > 1 else [])]
-    start = _start(judge, signals, correction)
+    record = ZeroRecord(judge, signals, correction)
+    start = _start(record, np.zeros(m))
     if start is None:
         return [], None
+    scans = [Scan.of(*start, direction) for direction in directions]
     for _ in range(m):
-        better = _shift(judge, signals, correction, start, directions)
-        if better is None:
+        following = _shifted_start(record, scans)
+        if following is None:
             break
-        one, following = better
+        one = _correction(judge, following[1].zeros - start[1].zeros)
         findings.append(zero_finding(measurement, one, explained(start[1].noise, following[1].noise)))
         correction, start = correction.then(one), following
-    return findings, _sight(judge, correction, start, directions[:m])
+        scans = [Scan.of(*start, direction) for direction in directions]
+    return findings, _sight(judge, correction, scans[:m])
 
 
 def check_gaps(
@@ -120,40 +124,39 @@ def check_gaps(
 _Start = tuple[ZeroModel, ZeroFit]
 
 
-def _start(judge: Judge, signals: Smoothed, correction: Correction) -> _Start | None:
-    """The model along corrected coordinates, and its fit as they are."""
-    m = len(judge.robot.actuators)
-    path = path_of(judge.robot, correction.apply(signals.value)[:, :m], most_lost=_LOST)
+def _start(record: ZeroRecord, zeros: Array) -> _Start | None:
+    """The model along coordinates with zeros (actuators,) added, and its fit there."""
+    path = path_of(record.robot, record.q + zeros * record.units, most_lost=_LOST)
     if path.lost > _LOST:
         return None
-    model = ZeroModel(judge, signals, correction, path)
-    fit = model.at(np.zeros(m), path.x)
+    model = ZeroModel(record, zeros, path)
+    fit = model.at(zeros, path.x)
     return None if fit is None else (model, fit)
 
 
-def _shift(
-    judge: Judge, signals: Smoothed, correction: Correction, start: _Start, directions: list[Array]
-) -> tuple[Correction, _Start] | None:
-    """The shift that explains the forces best, if it is to be reported, and the start for the next one."""
-    model, fit = start
-    promising = [direction for direction in directions if is_promising(model, fit, direction)]
-    candidates = [best_shift(model, fit, direction) for direction in promising]
+def _shifted_start(record: ZeroRecord, scans: list[Scan]) -> _Start | None:
+    """Model and fit with the shift that explains the forces best; None if no shift is to be reported."""
+    starts = [(scan, scan.start()) for scan in scans]
+    candidates = [
+        best_shift(scan.model, there, scan.direction) for scan, there in starts if there is not None
+    ]
     nearest = sorted((s for s in candidates if s is not None), key=lambda s: s.fit.cost)[:2]
-    believed: list[tuple[Correction, _Start]] = []
+    zeros = scans[0].fit.zeros
+    believed: list[_Start] = []
     for shift in nearest:
-        # Friction and priors were those of the coordinates as read: once more from where it has led.
-        zeros = shift.fit.zeros - fit.zeros
-        moved = _start(judge, signals, correction.then(_correction(judge, zeros)))
-        again = None if moved is None else best_shift(*moved, shift.direction, ())
-        if moved is None or again is None or again.fit.noise >= fit.noise:
+        # Cogging and priors were those of the coordinates as read: once more from where it has led.
+        moved = _start(record, shift.fit.zeros)
+        again = None if moved is None else best_shift(*moved, shift.direction)
+        if moved is None or again is None:
             continue
-        zeros = zeros + again.fit.zeros
-        if np.max(np.abs(zeros)) > max(BELIEVED * again.deviation, _SMALLEST):
-            one = _correction(judge, zeros)
-            following = _start(judge, signals, correction.then(one))
+        size = float(np.max(np.abs(again.fit.zeros - zeros)))
+        as_read = moved[0].toward(again.fit, zeros)
+        clearly = as_read is None or again.explained(as_read) > BELIEVED
+        if clearly and size > max(BELIEVED * again.deviation, _SMALLEST):
+            following = _start(record, again.fit.zeros)
             if following is not None:
-                believed.append((one, following))
-    return min(believed, key=lambda entry: entry[1][1].noise, default=None)
+                believed.append(following)
+    return min(believed, key=lambda entry: entry[1].noise, default=None)
 
 
 def _correction(judge: Judge, zeros: Array) -> Correction:
@@ -162,12 +165,13 @@ def _correction(judge: Judge, zeros: Array) -> Correction:
     return replace(one, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
-def _sight(judge: Judge, correction: Correction, start: _Start, directions: list[Array]) -> ZeroSight:
+def _sight(judge: Judge, correction: Correction, scans: list[Scan]) -> ZeroSight:
     """Which shifts of each encoder would be reported."""
     robot = judge.robot
-    shifts = [linear_shift(*start, direction) for direction in directions]
-    deviations = np.array([np.inf if shift is None else shift.deviation for shift in shifts])
-    sizes = np.maximum(_SURELY * deviations, _SMALLEST)
+    sizes = np.array([scan.visible(BELIEVED + _SURELY) for scan in scans])
+    # So that it is above the smallest one in spite of its deviation.
+    deviations = np.array([np.inf if scan.near is None else scan.near.deviation for scan in scans])
+    sizes = np.maximum(sizes, _SMALLEST + _SURELY * deviations)
     sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
     # A shift as large as a half turn or the robot is no small change of the geometry any more.
     sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
