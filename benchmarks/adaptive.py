@@ -25,16 +25,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from nacelle.control.pieces.adapted import adapted_parameters
 from nacelle.library import load
 from nacelle.program.cost import count
-from support.adaptive_runs import CASES, Experiment, wrong_model
+from support.adaptive_runs import CASES, LAW_SMOOTH, Experiment, wrong_model
 
 ROBOTS = ("delta", "delta-codourey", "hexaglide")
 
 
-def row(name: str, resolution: float | None, seed: int | None) -> None:
+def row(name: str, resolution: float | None, seed: int | None, smooth: float) -> None:
     """One robot."""
     robot = load(name)
     case = CASES.get(name, CASES["fivebar"])
-    experiment = Experiment(robot, *case[:5], resolution=case[5] if resolution is None else resolution)
+    counts = case[5] if resolution is None else resolution
+    experiment = Experiment(robot, *case[:5], resolution=counts, options={"smooth": smooth})
     begin = time.perf_counter()
     own = experiment.controller(robot)
     exact = experiment.errors(experiment.exact(own))
@@ -77,9 +78,10 @@ def main() -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="below zero: all parameters are half the true ones"
     )
+    parser.add_argument("--smooth", type=float, default=LAW_SMOOTH, help="rate of the law's friction")
     options = parser.parse_args()
     for name in options.robots:
-        row(name, options.resolution, None if options.seed < 0 else options.seed)
+        row(name, options.resolution, None if options.seed < 0 else options.seed, options.smooth)
 
 
 if __name__ == "__main__":

@@ -203,6 +203,7 @@ class Loop:
             )
         used = Sensors() if sensors is None else sensors
         desired, first = self.desired, self.plants[0]
+        controller = controller.for_motion(desired.rows)
         hold = np.clip(
             equilibrium(robot_of(first), desired.x[0], external=_external(first)),
             -self.limits,
