@@ -29,7 +29,7 @@ _REMARK = """\
  * pose, reduced twist and its derivative; force is out. Returns
  *   {fine}  all is well
  *   {bridged}  readings are missing, and bridged
- *   {stopped}  stopped, as they were missing for too long: forces are zero until a reset
+ *   {stopped}  stopped, as they were missing for too long or the law gave up: forces are zero until a reset
  *   {failed}  no finite forces: the desired motion is not finite, out of reach or at a singularity. Forces
  *      are zero, nothing of the sample is remembered, and the controller is stopped.
  * Forces are finite always. No branch depends on the numbers but those inside math.h.
