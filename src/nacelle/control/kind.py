@@ -17,6 +17,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.samples import law_samples
+from nacelle.control.words import COMMON
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
@@ -135,7 +136,7 @@ class Kind(ABC):
 
     def words(self) -> dict[str, str]:
         """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
-        return dict(COMMON_WORDS)
+        return dict(COMMON)
 
     @abstractmethod
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
@@ -150,26 +151,6 @@ class Kind(ABC):
             rows: the desired motion [x; v; a] (N, nx + 2 n).
         """
         return {}
-
-
-COMMON_WORDS = {
-    "memory.y": "what iteration finds at the desired pose",
-    "memory.error": "last error of the actuators, desired less measured; rad, m",
-    "memory.rate": "rate of that error, filtered; rad/s, m/s",
-    "memory.integral": "force of the integral; N, N m",
-    "memory.started": "above 0 after the first sample",
-    "memory.missed": "samples in a row without all readings",
-    "memory.stopped": "above 0 once the controller has stopped",
-    "gains.stiffness": "force over error; N/m, N m/rad",
-    "gains.damping": "force over rate of the error; N s/m, N m s/rad",
-    "gains.integral": "rate of the integral's force over error; N/(m s), N m/(rad s)",
-    "gains.limit": "largest forces of the drives; N, N m",
-    "gains.unwinding": "part of what a limit cuts off that is taken out of the integral at a sample",
-    "gains.smoothing": "of the filter of the rate, 1 - exp(-T w) at its bandwidth w",
-    "gains.period": "sample time T; s",
-    "gains.patience": "samples in a row without all readings after which the controller stops",
-}
-"""What parts are that several kinds of controllers have."""
 
 
 def row_size(robot: Robot) -> tuple[int]:

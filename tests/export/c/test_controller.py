@@ -20,12 +20,18 @@ from support.stress_robots import STRESS
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 
 CASES = [
-    *(("fivebar", name) for name in CONTROLLERS),
-    ("3rps", "cf-rb-friction"),
-    ("quattro", "cf-rb-friction"),
-    ("palida", "cf-rb-friction"),
-    ("h4", "sj"),
-    ("redundant planar 4-RRR", "cf-rb-friction"),
+    ("fivebar", "cf-rb-friction"),
+    *(
+        pytest.param(*case, marks=pytest.mark.slow)
+        for case in (
+            *(("fivebar", name) for name in CONTROLLERS if name != "cf-rb-friction"),
+            ("3rps", "cf-rb-friction"),
+            ("quattro", "cf-rb-friction"),
+            ("palida", "cf-rb-friction"),
+            ("h4", "sj"),
+            ("redundant planar 4-RRR", "cf-rb-friction"),
+        )
+    ),
 ]
 
 

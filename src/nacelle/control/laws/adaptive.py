@@ -65,6 +65,7 @@ from nacelle.control.pieces.pose import (
 )
 from nacelle.control.pieces.signals import finite_limits, limited, safe
 from nacelle.control.pieces.sliding import Sliding, sliding
+from nacelle.control.words import ADAPTIVE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
@@ -228,6 +229,10 @@ class Adaptive(Kind):
             "parameters": self.parameters(robot).values,
             "excitation": 1.0,
         }
+
+    def words(self) -> dict[str, str]:
+        """What its parts are."""
+        return dict(ADAPTIVE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose.

@@ -48,6 +48,7 @@ from nacelle.control.pieces.pose import (
     remembered,
 )
 from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
+from nacelle.control.words import COMPUTED_TORQUE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
@@ -159,6 +160,10 @@ class ComputedTorque(Kind):
         """At rest, without disturbance."""
         desired = {"a_d": 0.0, "y_d": y} if self.space == "actuator" else {"a_d": 0.0}
         return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
+
+    def words(self) -> dict[str, str]:
+        """What its parts are."""
+        return dict(COMPUTED_TORQUE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains that place the poles of every error at the bandwidth with the damping."""

@@ -46,6 +46,7 @@ from nacelle.control.pieces.pose import (
     remembered,
 )
 from nacelle.control.pieces.signals import finite_limits, limited, safe
+from nacelle.control.words import IMPEDANCE
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -127,6 +128,10 @@ class Impedance(Kind):
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
         return at_rest(x, y) | {"a_d": 0.0}
+
+    def words(self) -> dict[str, str]:
+        """What its parts are."""
+        return dict(IMPEDANCE)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """K as stated or of the bandwidth, D of the damping ratios.

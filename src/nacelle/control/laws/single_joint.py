@@ -34,6 +34,7 @@ from nacelle.control.pieces.signals import (
     limited,
     rate_of,
 )
+from nacelle.control.words import SINGLE_JOINT
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack, where
@@ -111,6 +112,10 @@ class SingleJoint(Kind):
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """Nothing is remembered but the legs."""
         return {"y": y, **dict.fromkeys(("error", "rate", "integral", "started", "missed", "stopped"), 0.0)}
+
+    def words(self) -> dict[str, str]:
+        """What its parts are."""
+        return dict(SINGLE_JOINT)
 
     def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: poles of a mass at w = 2 pi bandwidth with the damping, a slow integral."""

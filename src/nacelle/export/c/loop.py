@@ -13,6 +13,9 @@ from nacelle.export.c.plant import plant_declaration, plant_source
 from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.export.markdown import plain
 
+# Numbers of a part that are listed.
+_SHOWN = 8
+
 
 class LoopPart(NamedTuple):
     """What a controller and a plant add to a package.
@@ -92,7 +95,9 @@ def _rows(controller: Controller) -> list[str]:
                 continue
             first = "at rest at x"
             if what == "gains":
-                first = ", ".join(f"{value:.6g}" for value in controller.gains[fields.place(name)])
+                values = controller.gains[fields.place(name)]
+                first = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
+                first += ", ..." if size > _SHOWN else ""
             said = plain(words.get(f"{what}.{name}", ""))
             rows.append(
                 f"| {what} | {plain(name)} | {fields.place(name).start} | {size} | {first} | {said} |"
