@@ -194,11 +194,18 @@ class Scenario:
 
     def _controllers(self, model: Robot, problems: list[Problem]) -> dict[str, Controller]:
         spec = self.spec
-        chosen = self._named(problems)
         result: dict[str, Controller] = {}
-        # Gains take time: with a wrong name nothing is tuned.
-        for label, k in chosen.items() if len(chosen) == len(spec.controllers) else ():
-            given, path = spec.controllers[k], ("controllers", k)
+        for k, given in enumerate(spec.controllers):
+            path: KeyPath = ("controllers", k)
+            label = given.label or given.name
+            if given.name not in CONTROLLERS:
+                words = f"no controller is called {given.name!r}"
+                problems.append(self.source.problem(path, words, did_you_mean(given.name, CONTROLLERS)))
+                continue
+            if label in result:
+                words = f"two controllers are called {label!r}"
+                problems.append(self.source.problem(path, words, "give one of them a label"))
+                continue
             with self._located(path, problems):
                 try:
                     result[label] = controller(
@@ -214,22 +221,6 @@ class Scenario:
                     )
                 except (TypeError, ValueError) as error:
                     raise NacelleError(f"{given.name} does not take these options: {error}") from None
-        return result
-
-    def _named(self, problems: list[Problem]) -> dict[str, int]:
-        """Places of the controllers by their labels, those without a problem."""
-        result: dict[str, int] = {}
-        for k, given in enumerate(self.spec.controllers):
-            path: KeyPath = ("controllers", k)
-            label = given.label or given.name
-            if given.name not in CONTROLLERS:
-                words = f"no controller is called {given.name!r}"
-                problems.append(self.source.problem(path, words, did_you_mean(given.name, CONTROLLERS)))
-            elif label in result:
-                words = f"two controllers are called {label!r}"
-                problems.append(self.source.problem(path, words, "give one of them a label"))
-            else:
-                result[label] = k
         return result
 
     def _sensors(self, robot: Robot) -> Sensors:
