@@ -55,7 +55,10 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing
 	$(BIN)/python benchmarks/program.py
 	$(BIN)/python benchmarks/kinematics.py
 	$(BIN)/python benchmarks/simulation.py
+	$(BIN)/python benchmarks/control_laws.py
+	$(BIN)/python benchmarks/controller.py
 	$(BIN)/python benchmarks/elastic.py --exudyn
+	$(BIN)/python benchmarks/stiff.py
 	$(BIN)/python benchmarks/dynamics.py
 	$(BIN)/python benchmarks/elastic_map.py
 	$(BIN)/python benchmarks/elastic_frequencies.py

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,6 +35,29 @@ def test_elastic_prrrp(capsys, monkeypatch):
         assert float(re.search(r"missing ([\d.e-]+)", words)[1]) < 1e-5
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_controller_in_c(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    printed = _printed(FOLDER / "controller_in_c/run.py", capsys)
+    errors = [float(word) for word in printed["actuators, rms error in um"].split()]
+    assert len(errors) == 6
+    # A model that is 5 to 20 % off: a tenth of a millimetre, and no drive at its limit.
+    assert max(errors) < 200.0
+    assert float(printed["largest force in N"]) < 500.0
+
+
+@pytest.mark.slow
+def test_computed_force_palida(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["computed_force_palida.py"])
+    printed = _printed(FOLDER / "computed_force_palida.py", capsys)
+    names = ("sj", "cf-rb", "cf-rb-friction")
+    errors = [[float(word) for word in printed[name].split("mm")[0].split()] for name in names]
+    for single, rigid, friction in zip(*errors, strict=True):
+        assert single > rigid > 4.0 * friction
+    left = [float(printed[f"prediction {kind}"].split("%")[0]) for kind in ("rigid body", "with friction")]
+    assert left[1] < 0.3 * left[0]
+
+
 def test_every_example_is_run():
     here = Path(__file__).read_text(encoding="utf-8")
-    assert all(path.name in here for path in FOLDER.glob("*.py"))
+    assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))

@@ -17,6 +17,13 @@ from nacelle.public import HOMES
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
+    from nacelle.control.compare import Comparison, compare
+    from nacelle.control.controller import Controller
+    from nacelle.control.loop.closed_loop import closed_loop
+    from nacelle.control.loop.run import ControlRun
+    from nacelle.control.named import controller
+    from nacelle.control.scenario.scenario import Scenario, read_scenario
+    from nacelle.control.sensors import Sensors
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -145,9 +152,14 @@ if TYPE_CHECKING:
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
     from nacelle.robots import names as robot_names
+    from nacelle.simulation.drives.drives import Cogging, Drives
+    from nacelle.simulation.drives.lugre import LuGre
+    from nacelle.simulation.drives.plant import DrivenPlant
+    from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
+    from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
 
@@ -169,13 +181,19 @@ __all__ = [
     "Chain",
     "Check",
     "Circle",
+    "Cogging",
+    "Comparison",
     "CompileError",
     "Compiled",
     "ConsistentParameters",
+    "ControlRun",
+    "Controller",
     "Counterweight",
     "Cubic",
     "DescriptionError",
     "DirectInverse",
+    "DrivenPlant",
+    "Drives",
     "DynamicsDerivatives",
     "ElasticPlant",
     "Event",
@@ -204,6 +222,7 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "LuGre",
     "Measurement",
     "MeasurementError",
     "Mobility",
@@ -229,12 +248,16 @@ __all__ = [
     "RigidPlant",
     "Robot",
     "Sample",
+    "Sampled",
     "Samples",
+    "Scenario",
+    "Sensors",
     "Simulation",
     "SingularError",
     "Singularities",
     "Sizing",
     "StaticDeflection",
+    "Stiction",
     "TableError",
     "TooLargeError",
     "ToolPose",
@@ -260,9 +283,12 @@ __all__ = [
     "build",
     "check",
     "check_measurement",
+    "closed_loop",
+    "compare",
     "compile",
     "compliance",
     "consistent_parameters",
+    "controller",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -307,6 +333,7 @@ __all__ = [
     "prepare",
     "reach",
     "read_measurement",
+    "read_scenario",
     "read_waypoints",
     "reference_pose",
     "regressor",
@@ -320,6 +347,7 @@ __all__ = [
     "size_motors",
     "standard_events",
     "static_deflection",
+    "stiction_of",
     "time_scaled",
     "tool_pose",
     "user_event",
@@ -423,6 +451,20 @@ def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
     return plot_response(self, **options)
 
 
+def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
+    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs([self], kind, **options)
+
+
+def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
+    """Draw closed loops beside each other, as `_plot_control_run` does one."""
+    from nacelle.report.control.figures import plot_runs
+
+    return plot_runs(self.runs, kind, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -431,4 +473,6 @@ register(
     NaturalFrequencies=_plot_modes,
     FrequencyMap=_plot_frequency_map,
     FrequencyResponse=_plot_response,
+    ControlRun=_plot_control_run,
+    Comparison=_plot_comparison,
 )

@@ -8,6 +8,13 @@ from __future__ import annotations
 # Public names by module.
 _MODULES = {
     "nacelle.compile": ("Compiled", "Parametric"),
+    "nacelle.control.compare": ("Comparison", "compare"),
+    "nacelle.control.controller": ("Controller",),
+    "nacelle.control.loop.closed_loop": ("closed_loop",),
+    "nacelle.control.loop.run": ("ControlRun",),
+    "nacelle.control.named": ("controller",),
+    "nacelle.control.scenario.scenario": ("Scenario", "read_scenario"),
+    "nacelle.control.sensors": ("Sensors",),
     "nacelle.dynamics.gravity_balance.balancing": (
         "BalanceSpring",
         "Counterweight",
@@ -157,9 +164,14 @@ _MODULES = {
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
+    "nacelle.simulation.drives.drives": ("Cogging", "Drives"),
+    "nacelle.simulation.drives.lugre": ("LuGre",),
+    "nacelle.simulation.drives.plant": ("DrivenPlant",),
+    "nacelle.simulation.drives.stiction": ("Stiction", "stiction_of"),
     "nacelle.simulation.feedback": ("feedback",),
     "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
     "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
+    "nacelle.simulation.sampled.law": ("Sampled",),
     "nacelle.simulation.simulate": ("Simulation", "simulate"),
     "nacelle.spatial.physics": ("physics",),
 }

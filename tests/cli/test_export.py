@@ -44,3 +44,15 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     assert "there is no folder" in run("fivebar", "--out", str(tmp_path / "a" / "b"), code=1)
     assert json.loads(run("fivebra", "--out", out, "--json", code=1))["ok"] is False
     assert not list(tmp_path.iterdir())
+
+
+def test_a_controller_and_its_plant(tmp_path: Path) -> None:
+    out = tmp_path / "package"
+    asked = ["fivebar", "--controller", "sj", "--bandwidth", "10", "--period", "1e-3", "--plant"]
+    data = json.loads(run(*asked, "--out", str(out), "--json"))
+    assert {"controller_law", "plant"} <= set(data["functions"])
+    assert "inverse_dynamics" not in data["functions"]
+    assert "FIVEBAR_CONTROLLER_PERIOD 0.001" in (out / "include" / "fivebar_controller.h").read_text()
+    other = str(tmp_path / "other")
+    assert "did you mean 'cf-rb'" in run("fivebar", "--controller", "cfrb", "--out", other, code=1)
+    assert "name one" in run("fivebar", "--period", "1e-3", "--out", other, code=1)

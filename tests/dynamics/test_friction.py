@@ -145,3 +145,11 @@ def test_sign_of_zero_and_smooth_friction() -> None:
     assert np.max(np.abs(hard - rest)) > 0.1
     assert np.max(np.abs(soft - rest)) < 0.01
     np.testing.assert_allclose(softest, hard, rtol=1e-12)
+
+
+def test_smooth_friction_of_spherical_joints_is_none_at_rest() -> None:
+    """In compiled programs, too: the smallest rate is not lost among equal numbers."""
+    robot = nacelle.load("h4")
+    x = nacelle.reference_pose(robot)
+    force = nacelle.inverse_dynamics(robot, x, smooth=1e-3).force
+    np.testing.assert_allclose(force, nacelle.equilibrium(robot, x), rtol=1e-9)

@@ -12,6 +12,7 @@ import pytest
 import nacelle
 from nacelle.compile import cache, drivers, function, make_program
 from nacelle.emit.jit import target as jit
+from nacelle.emit.jit.irk5 import compile_irk5
 from nacelle.emit.jit.newton import compile_newton
 from nacelle.emit.jit.rk4 import compile_rk4
 from nacelle.emit.machine import other
@@ -78,8 +79,8 @@ def check_object(image: bytes, name: str) -> None:
 
 
 def check_image(kind: str, image: bytes, name: str) -> None:
-    """What `compile_two` makes holds one object or two; the integrator is one."""
-    for part in (image,) if kind == "rk4" else jit.objects(image):
+    """What `compile_two` makes holds one object or two; an integrator is one."""
+    for part in (image,) if kind in ("rk4", "irk5") else jit.objects(image):
         if part:
             check_object(part, name)
 
@@ -177,6 +178,7 @@ def test_the_drivers_of_a_robot(name: str) -> None:
     check_image("newton", compile_newton(program, options), name)
     program = make_program(flow, robot, input_shapes(flow, robot), minimised=False)
     check_image("rk4", compile_rk4(program, options), name)
+    check_image("irk5", compile_irk5(program, options), name)
 
 
 @pytest.mark.slow

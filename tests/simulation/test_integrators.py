@@ -18,6 +18,7 @@ Array = np.ndarray
 # Method, expected order, lengths of the step, tolerance: so loose that the longest step is always taken.
 METHODS = [
     ("rk4", 4, (0.02, 0.01), 1.0),
+    ("irk5", 5, (0.2, 0.1), 1.0),
     ("dop853", 8, (0.25, 0.125), 1e3),
     ("radau", 5, (0.125, 0.0625), 1e-4),
 ]

@@ -48,8 +48,12 @@ COMMANDS = {
         "Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.",
     ),
     "simulate": (
-        "simulate",
+        "simulation.simulate",
         "Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.",
+    ),
+    "control": (
+        "simulation.control",
+        "Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.",
     ),
     "linearise": (
         "linearise",

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.errors import ExportError
+
+if TYPE_CHECKING:
+    from nacelle.control.controller import Controller
+    from nacelle.model.robot import Robot
 
 
 @command("export")
@@ -19,8 +24,13 @@ def export_command(
     *,
     out: Annotated[Path, typer.Option("--out", help="Folder to write; it must be empty or missing.")],
     models: Annotated[
-        str, typer.Option("--model", help="Models, with commas: inverse_dynamics, forward_dynamics, ...")
-    ] = "inverse_dynamics",
+        str | None,
+        typer.Option(
+            "--model",
+            help="Models, with commas: inverse_dynamics, forward_dynamics, ... If nothing is said the first, "
+            "or none beside a controller or a plant.",
+        ),
+    ] = None,
     target: Annotated[str, typer.Option("--target", help="c, numpy or casadi.")] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
@@ -40,6 +50,21 @@ def export_command(
             help="Numbers given at run time, with commas: geometry, inertia, friction, drive, ...",
         ),
     ] = "",
+    controller: Annotated[
+        str | None, typer.Option("--controller", help="A controller in C: sj, cf-rb, cf-rb-friction, ...")
+    ] = None,
+    bandwidth: Annotated[
+        float | None, typer.Option("--bandwidth", help="Of the controller's loop, Hz; chosen if missing.")
+    ] = None,
+    period: Annotated[
+        float | None, typer.Option("--period", help="Sample time of the controller, s; 5e-4 if missing.")
+    ] = None,
+    delay: Annotated[
+        float, typer.Option("--delay", help="From a sample to the time at which its forces act, s.")
+    ] = 0.0,
+    plant: Annotated[
+        bool, typer.Option("--plant", help="Add the robot as what a controller moves, in C.")
+    ] = False,
     precision: Annotated[str, typer.Option("--precision", help="Of C: double, float or both.")] = "both",
     batch: Annotated[bool, typer.Option("--batch", help="C functions for many samples too.")] = False,
     name: Annotated[str | None, typer.Option("--name", help="Prefix of all names in the package.")] = None,
@@ -52,9 +77,12 @@ def export_command(
     """Export models as a package: source, documentation, self-test with reference vectors."""
     from nacelle.export.export import export
 
+    robot = load_robot(robot_name, mode)
+    if models is None:
+        models = "" if controller is not None or plant else "inverse_dynamics"
     done = export(
-        load_robot(robot_name, mode),
-        models,
+        robot,
+        models or (),
         out=out,
         target=target,
         input=source,
@@ -62,6 +90,8 @@ def export_command(
         smooth=smooth,
         bare=bare,
         parameters=parameters,
+        controller=_controller(robot, controller, bandwidth, period, delay),
+        plant=plant,
         precision=precision,
         batch=batch,
         name=name,
@@ -85,3 +115,19 @@ def export_command(
     for label, count in done.counts.items():
         shown.print(f"{done.name} {label}: {count}", markup=False)
     shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
+
+
+def _controller(
+    robot: Robot, name: str | None, bandwidth: float | None, period: float | None, delay: float
+) -> Controller | None:
+    """The controller that is asked for, with gains for its bandwidth."""
+    from nacelle.control.named import PERIOD, controller
+
+    if name is None:
+        if bandwidth is not None or period is not None or delay:
+            raise ExportError(
+                "bandwidth, period and delay are those of a controller: name one, --controller NAME"
+            )
+        return None
+    T = PERIOD if period is None else period
+    return controller(robot, name, bandwidth=bandwidth, period=T, delay=delay)

@@ -18,6 +18,7 @@ from nacelle.compile.cache import remembered
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.drivers import compile_newton, compile_rk4
 from nacelle.compile.function import compile_function
+from nacelle.compile.implicit import compile_irk5
 from nacelle.compile.parametric import Parametric
 from nacelle.compile.specification import Specification, make_program
 
@@ -26,6 +27,7 @@ __all__ = [
     "Parametric",
     "Specification",
     "compile_function",
+    "compile_irk5",
     "compile_newton",
     "compile_rk4",
     "make_program",

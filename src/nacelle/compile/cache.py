@@ -26,17 +26,18 @@ class Form(Generic[_T]):
 
     Attributes:
         kind: its name in the cache.
-        emit: compiles a program with options of the compiler.
-        load: loads an object for a program, of which the code is packed where it came from the cache.
+        emit: compiles a program with options of the compiler, and those beside it.
+        load: loads an object for a program, of which the code is packed where it came from the cache, and
+            for those beside it.
         plain: does the same with NumPy.
-        beside: other programs that are compiled with it; with some it is not kept.
+        beside: what other programs are made of that are compiled with it.
     """
 
     kind: str
-    emit: Callable[[Program, Any], bytes]
-    load: Callable[[bytes, Program, bytes | None], _T]
-    plain: Callable[[Program], _T]
-    beside: tuple[Program, ...] = ()
+    emit: Callable[..., bytes]
+    load: Callable[..., _T]
+    plain: Callable[..., _T]
+    beside: tuple[Specification, ...] = ()
 
 
 def kept(
@@ -55,29 +56,47 @@ def kept(
         store: the cache; None if it is not to be used.
         part: which part of the specification the program is.
     """
-    key = None if store is None or form.beside else _key(form.kind, part, specification)
-    payload = store.get(key) if store is not None and key is not None else None
-    if payload is not None:
+    keys = None if store is None else _keys(form, part, specification)
+    if store is not None and keys is not None:
         try:
-            signature, packed, image = unpack(payload)
-            return form.load(image, signature, packed)
+            (signature, packed, image), *others = (unpack(_there(store.get(key))) for key in keys)
+            return form.load(image, signature, packed, *(other for other, _, _ in others))
         except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
-            pass  # damaged or foreign: made anew
+            pass  # missing, damaged or foreign: made anew
     from nacelle.emit.jit import attempts
 
     start_compiler()
+    beside = tuple(other.program() for other in form.beside)
     program = make()
 
     def native(options: Any) -> _T:
         with task(f"compiling {program.name} ({len(program.code)} operations)"):
-            image = form.emit(program, options)
-        result = form.load(image, program, None)
-        if store is not None and key is not None:
-            store.put(key, pack(program, image))
+            image = form.emit(program, options, *beside)
+        result = form.load(image, program, None, *beside)
+        if store is not None and keys is not None:
+            for key, one, own in zip(keys, (program, *beside), (image, *[b""] * len(beside)), strict=True):
+                store.put(key, pack(one, own))
         return result
 
-    programs, mark = (program, *form.beside), f"{form.kind} {package_hash()}"
-    return attempts.attempt(specification.label, programs, native, lambda: form.plain(program), store, mark)
+    programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
+    return attempts.attempt(
+        specification.label, programs, native, lambda: form.plain(program, *beside), store, mark
+    )
+
+
+def _there(payload: bytes | None) -> bytes:
+    if payload is None:
+        raise KeyError("not kept")
+    return payload
+
+
+def _keys(form: Form[Any], part: str, specification: Specification) -> list[str] | None:
+    """Keys of a program and of those beside it, each of which depends on all; None if one has none."""
+    keys = [_key(form.kind, part, specification)]
+    keys += [_key("beside", part, other) for other in form.beside]
+    if None in keys:
+        return None
+    return [json.dumps([place, *keys]) if len(keys) > 1 else str(keys[0]) for place in range(len(keys))]
 
 
 def start_compiler() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nacelle.compile.cache import Form, kept, start_compiler
+from nacelle.compile.cache import Form, kept
 from nacelle.compile.specification import Specification, shapes_of
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.newton import NumpyNewton, Solver
@@ -47,6 +47,7 @@ def compile_rk4(
     *,
     options: Mapping[str, Any] | None = None,
     control: Callable[..., Any] | None = None,
+    sampled: bool = False,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Integrator:
@@ -58,31 +59,30 @@ def compile_rk4(
         function: the derivative.
         robot: the robot.
         options: keyword arguments for the derivative.
-        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it; with
-            one the driver is not kept in the cache.
+        control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it.
+        sampled: whether the control has memory and a delay: a function of (robot, [s; z], w, P) that gives
+            [u; z+], as in `nacelle.emit.rk4`.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
     """
     derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
+    if sampled and control is None:
+        raise ValueError("a sampled driver needs a control")
     native = target_that_runs("jit").name == "jit"
-    law = None
-    if control is not None:
-        if native:
-            start_compiler()
-        law = Specification(control, robot, shapes_of(control, robot)).program()
+    laws = () if control is None else (Specification(control, robot, shapes_of(control, robot)),)
 
-    def plain(program: Program) -> Integrator:
-        return NumpyRk4(program, tiles, law)
+    def plain(program: Program, law: Program | None = None) -> Integrator:
+        return NumpyRk4(program, tiles, law, sampled=sampled)
 
     if not native:
-        return plain(derivative.program())
+        return plain(derivative.program(), *(law.program() for law in laws))
     from nacelle.emit.jit import rk4
 
-    form = Form[Integrator](
-        "rk4",
-        lambda program, chosen: rk4.compile_rk4(program, chosen, law),
-        lambda image, signature, _: rk4.Rk4(image, signature, law),
-        plain,
-        () if law is None else (law,),
-    )
+    def emit(program: Program, chosen: Any, law: Program | None = None) -> bytes:
+        return rk4.compile_rk4(program, chosen, law, sampled=sampled)
+
+    def load(image: bytes, signature: Program, _: bytes | None, law: Program | None = None) -> Integrator:
+        return rk4.Rk4(image, signature, law, sampled=sampled)
+
+    form = Form[Integrator]("rk4 sampled" if sampled else "rk4", emit, load, plain, laws)
     return kept(form, derivative, derivative.program, (store or Store()) if use_cache else None)

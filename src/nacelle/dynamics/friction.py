@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nacelle.model.joint import FrictionTerm
-from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, sign, sqrt, tanh, where
+from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, maximum, sign, sqrt, tanh, where
 
 # What changes at once where the rate changes its sign.
 DRY = ("coulomb", "stribeck", "constant")
@@ -75,10 +75,11 @@ def spherical_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | 
         # At rest there is no direction, and no Coulomb friction.
         along = axis_friction(others, rate) * moves / rate
     else:
-        # Friction over the rate has a limit at rest, the slope there, which a rate of almost none gives.
+        # Friction over the rate has a limit at rest, the slope there, which a rate of almost none gives. Not
+        # its square added to that of the rate: identities by numbers would leave out what is below rounding.
         bends = [term.scale for term in others if term.basis == "coulomb-smooth"]
         least_rate = _REST * min(bends if smooth is None else [smooth, *bends], default=1.0)
-        rate = sqrt(square + least_rate * least_rate)
+        rate = sqrt(maximum(square, least_rate * least_rate))
         along = axis_friction([_turned(term) for term in others], rate, smooth) / rate
     return np.asarray((viscous + along) * w)
 

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.extended import extended
 from nacelle.elastic.forms import Assembled, Undeformed, form_of
-from nacelle.elastic.rest import fastest, settled
+from nacelle.elastic.rest import fastest, settled, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -27,8 +27,14 @@ from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts
-from nacelle.simulation.flow import NativeDriver, bound, loop_driver
+from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts, check_no_motors
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    bound,
+    implicit_loop,
+    loop_driver,
+)
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
 from nacelle.spatial.pose import Pose
@@ -38,6 +44,8 @@ from nacelle.spatial.scalar import Array
 _NO_CONSTANTS = np.zeros(1)
 # Steps of the Runge-Kutta method over a vibration are stable below this many radians.
 _STABLE = 2.7
+# Robots whose links stretch so many times as fast as they bend are simulated by implicit steps.
+_STIFF = 5.0
 # A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
 _LARGEST = 0.3
 
@@ -45,13 +53,18 @@ _LARGEST = 0.3
 def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
     del constants
+    check_no_motors(robot, wanted)
+    _require_encoders(wanted)
+    form = form_of(robot)
+    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
+
+
+def _require_encoders(wanted: Sequence[str]) -> None:
     if set(wanted) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
             "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
-    form = form_of(robot)
-    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
 
 
 class ElasticPlant:
@@ -173,8 +186,28 @@ class ElasticPlant:
         return (
             f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
             f"{w / 2.0 / np.pi:.4g} Hz; "
-            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='radau'"
+            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='irk5', which is "
+            "stable with every step"
         )
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step (s) of the implicit method: 20 a period of the fastest vibration that bends.
+
+        Vibrations with most of their strain energy in the stretch of links do not count: they follow
+        quasi-statically.
+        """
+        return float(2.0 * np.pi / self._relevant(s)[0] / 20.0)
+
+    def suited_method(self, s: Array) -> str:
+        """The implicit method where links stretch far faster than they bend, else the explicit one."""
+        relevant, largest = self._relevant(s)
+        return "irk5" if largest > _STIFF * relevant else "dop853"
+
+    def _relevant(self, s: Array) -> tuple[float, float]:
+        """Angular frequencies (rad/s) of the fastest vibration that bends, and of the fastest of all."""
+        frequencies, stretch = vibrations(self.form, self.positions(s), self._settings)
+        bends = frequencies[stretch < 0.5]
+        return float(np.max(bends if bends.size else frequencies)), float(np.max(frequencies))
 
     def derivative(self) -> Derivative:
         """The flow: native code, or programs between which LAPACK solves."""
@@ -197,6 +230,13 @@ class ElasticPlant:
             return None
         return NativeDriver(loop_driver(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
 
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
+        """The native loop of implicit steps; None for large robots."""
+        del held
+        if self.form.flow is None:
+            return None
+        return NativeImplicitDriver(implicit_loop(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
+
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""
         return CompiledLoop(self.loop_parts(), feedback)
@@ -207,8 +247,7 @@ class ElasticPlant:
         Raises:
             KinematicsError: if the inputs are no forces, or there is no program of the form.
         """
-        if self.prescribed:
-            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
+        self._require_forces()
         if self.form is not form_of(self.robot):
             raise KinematicsError(
                 f"a compiled feedback takes the form that {self.name} has by itself: leave out form="
@@ -219,6 +258,21 @@ class ElasticPlant:
                 f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
             )
         return LoopParts(self.robot, LoopModel(self.form.flow, elastic_signals), self.options, _NO_CONSTANTS)
+
+    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
+        """Signals of the encoders at a state (size,), where the robot is too large to be compiled.
+
+        Raises:
+            KinematicsError: if the inputs are no forces, or other signals are wanted.
+        """
+        self._require_forces()
+        _require_encoders(wanted)
+        q, qd = self.encoders(s)
+        return {"q": q, "qd": qd}
+
+    def _require_forces(self) -> None:
+        if self.prescribed:
+            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
 
     def events(self) -> list[Event | EventGroup]:
         """Deflections beyond what the theory of beams holds for."""

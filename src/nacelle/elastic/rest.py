@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.elastic.extended import extended
 from nacelle.elastic.forms import Form, Options
 from nacelle.errors import BucklingError
 from nacelle.spatial.scalar import Array
@@ -39,6 +40,36 @@ def fastest(form: Form, p: Array, options: Options) -> float:
     """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
     values = np.linalg.eigvals(tangent(form, p, options))
     return float(np.sqrt(np.max(np.abs(values))))
+
+
+def vibrations(form: Form, p: Array, options: Options) -> tuple[Array, Array]:
+    """Vibrations with the actuators held: angular frequencies (m,), rad/s, and how much they stretch links.
+
+    Returns:
+        The frequencies, rising, and of the strain energy of each the part (m,) in the stretch of beams; the
+        rest of it is in bending, shear, torsion and the springs of drives.
+    """
+    whole = extended(form.robot)
+    values, shapes = np.linalg.eig(tangent(form, p, options))
+    order = np.argsort(np.abs(values))
+    columns = []
+    for mode in shapes.T[order]:
+        step = np.zeros(form.n)
+        # Of a pair of complex modes, which a robot that is not at rest may have, the real part counts.
+        step[len(form.robot.actuators) :] = _SHIFT * np.real(mode) / np.max(np.abs(mode))
+        ahead, behind = (form.elastic(form.stepped(p, sign * step)) for sign in (1.0, -1.0))
+        columns.append((ahead - behind) / (2.0 * _SHIFT))
+    e = np.stack(columns)
+    stretch, other = np.zeros(len(e)), np.zeros(len(e))
+    for own, place in zip(whole.shapes, whole.slices, strict=False):
+        part = e[:, place]
+        other += np.einsum("mi,ij,mj->m", part, own.stiffness, part)
+        for along in own.stretches:
+            stretch += along.stiffness * (part @ along.row) ** 2
+    for spring, place in zip(whole.springs, whole.slices[len(whole.shapes) :], strict=True):
+        other += spring.stiffness * e[:, place.start] ** 2
+    frequencies = np.sqrt(np.abs(values[order]))
+    return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
 
 
 def settled(form: Form, p: Array, options: Options) -> Array:

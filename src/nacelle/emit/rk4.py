@@ -9,6 +9,18 @@ with u at its begin, middle and end, or held. With a control program, of inputs 
 what that gives at the begin of the step, held, and rows of w take the place of those of u. Inputs that are
 held may be held over several steps (`held`), as by a controller that is slower than the integration.
 
+In the *sampled* form the control program is a digital controller with memory z (nz) and a delay of
+computation. It has the inputs S = [s; z] (n + nz), w and P, of which the first k entries are the p of the
+derivative, and gives [u; z⁺] (m + nz). The state is X = [s; z; u], u the inputs that act on the plant now;
+s alone is integrated. In every period of H = `held` steps, D = `delay` < H:
+
+    step 0 of the period:   [u⁺; z⁺] = g([s; z], w, P),   z ← z⁺
+    step D of the period:   u ← u⁺, which acts from the begin of that step on (D = 0: of the same)
+
+so the u of x0 acts during the first D steps. A run is a number of whole periods, and X is all that a next run
+needs to go on. X after a step has s at its end, and z and u as they are during it. It must be finite as a
+whole: u⁺ counts from where it acts, z⁺ from where it is made.
+
 The native form is in `nacelle.emit.jit.rk4`; both follow the same rules.
 """
 
@@ -34,7 +46,8 @@ class Rk4Result:
     """Motions from many initial states.
 
     Attributes:
-        x: the states after every so many steps (N, stored, n); NaN from where one was not finite.
+        x: the states after every so many steps (N, stored, n), X in the sampled form; NaN from where one was
+            not finite.
         final: the last finite states (N, n).
         completed: steps to the last finite state (N,).
         status: 0 all steps were completed, 2 a state was not finite (N,).
@@ -49,8 +62,8 @@ class Rk4Result:
 class Integrator(ABC):
     """Fixed steps around a derivative program and, where there is one, a control program."""
 
-    def __init__(self, program: Program, control: Program | None) -> None:
-        self.sizes = sizes(program, control)
+    def __init__(self, program: Program, control: Program | None, sampled: bool) -> None:
+        self.sizes = sizes(program, control, sampled=sampled)
 
     def integrate(
         self,
@@ -62,22 +75,26 @@ class Integrator(ABC):
         steps: int,
         every: int = 1,
         held: int = 1,
+        delay: int = 0,
         threads: int = 1,
     ) -> Rk4Result:
         """Integrate from every initial state.
 
         Args:
-            x0: initial states (N, n).
+            x0: initial states (N, n); X (N, n + nz + m) in the sampled form.
             u: inputs (steps / held, m), each held over so many steps, (1, m), held throughout, or
-                (steps, 3, m), at the begin, middle and end of every step; the same for all samples.
-            p: parameters (N, k) or (1, k).
+                (steps, 3, m), at the begin, middle and end of every step; the same for all samples. With a
+                control they are w, and in the sampled form never (steps, 3, m).
+            p: parameters (N, k) or (1, k); P in the sampled form.
             h: length of a step in seconds.
             steps: number of steps.
             every: a state is stored after so many steps, so there are steps // every of them.
             held: over how many steps a row of the inputs, or what the control gives, is held.
+            delay: after how many steps of a period what the control gives acts, fewer than `held`; in the
+                sampled form only.
             threads: how many threads share the samples.
         """
-        task = self.sizes.task(x0, u, p, steps, every, held)
+        task = self.sizes.task(x0, u, p, steps, every, held, delay)
         stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
         final, completed = self._integrate(task, h, stored, threads)
         return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
@@ -90,30 +107,59 @@ class Integrator(ABC):
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """Sizes in the sampled form.
+
+    Attributes:
+        s: number of states that are integrated.
+        z: number of states of the controller.
+        u: number of inputs of the plant.
+    """
+
+    s: int
+    z: int
+    u: int
+
+
+@dataclass(frozen=True)
 class Sizes:
-    """Numbers of states, of inputs that are given by row, and of parameters."""
+    """Numbers of states, of inputs that are given by row, and of parameters.
+
+    Attributes:
+        n: states that are stored.
+        m: inputs in a row.
+        k: parameters.
+        sampled: the parts of the states in the sampled form; None in the others.
+    """
 
     n: int
     m: int
     k: int
+    sampled: Sampled | None = None
 
     def task(self, x0: Any, u: Any, p: Any, *counts: int) -> Task:
-        """Check what `integrate` was given; `counts` are steps, every and held."""
-        steps, every, held = counts
+        """Check what `integrate` was given; `counts` are steps, every, held and delay."""
+        steps, every, held, delay = counts
         start, parameters = rows(x0, self.n, "x0"), rows(p, self.k, "p")
         staged = np.ndim(u) == 3
+        if staged and self.sampled is not None:
+            raise ValueError(f"w has the shape {np.shape(u)}: a sampled control has one row a period")
         if staged and np.shape(u)[1] != 3:
             raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
         inputs = rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
         if steps < 0 or every < 1 or held < 1:
             raise ValueError(f"steps = {steps}, every = {every} and held = {held} must be positive")
+        if delay and self.sampled is None:
+            raise ValueError(f"delay = {delay} is for a sampled control only")
+        if not 0 <= delay < held:
+            raise ValueError(f"delay = {delay} must be at least 0 and less than held = {held}")
         if held > 1 and (staged or steps % held):
             raise ValueError(
                 f"inputs held over {held} steps have a row for so many, and {steps} are no multiple"
             )
         if len(inputs) not in (1, steps // held) if not staged else len(inputs) != 3 * steps:
             raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps // held} steps")
-        return Task(start, inputs, parameters, staged, steps, every, held)
+        return Task(start, inputs, parameters, staged, steps, every, held, delay)
 
 
 @dataclass(frozen=True)
@@ -128,6 +174,7 @@ class Task:
         steps: number of steps.
         every: a state is stored after so many steps.
         held: over how many steps a row of u is held.
+        delay: after how many of these what a sampled control gives acts.
     """
 
     x0: _Array
@@ -137,6 +184,7 @@ class Task:
     steps: int
     every: int
     held: int
+    delay: int
 
     @property
     def count(self) -> int:
@@ -151,11 +199,11 @@ class Task:
         return held, held, held
 
 
-def sizes(program: Program, control: Program | None = None) -> Sizes:
+def sizes(program: Program, control: Program | None = None, *, sampled: bool = False) -> Sizes:
     """Check the form of a derivative program and of its control; give the sizes of what is integrated.
 
     Raises:
-        ValueError: if a program is of another form.
+        ValueError: if a program is of another form, or the form is sampled and there is no control.
     """
     taken = [variable.size for variable in program.inputs]
     given = [variable.size for variable in program.outputs]
@@ -166,9 +214,20 @@ def sizes(program: Program, control: Program | None = None) -> Sizes:
         )
     n, m, k = taken
     if control is None:
+        if sampled:
+            raise ValueError(f"{program.name} has no control that could be sampled")
         return Sizes(n, m, k)
     taken = [variable.size for variable in control.inputs]
     given = [variable.size for variable in control.outputs]
+    if sampled:
+        nz = taken[0] - n if taken else -1
+        if len(taken) != 3 or nz < 0 or taken[2] < k or given != [m + nz]:
+            raise ValueError(
+                f"{control.name} is no sampled control program of {program.name}: inputs ([s; z], w, P) and "
+                f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {taken} and "
+                f"{given}"
+            )
+        return Sizes(n + nz + m, taken[1], taken[2], Sampled(n, nz, m))
     if len(taken) != 3 or [taken[0], taken[2]] != [n, k] or given != [m]:
         raise ValueError(
             f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
@@ -181,7 +240,12 @@ class NumpyRk4(Integrator):
     """The Runge-Kutta method around kernels, all samples at a time."""
 
     def __init__(
-        self, program: Program, kernel: Callable[[Program], Kernel], control: Program | None = None
+        self,
+        program: Program,
+        kernel: Callable[[Program], Kernel],
+        control: Program | None = None,
+        *,
+        sampled: bool = False,
     ) -> None:
         """Prepare.
 
@@ -189,8 +253,9 @@ class NumpyRk4(Integrator):
             program: the derivative.
             kernel: what makes a program run.
             control: what gives u at the begin of every step.
+            sampled: whether the control is of the sampled form.
         """
-        super().__init__(program, control)
+        super().__init__(program, control, sampled)
         self._derivative = _Rows(program, kernel(program))
         self._control = None if control is None else _Rows(control, kernel(control))
 
@@ -201,22 +266,26 @@ class NumpyRk4(Integrator):
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))
         completed = np.zeros(task.count, dtype=np.int64)
         left = np.arange(task.count)
-        held = np.empty((task.count, self._derivative.inputs))
+        given = np.empty((task.count, 0 if self._control is None else self._control.size))
+        n, m, k = self._derivative.inputs
         with np.errstate(all="ignore"):
             for step in range(task.steps):
                 if not left.size:
                     break
-                stages = task.stages(step)
+                phase, stages, before = step % task.held, task.stages(step), final[left]
                 if self._control is not None:
-                    if step % task.held == 0:
-                        held[left] = self._control(
-                            final[left],
+                    if phase == 0:
+                        given[left] = self._control(
+                            before[:, : self._control.inputs[0]],
                             np.broadcast_to(stages[0], (len(left), len(stages[0]))),
                             p[left],
                             threads,
                         )
-                    stages = (held[left],) * 3
-                x = self._stepped(final[left], stages, p[left], h, threads)
+                    acting = given[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
+                    stages = (acting,) * 3
+                x = self._stepped(before[:, :n], stages, p[left, :k], h, threads)
+                if self.sizes.sampled is not None:
+                    x = np.concatenate([x, given[left, m:], stages[0]], axis=1)
                 finite = np.all(np.isfinite(x), axis=1)
                 left = left[finite]
                 final[left] = x[finite]
@@ -241,10 +310,10 @@ class _Rows:
 
     def __init__(self, program: Program, kernel: Kernel) -> None:
         self._kernel = kernel
-        (self._size,) = (variable.size for variable in program.outputs)
-        self.inputs = program.inputs[1].size
-        self._inputs = [np.zeros((1, variable.size)) for variable in program.inputs]
-        self._output = np.zeros((1, self._size))
+        (self.size,) = (variable.size for variable in program.outputs)
+        self.inputs = [variable.size for variable in program.inputs]
+        self._inputs = [np.zeros((1, size)) for size in self.inputs]
+        self._output = np.zeros((1, self.size))
         self._one = kernel.bind(self._inputs, [self._output])
 
     def __call__(self, x: _Array, u: _Array, p: _Array, threads: int) -> _Array:
@@ -254,6 +323,6 @@ class _Rows:
                 buffer[:] = array
             self._one()
             return self._output.copy()
-        out = np.empty((len(x), self._size))
+        out = np.empty((len(x), self.size))
         self._kernel.run([np.ascontiguousarray(array) for array in (x, u, p)], [out], threads)
         return out

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nacelle.emit.names import remark
-from nacelle.export.entries import Entry, Wanted
+from nacelle.export.entries import Wanted
+from nacelle.export.entry import Entry
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
@@ -47,7 +48,7 @@ class Package:
     @property
     def iterated(self) -> Entry | None:
         """The step that closes the legs, where iteration finds them."""
-        return next((entry for entry in self.entries if entry.model is None), None)
+        return next((entry for entry in self.entries if entry.closes), None)
 
 
 def counted(count: Count) -> str:

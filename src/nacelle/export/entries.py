@@ -10,20 +10,23 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of
+from nacelle.control.controller import Controller
 from nacelle.dynamics.models import INPUTS, Model, model
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
-from nacelle.emit.schedule import last_uses, schedule
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
+from nacelle.export.entry import CLOSING, Entry, pose_words
+from nacelle.export.loop.assembly import assembly_entry
+from nacelle.export.loop.law import controller_entries
+from nacelle.export.loop.plant import plant_entries
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import branch_signs
@@ -32,8 +35,6 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.program.cost import Count, count
-from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes, sampled, sampler_of
 
 LONGEST = 20
@@ -56,7 +57,6 @@ _MAIN = {
 _WATCHED = ("pivot", "margins", "branch")
 # What an elastic model gives beside the output that it is named after.
 _ELASTIC = ("elastic", "acceleration")
-CLOSING = "close_legs"
 
 _TITLES = {
     "inverse_dynamics": "forces of the actuators that a motion of the platform needs",
@@ -84,44 +84,6 @@ _WORDS = """
 _TAKEN = frozenset(_WORDS.split()) | {name.lower() for name in sys.stdlib_module_names}
 
 
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """A function of a package.
-
-    Attributes:
-        label: what it is called behind the package's name.
-        title: what it computes, in words.
-        program: its program, under the name of the function.
-        words: for every input and output what it is, with units.
-        model: the model that it is; None for the step that closes the legs.
-        given: values of inputs that are no part of a state: the robot's numbers, and what is prepared of
-        them.
-    """
-
-    label: str
-    title: str
-    program: Program
-    words: Mapping[str, str]
-    model: Model | None
-    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-
-    @property
-    def count(self) -> Count:
-        """Operations by class."""
-        return count(self.program)
-
-    @property
-    def alive(self) -> int:
-        """The most intermediate values that are needed at once, in the order in which they are written."""
-        order = schedule(self.program)
-        last = last_uses(self.program, order)
-        change = [0] * (len(order) + 1)
-        for place, k in enumerate(order):
-            change[place] += 1
-            change[last[k]] -= 1
-        return max(accumulate(change), default=0)
-
-
 @dataclass(frozen=True)
 class Wanted:
     """What is to be exported.
@@ -133,6 +95,8 @@ class Wanted:
         smooth: rate over which Coulomb friction changes its sign smoothly.
         bare: whether the outputs to be watched are left out.
         parameters: groups of the robot's free numbers that are given at run time.
+        controller: a controller, or None.
+        plant: whether the robot is among the functions as what a controller moves.
     """
 
     models: tuple[str, ...]
@@ -141,6 +105,13 @@ class Wanted:
     smooth: float | None = None
     bare: bool = False
     parameters: tuple[str, ...] = ()
+    controller: Controller | None = None
+    plant: bool = False
+
+    @property
+    def loop(self) -> bool:
+        """Whether there is a controller, or a plant for one."""
+        return self.controller is not None or self.plant
 
     def check(self) -> None:
         """Refuse what there is not.
@@ -149,8 +120,12 @@ class Wanted:
             ExportError: if a model or an input is unknown, a model is named twice, there is none, or
                 an option of friction cannot be used.
         """
-        if not self.models:
+        if not self.models and not self.loop:
             raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
+        if self.loop and self.parameters:
+            raise ExportError(
+                "numbers of the robot are constants of a controller and a plant: leave the parameters out"
+            )
         for name in self.models:
             if name not in _MAIN:
                 raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
@@ -203,10 +178,28 @@ def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
             "geometry out of the parameters"
         )
     made = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
+    made += _loop(robot, prefix, wanted)
     rigid = [entry for entry in made if entry.model is None or entry.model.name not in ELASTIC_NAMES]
     if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
         return made
     return [_closing(robot, prefix), *made]
+
+
+def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
+    """The functions of a controller and of a plant."""
+    if not wanted.loop:
+        return []
+    made = [assembly_entry(robot, prefix)]
+    if wanted.controller is not None:
+        if wanted.controller.robot.hash != robot.hash:
+            raise ExportError(
+                f"the controller {wanted.controller.name} has another model than {robot.name} as it is "
+                "exported: write two packages, with names of their own, and link both"
+            )
+        made += controller_entries(wanted.controller, prefix)
+    if wanted.plant:
+        made += plant_entries(robot, prefix, friction=wanted.friction, smooth=wanted.smooth)
+    return made
 
 
 def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
@@ -291,17 +284,11 @@ def _closing(robot: Robot, prefix: str) -> Entry:
     program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
     said = {
         "y": "what iteration finds: joints of legs without a closed form",
-        "x": _pose_words(robot),
+        "x": pose_words(robot),
         "dy": "step of y",
         "error": "how far the loops are open, relative to their size",
     }
-    return Entry(CLOSING, _TITLES[CLOSING], program, said, None)
-
-
-def _pose_words(robot: Robot) -> str:
-    layout = layout_of(robot.motion)
-    unit = "; quaternion of unit length" if layout.quaternion is not None else ""
-    return f"reduced pose {', '.join(layout.x_names)}; m, rad{unit}"
+    return Entry(CLOSING, _TITLES[CLOSING], program, said, None, driver="newton")
 
 
 def words(source_model: Model) -> dict[str, str]:
@@ -312,7 +299,7 @@ def words(source_model: Model) -> dict[str, str]:
     columns = ", ".join(layout.v_names)
     said = dict(source_model.meaning)
     said |= {
-        "x": _pose_words(robot),
+        "x": pose_words(robot),
         "y": f"what {CLOSING} finds at the pose x",
         "active": f"coordinates of the actuators {drives}; rad, m",
         "J": f"a row for each actuator ({drives}), a column for each of {columns}",

@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
 from nacelle.export.folder import MANIFEST, check_folder, write_folder
+from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
 
@@ -46,7 +48,7 @@ class Export:
 
 def export(
     robot: Robot,
-    models: str | Sequence[str],
+    models: str | Sequence[str] = (),
     *,
     out: str | Path,
     target: str = "c",
@@ -55,6 +57,8 @@ def export(
     smooth: float | None = None,
     bare: bool = False,
     parameters: str | Sequence[str] = (),
+    controller: Controller | None = None,
+    plant: bool = False,
     precision: str = "both",
     batch: bool = False,
     name: str | None = None,
@@ -64,7 +68,8 @@ def export(
 
     Args:
         robot: the robot.
-        models: names of models ("inverse_dynamics", ...), a sequence or one text with commas.
+        models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
+            where there is a controller or a plant.
         out: folder to write; it must be empty or missing unless `force`.
         target: "c", "numpy" or "casadi".
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
@@ -72,8 +77,11 @@ def export(
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         bare: whether to leave out what a controller watches beside the result (pivot, margins, branch).
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
-        sequence or
-            one text with commas: every function then comes with one that prepares them. Constants if empty.
+            sequence or one text with commas: every function then comes with one that prepares them. Constants
+            if empty.
+        controller: a controller of the robot, as a struct of the caller with reset and step; in C alone.
+        plant: whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
+            steps, encoders, start at a pose; in C alone.
         precision: of C: "double", "float" or "both"; the other targets compute in double.
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
@@ -89,10 +97,19 @@ def export(
         raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
     if target != "c" and (precision == "float" or batch):
         raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
+    if target != "c" and (controller is not None or plant):
+        raise ExportError(f"controllers and plants are written in C; the target {target} has models alone")
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
     groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
     wanted = Wanted(
-        tuple(asked), input, friction, smooth, bool(bare), tuple(group for group in groups if group)
+        tuple(asked),
+        input,
+        friction,
+        smooth,
+        bool(bare),
+        tuple(group for group in groups if group),
+        controller,
+        bool(plant),
     )
     wanted.check()
     prefix = package_name(robot, name)
@@ -122,8 +139,11 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
     references = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
         from nacelle.export.c.package import c_files
+        from nacelle.export.loop.recorded import record
 
-        return c_files(package, references, precisions, batch)
+        controller = wanted.controller
+        samples = None if controller is None else record(controller, package.entries)
+        return c_files(package, references, precisions, batch, samples)
     if target == "numpy":
         from nacelle.export.python.numpy_package import numpy_files
 
@@ -144,8 +164,22 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
         "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
         "parameters": list(package.wanted.parameters),
+        "controller": _controller(package.wanted.controller),
+        "plant": package.wanted.plant,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries
         },
         "files": sorted([*files, MANIFEST]),
     }
+
+
+def _controller(controller: Controller | None) -> dict[str, Any] | None:
+    """Name, sample time and parts of a controller, each with its place and its size."""
+    if controller is None:
+        return None
+    parts = {"memory": memory_of(controller), "gains": gains_of(controller)}
+    places = {
+        what: {name: [fields.place(name).start, size] for name, size in fields.sizes.items()}
+        for what, fields in parts.items()
+    }
+    return {"name": controller.name, "period": controller.period, **places}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from nacelle.emit.names import remark
 from nacelle.export.about import CONVENTIONS, Package, friction_words, watch_words
-from nacelle.export.entries import Entry
+from nacelle.export.entry import Entry
 from nacelle.program.program import Variable
 
 

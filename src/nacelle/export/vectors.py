@@ -15,13 +15,13 @@ import numpy as np
 
 from nacelle.elastic.named import ELASTIC_NAMES, sample_inputs
 from nacelle.errors import ExportError
-from nacelle.export.entries import Entry
+from nacelle.export.entry import Entry
 from nacelle.export.states import States, inputs_at
 from nacelle.program import precise
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 
-_TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
+TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
 _FACTOR = 30.0
 # No tolerance is below so many units of rounding; beyond the limit a model is of no use.
 _LEAST, _LIMIT = 200.0, 0.1
@@ -58,11 +58,13 @@ def vectors(entry: Entry, states: States) -> Vectors:
         ExportError: if the program gives no number there.
     """
     program = entry.program
-    if entry.model is None:
+    if entry.closes:
         # Where the legs are closed there is no step to compare.
         states = replace(states, y=away(states.y))
     shapes = {variable.name: variable.shape for variable in program.inputs}
-    if entry.model is not None and entry.model.name in ELASTIC_NAMES:
+    if entry.at is not None:
+        given = {**entry.at(states)}
+    elif entry.model is not None and entry.model.name in ELASTIC_NAMES:
         given = sample_inputs(entry.model, len(states.x))
     else:
         given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
@@ -74,7 +76,7 @@ def vectors(entry: Entry, states: States) -> Vectors:
         raise ExportError(f"{entry.label} gives no number at a state around the reference")
     outputs = _split(program, wanted)
     scale = {name: float(np.max(np.abs(values))) or 1.0 for name, values in outputs.items()}
-    tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in _TYPES.items()}
+    tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in TYPES.items()}
     return Vectors(inputs, outputs, scale, tolerance)
 
 
@@ -101,11 +103,15 @@ def _tolerance(
     limits = {}
     for name, values in outputs.items():
         worst = float(np.max(np.abs(results[name] - values))) / scale[name]
-        least = _LEAST * float(np.finfo(kind).eps)
-        limit = max(_FACTOR * worst, least) if np.isfinite(worst) else _LIMIT
-        # Two digits, as written down.
-        limits[name] = float(f"{min(limit, _LIMIT):.1e}")
+        limits[name] = tolerated(worst, kind)
     return limits
+
+
+def tolerated(worst: float, kind: Any) -> float:
+    """What is tolerated where a program in a type of NumPy is off by so much, over the scale."""
+    limit = max(_FACTOR * worst, _LEAST * float(np.finfo(kind).eps)) if np.isfinite(worst) else _LIMIT
+    # Two digits, as written down.
+    return float(f"{min(limit, _LIMIT):.1e}")
 
 
 def rounded(program: Program, rows: Array, kind: Any) -> Array:

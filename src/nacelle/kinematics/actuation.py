@@ -12,6 +12,7 @@ so q' = A u and q'' = A u' + bias, the bias from twists alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -102,3 +103,9 @@ def locked_in_tree(robot: Robot) -> frozenset[int]:
 def closing_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
     """Actuators (by their number) that are among some closures."""
     return [k for k, actuator in enumerate(robot.actuators) if actuator.joint in closures]
+
+
+def continuous(robot: Robot, q: Array) -> Array:
+    """Coordinates of actuators (N, actuators) over time, rad or m, angles without jumps by whole turns."""
+    whole = np.unwrap(q, axis=0, period=2.0 * math.pi)
+    return np.where(np.array(robot.revolute_actuators), whole, q)

@@ -42,3 +42,8 @@ def failed(flags: Array) -> Array:
     """Which samples have no result."""
     result: Array = (flags & int(FAILED)) != 0
     return result
+
+
+def flag_words(flags: Any) -> str:
+    """Flags of one sample in words, such as "unreachable, out of limits"."""
+    return ", ".join(str(flag.name).lower().replace("_", " ") for flag in Flag if flag & int(flags))

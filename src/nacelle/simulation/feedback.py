@@ -5,7 +5,7 @@ what it takes, among
 
     t      the time, ()                     q, qd  the actuators' coordinates and rates
     x, v   the reduced pose and twist       y      the joints that iteration solves for
-    r      the reference, any shape (k,)
+    r      the reference, any shape (k,)    motor  forces of the motors, of a plant with drives
 """
 
 from __future__ import annotations
@@ -16,18 +16,27 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
+from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import NativeDriver, Options, bound, by_state, flow, pose_of
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    Options,
+    bound,
+    by_state,
+    flow,
+    pose_of,
+)
 from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
-SIGNALS = ("t", "x", "y", "v", "q", "qd", "r")
+MOTOR = "motor"
+SIGNALS = ("t", "x", "y", "v", "q", "qd", "r", MOTOR)
 
 
 class LoopModel(NamedTuple):
@@ -42,8 +51,22 @@ class LoopModel(NamedTuple):
     signals: Callable[..., dict[str, Any]]
 
 
+def check_no_motors(robot: Robot, wanted: Sequence[str]) -> None:
+    """Refuse forces of motors as a signal of a plant without drives.
+
+    Raises:
+        KinematicsError: if they are among the signals wanted.
+    """
+    if MOTOR in wanted:
+        raise KinematicsError(
+            f"a controller of {robot.name} takes {MOTOR!r}, the forces of motors whose current loops have a "
+            "lag: give a DrivenPlant with Drives(lag=...)"
+        )
+
+
 def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
+    check_no_motors(robot, wanted)
     mechanism, n = mechanism_of(robot), robot.motion.n
     x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:
@@ -118,7 +141,7 @@ def reference_size(robot: Robot, law: Feedback) -> int:
         KinematicsError: if the law takes something that there is not.
     """
     shapes = input_shapes(law.function, robot) or {}
-    of_robot = _shapes(robot)
+    of_robot = signal_shapes(robot)
     for name, shape in shapes.items():
         if name not in SIGNALS:
             raise KinematicsError(
@@ -137,11 +160,12 @@ def reference_size(robot: Robot, law: Feedback) -> int:
     return shapes["r"][0]
 
 
-def _shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
+    """Shapes of the signals, but of the reference."""
     mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
     nx, ny = mechanism.layout.nx, mechanism.ny
-    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,)}
+    return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,), MOTOR: (count,)}
 
 
 def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:
@@ -229,6 +253,10 @@ class CompiledLoop:
         """The native loop with the feedback held over each step."""
         return NativeDriver(_held_driver(*self._key), self.constants)
 
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps with the feedback at every stage, or held over each step."""
+        return NativeImplicitDriver(_implicit_driver(*self._key, held), self.constants)
+
 
 @lru_cache(maxsize=32)
 def _control(robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options) -> Compiled:
@@ -268,3 +296,19 @@ def _held_driver(
 ) -> Any:
     function = control(Feedback(law, None, options), robot, model)
     return compile_rk4(model.flow, robot, options=dict(settings), control=function)
+
+
+@lru_cache(maxsize=32)
+def _implicit_driver(
+    robot: Robot,
+    model: LoopModel,
+    law: Callable[..., Any],
+    options: Options,
+    settings: Options,
+    held: bool,
+) -> Any:
+    own = Feedback(law, None, options)
+    if held:
+        function = control(own, robot, model)
+        return compile_irk5(model.flow, robot, options=dict(settings), control=function)
+    return compile_irk5(closed_flow(own, robot, dict(settings), model), robot)

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
+from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import along_twist
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
+from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
@@ -34,7 +35,7 @@ from nacelle.simulation.protocol import Derivative
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.rotation_vector import left_jacobian
-from nacelle.spatial.scalar import Array, Scalar, cos, dot, pack, sin, sqrt, where
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, dot, pack, sin, sqrt, where
 from nacelle.spatial.solve import solve
 
 Options = tuple[tuple[str, Any], ...]
@@ -57,13 +58,29 @@ def half_turn(r: Array) -> Array:
 
 
 def turn_from(quat_0: Array, quat: Array) -> Array:
-    """The shortest rotation vector r of floats with quat = exp(r) quat_0."""
+    """The shortest rotation vector r (3,) with quat = exp(r) quat_0."""
     back = quat_0 * np.array([-1.0, -1.0, -1.0, 1.0])
     turn = quat_product(quat, back)
-    turn = turn if turn[3] >= 0.0 else -turn
-    length = float(np.linalg.norm(turn[:3]))
-    scale = 2.0 if length < 1e-8 else 2.0 * np.arctan2(length, turn[3]) / length
+    side = where(turn[3], 1.0, -1.0)
+    square = dot(turn[:3], turn[:3])
+    small = 1e-16 - square
+    length = sqrt(where(small, 1.0, square))
+    scale = side * where(small, 2.0, 2.0 * atan2(length, side * turn[3]) / length)
     return np.asarray(scale * turn[:3])
+
+
+def reference_orientation(mechanism: Mechanism) -> Array:
+    """The orientation of the reference pose, from which rotations are counted: a quaternion (4,)."""
+    place = mechanism.layout.quaternion
+    return np.array([0.0, 0.0, 0.0, 1.0] if place is None else mechanism.reference[0][place])
+
+
+def coordinates_of(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
+    """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_of`."""
+    place = mechanism.layout.quaternion
+    if place is None:
+        return x
+    return pack([*x[: place.start], *turn_from(quat_0, x[place]), *x[place.stop :]])
 
 
 def pose_of(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
@@ -106,6 +123,24 @@ def flow(
     return pack([*c_rate, *a, *y_rate])
 
 
+def coordinate_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
+    """The platform's twist (m,) or (m, k) as rates of coordinates in x and of the dependent numbers.
+
+    With parasitic motion the rate of a coordinate in x is not the entry of the reduced twist at its place.
+
+    Returns:
+        places of the coordinates in x, and the rates: theirs first, then those of the dependent numbers.
+    """
+    mechanism, m = mechanism_of(robot), robot.platform_nv
+    dependent = y[: mechanism.chart_size]
+    own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
+    basis = np.concatenate(
+        [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
+        axis=1,
+    )
+    return own, solve(basis, twist)
+
+
 def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Rates of the coordinates and of what iteration finds."""
     mechanism = mechanism_of(robot)
@@ -119,15 +154,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     u = rate_map(configuration(robot, x, y)) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
-        # The platform's twist as rates of the coordinates in x and of the dependent numbers.
-        size, m = mechanism.chart_size, robot.platform_nv
-        dependent = y[:size]
-        own = [k for k, rate in enumerate(mechanism.independent) if rate < m]
-        basis = np.concatenate(
-            [mechanism.chart.twists(x, dependent)[:, own], mechanism.chart.dependent_twists(x, dependent)],
-            axis=1,
-        )
-        numbers = solve(basis, u[:m])
+        own, numbers = coordinate_rates(robot, x, y, u[: robot.platform_nv])
         if layout.angular is None:
             for place, k in enumerate(own):
                 rates[k] = numbers[place]
@@ -159,6 +186,18 @@ class NativeDriver:
         """States (steps, size) after every step."""
         counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
         return np.asarray(self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts).x[0])
+
+
+class NativeImplicitDriver:
+    """A native loop of implicit steps at a fixed orientation from which rotations are counted."""
+
+    def __init__(self, driver: ImplicitIntegrator, quat_0: Array) -> None:
+        self._driver, self._quat_0 = driver, quat_0
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
+        """States after every step."""
+        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
+        return self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts)
 
 
 def bound(compiled: Compiled, quat_0: Array) -> Derivative:
@@ -212,6 +251,12 @@ def compiled_jacobian(robot: Robot, options: Options) -> Compiled:
 def loop_driver(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
     """The loop of fixed steps around a flow."""
     return compile_rk4(function, robot, options=dict(options))
+
+
+@lru_cache(maxsize=64)
+def implicit_loop(function: Callable[..., Any], robot: Robot, options: Options) -> ImplicitIntegrator:
+    """The loop of implicit steps around a flow."""
+    return compile_irk5(function, robot, options=dict(options))
 
 
 def compiled_flow(robot: Robot, options: Options) -> Compiled:

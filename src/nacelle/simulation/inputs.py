@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,6 +68,11 @@ class Drive:
             return begin
         middle = self._given(k, 0.5 * (t[:-1] + t[1:]), None)
         return np.stack([begin, middle, self._given(k, t[1:], None)], axis=1)
+
+    def staged(self, k: Array, t: Array, parts: Sequence[float]) -> Array:
+        """The core's inputs (N, parts, inputs) at parts of steps k (N,) between times t (N + 1,)."""
+        h = np.diff(t)
+        return np.stack([self._given(k, t[:-1] + part * h, None) for part in parts], axis=1)
 
     def _given(self, k: Array, t: Array, s: Array | None) -> Array:
         if isinstance(self.source, Rows | TimedRows):
@@ -168,7 +173,7 @@ def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int]
         if span is None:
             raise KinematicsError(
                 f"{what} of {plant.name} have the shape ({size},) or are a function, got {np.shape(given)}; "
-                "one row a step goes with the method 'rk4'"
+                "one row a step goes with fixed steps, the methods 'rk4' and 'irk5'"
             )
         raise KinematicsError(
             f"{what} for {span[1]} steps of {plant.name} have the shape ({size},) or ({span[1]}, {size}), "

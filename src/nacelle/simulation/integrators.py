@@ -1,4 +1,4 @@
-"""Integrators: fixed steps of the classical Runge-Kutta method, DOP853 and Radau with step control.
+"""Integrators: fixed steps, of the classical Runge-Kutta method here, DOP853 and Radau with step control.
 
 With fixed steps the whole loop runs natively, a block of steps at a time, where the inputs are free of the
 state or a feedback is compiled; else every step evaluates the inputs in Python. DOP853 is of order eight with
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def one_step(f: Derivative, u: Callable[[int, Array], Array], s: Array, h: float
     return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Some steps: the states after them, the plant's inputs at their begin, and what cut them short."""
 
     states: Array
@@ -140,12 +140,40 @@ class _Block(NamedTuple):
     error: BaseException | None = None
 
 
+class FixedSteps(Protocol):
+    """Steps of a method, one at a time or in blocks.
+
+    Attributes:
+        failure: why a step may give no state, in words.
+    """
+
+    failure: str
+
+    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
+        """One step, of any length within step k: the state after it and the inputs at its begin."""
+
+    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
+        """The state (size,) as a function of time within step k, which begins at a state s."""
+
+    def block(self, s: Array, k: int, t: Array) -> Block:
+        """Steps k and on between times t (count + 1,)."""
+
+    def evaluations(self, steps: int) -> int:
+        """How often the derivative was evaluated for so many steps."""
+
+
 class Stepper:
-    """Steps of a drive, one at a time or in blocks."""
+    """Steps of the classical Runge-Kutta method (`FixedSteps`)."""
+
+    failure = "the state is not finite"
 
     def __init__(self, drive: Drive) -> None:
         self.drive = drive
         self._driver = _driver(drive)
+
+    def evaluations(self, steps: int) -> int:
+        """Four a step of the method."""
+        return 4 * self.drive.substeps * steps
 
     # A native loop needs neither, but where it ends in the midst of a step.
 
@@ -183,7 +211,7 @@ class Stepper:
         """The state (size,) as a function of time within step k, which begins at a state s."""
         return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
 
-    def block(self, s: Array, k: int, t: Array) -> _Block:
+    def block(self, s: Array, k: int, t: Array) -> Block:
         """Steps k and on between times t (count + 1,)."""
         if self._driver is not None:
             return self._native(self._driver, s, k, t)
@@ -194,11 +222,11 @@ class Stepper:
             try:
                 s, used[i] = self.step(s, k + i, float(t[i]), h)
             except (Exception, KeyboardInterrupt) as error:
-                return _Block(states[:i], used[:i], error)
+                return Block(states[:i], used[:i], error)
             states[i] = s
-        return _Block(states, used)
+        return Block(states, used)
 
-    def _native(self, driver: Driver, s: Array, k: int, t: Array) -> _Block:
+    def _native(self, driver: Driver, s: Array, k: int, t: Array) -> Block:
         count = len(t) - 1
         steps = np.arange(k, k + count)
         table = self.drive.table(steps, t)
@@ -207,8 +235,8 @@ class Stepper:
         )
         first = table if table.ndim == 2 else table[:, 0]
         if self.drive.closed is None:
-            return _Block(states, first)
-        return _Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), first))
+            return Block(states, first)
+        return Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), first))
 
 
 def _driver(drive: Drive) -> Driver | None:
@@ -221,7 +249,12 @@ def _driver(drive: Drive) -> Driver | None:
 
 
 def integrate_fixed(
-    problem: Problem, grid: Grid, report: Callable[[float], None], *, held: Array | None = None
+    problem: Problem,
+    grid: Grid,
+    report: Callable[[float], None],
+    *,
+    stepper: FixedSteps,
+    held: Array | None = None,
 ) -> Outcome:
     """Run fixed steps.
 
@@ -229,10 +262,10 @@ def integrate_fixed(
         problem: the plant with its inputs, from its first state on.
         grid: the steps.
         report: is given the part that is done, 0 to 1.
+        stepper: the method.
         held: inputs that are held to the end of a first step that is cut short.
     """
     drive, s0, start, events = problem
-    stepper = Stepper(drive)
     until = grid.time(grid.last)
     times, states, used, numbers = [np.array([start])], [s0[None]], [], []
     now, k, t = s0, grid.first, start
@@ -244,7 +277,7 @@ def integrate_fixed(
             at = np.concatenate([[t], grid.times(k + 1, count - 1)])
             if partial:
                 after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
-                part = _Block(after[None], u[None])
+                part = Block(after[None], u[None])
             else:
                 part = stepper.block(now, k, at)
             done = len(part.states)
@@ -266,7 +299,7 @@ def integrate_fixed(
                     used.append(part.used[good : good + 1])
                     numbers.append(np.array([k]))
                 status = "failed" if name is None else "event"
-                message = f"at {end:.9g} s {name or 'the state is not finite'}"
+                message = f"at {end:.9g} s {name or stepper.failure}"
                 break
             if part.error is not None:
                 raise part.error
@@ -288,7 +321,7 @@ def integrate_fixed(
         if not drive.held:
             last = drive.forces(track.steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
-    evaluations = 4 * drive.substeps * (len(breaks) - 1)
+    evaluations = stepper.evaluations(len(breaks) - 1)
     return Outcome(breaks, values, inputs, track, status, message, evaluations)
 
 

@@ -40,14 +40,17 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import RIGID, CompiledLoop, LoopParts
 from nacelle.simulation.flow import (
     NativeDriver,
+    NativeImplicitDriver,
     bound,
     compiled_flow,
     compiled_jacobian,
+    coordinates_of,
     flow,
+    implicit_loop,
     loop_driver,
     pose_of,
+    reference_orientation,
     state_size,
-    turn_from,
 )
 from nacelle.simulation.protocol import Derivative, EventGroup, Feedback, Labels
 from nacelle.spatial.batch import from_samples, to_samples
@@ -101,11 +104,7 @@ class RigidPlant:
         if given:
             self.options += (("external", tuple((k, tuple(w.tolist())) for k, w in given.items())),)
         self.exact_jacobian = exact_jacobian
-        place = self.mechanism.layout.quaternion
-        # Orientations are counted from that of the reference pose.
-        self.quat_0 = np.array([0.0, 0.0, 0.0, 1.0])
-        if place is not None:
-            self.quat_0 = np.array(self.mechanism.reference[0][place])
+        self.quat_0 = reference_orientation(self.mechanism)
 
     @property
     def name(self) -> str:
@@ -141,12 +140,7 @@ class RigidPlant:
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
-        place = self.mechanism.layout.quaternion
-        c = pose
-        if place is not None:
-            turn = turn_from(self.quat_0, pose[place])
-            c = np.concatenate([pose[: place.start], turn, pose[place.stop :]])
-        return np.concatenate([c, twist, joints.y])
+        return np.concatenate([coordinates_of(self.mechanism, pose, self.quat_0), twist, joints.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses and twists of states (..., size)."""
@@ -180,6 +174,11 @@ class RigidPlant:
     def driver(self) -> NativeDriver:
         """The native loop of fixed steps."""
         return NativeDriver(loop_driver(flow, self.robot, self.options), self.quat_0)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps; forces are given, so none is held otherwise."""
+        del held
+        return NativeImplicitDriver(implicit_loop(flow, self.robot, self.options), self.quat_0)
 
     def closed(self, feedback: Feedback) -> CompiledLoop:
         """The robot under a feedback that is compiled with it."""

@@ -6,9 +6,11 @@ It is independent of integrators, and they are of robots. Some plants have more,
     derivatives(s, u)  f of many states at once; one after the other without
     jacobian()         df/ds, for the implicit method; finite differences without
     driver()           the whole loop of fixed steps in native code; steps run in Python without
+    implicit_driver()  the same of implicit steps
     closed(feedback)   the plant under a feedback that is compiled with it
     joints(s), motion(s), closure_error(s)      what robots with joints have
     default_step(s), reason_unstable(s, h)      fixed steps that suit a plant that vibrates
+    implicit_step(s), suited_method(s)          implicit ones, and whether they suit it
 """
 
 from __future__ import annotations
@@ -181,6 +183,41 @@ class HasDriver(Protocol):
         """The native loop; None where it cannot be had."""
 
 
+class ImplicitMotion(Protocol):
+    """What implicit steps give.
+
+    Attributes:
+        x: states (steps, size) after every step; NaN from where they fail.
+        evaluations: how often the derivative was evaluated.
+    """
+
+    @property
+    def x(self) -> Array:
+        """States."""
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations."""
+
+
+class ImplicitDriver(Protocol):
+    """Fixed steps of the implicit Runge-Kutta method in native code."""
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> ImplicitMotion:
+        """Steps of length h from a state (size,), with inputs as a `Driver` has them.
+
+        Those that are not held are given at the stages of the method, `nacelle.emit.irk5.STAGES`.
+        """
+
+
+@runtime_checkable
+class HasImplicitDriver(Protocol):
+    """A core with a native loop of implicit steps."""
+
+    def implicit_driver(self, *, held: bool = False) -> ImplicitDriver | None:
+        """The native loop, a feedback held over each step or not; None where it cannot be had."""
+
+
 @runtime_checkable
 class HasDerivatives(Protocol):
     """A plant that evaluates many states at once."""
@@ -206,6 +243,17 @@ class Stepped(Protocol):
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps from a state would grow without bound; empty if they do not."""
+
+
+@runtime_checkable
+class ImplicitlyStepped(Protocol):
+    """A plant that says which implicit steps suit it."""
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step (s) of the implicit method from a state on."""
+
+    def suited_method(self, s: Array) -> str:
+        """The method for runs from a state on whose user has chosen none."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,18 @@ import numpy as np
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
+from nacelle.simulation.implicit import ImplicitStepper
 from nacelle.simulation.inputs import Problem, make_drive
-from nacelle.simulation.integrators import Grid, integrate_adaptive, integrate_fixed, met
+from nacelle.simulation.integrators import Grid, Stepper, integrate_adaptive, integrate_fixed, met
 from nacelle.simulation.protocol import Events, Plant
+from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
-METHODS = ("rk4", "dop853", "radau")
+# Methods with fixed steps; "auto" is the one that suits the plant.
+FIXED = ("rk4", "irk5")
+METHODS = ("auto", *FIXED, "dop853", "radau")
 STEP = 1e-3
 # A time is on the grid of fixed steps if it is this near, in steps.
 _ON_GRID = 1e-6
@@ -75,22 +80,22 @@ class Settings:
         if self.step is not None and not np.isfinite(self.step):
             raise KinematicsError("the step must be finite")
         if (
-            self.method == "rk4"
+            self.method in FIXED
             and self.step is not None
             and self.step > (1.0 + 1e-9) * (self.until - self.start)
         ):
             raise KinematicsError(
                 f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
             )
-        if self.hold and self.method != "rk4":
+        if self.hold and self.method not in FIXED:
             raise KinematicsError(
-                f"hold=True samples the force at fixed steps, so it goes with the method 'rk4', not "
-                f"{self.method!r}"
+                "hold=True samples the force at fixed steps, so it goes with the methods 'rk4' and 'irk5', "
+                f"not {self.method!r}"
             )
-        if self.substeps < 1 or (self.substeps > 1 and self.method != "rk4"):
+        if self.substeps < 1 or (self.substeps > 1 and self.method not in FIXED):
             raise KinematicsError(
-                f"a step of the method 'rk4' is made of one substep or more, got {self.substeps} with "
-                f"{self.method!r}"
+                "a step of the methods 'rk4' and 'irk5' is made of one substep or more, got "
+                f"{self.substeps} with {self.method!r}"
             )
         if self.samples is not None and self.samples < 2:
             raise KinematicsError(f"there are at least 2 samples, the first and the last, got {self.samples}")
@@ -103,9 +108,10 @@ class End:
     Attributes:
         grid: its fixed steps; None for other methods.
         first_row: the step that the first row of its force belongs to.
-        rows: how many steps have a row.
+        rows: how many steps have a row; of a digital controller how many samples were taken.
         held: its last inputs.
         next_step: the step that the integrator would have tried next.
+        memory: what a digital controller remembered.
     """
 
     grid: Grid | None
@@ -113,6 +119,7 @@ class End:
     rows: int
     held: Array | None
     next_step: float | None
+    memory: Array | None = None
 
 
 def first_grid(settings: Settings) -> Grid:
@@ -153,7 +160,9 @@ def execute(
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
     with shown(settings.progress, plant.name) as report:
-        if settings.method == "rk4":
+        if isinstance(settings.force, Sampled):
+            return _sampled(plant, s0, t, settings, None if new_force else before, report)
+        if settings.method in FIXED:
             grid = first_grid(settings)
             if before is not None and before.grid is not None:
                 grid = next_grid(settings, before.grid, t)
@@ -173,7 +182,13 @@ def execute(
                     f"{grid.last - grid.first} rows for the steps to come"
                 )
             problem = Problem(drive, s0, t, settings.events)
-            outcome = integrate_fixed(problem, grid, report, held=None if before is None else before.held)
+            outcome = integrate_fixed(
+                problem,
+                grid,
+                report,
+                stepper=Stepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
+                held=None if before is None else before.held,
+            )
             return _thinned(outcome, settings.samples), End(grid, first_row, rows, outcome.inputs[-1], None)
         wanted = None
         if settings.samples is not None:
@@ -192,12 +207,52 @@ def execute(
     return outcome, End(None, 0, 0, None, outcome.next_step)
 
 
+def _sampled(
+    plant: Plant,
+    s0: Array,
+    t: float,
+    settings: Settings,
+    before: End | None,
+    report: Callable[[float], None],
+) -> tuple[Outcome, End]:
+    """Run a digital controller from a state on.
+
+    Raises:
+        KinematicsError: if the options do not go with one, or an earlier run has not ended at a sample.
+    """
+    law: Sampled = settings.force
+    if settings.method != "rk4" or settings.hold or settings.substeps != 1:
+        raise KinematicsError(
+            f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "
+            "long as those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
+        )
+    taken = 0
+    if before is not None:
+        if before.memory is None:
+            raise KinematicsError(
+                f"a run with {law.name!r} goes on from a sample; this one has ended at {t:g} s between two"
+            )
+        taken = before.rows
+        rows = None if law.reference is None else np.asarray(law.reference)
+        if rows is not None and rows.ndim == 2:
+            rows = rows[taken:]
+        law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
+    samples = samples_of(law, t, settings.until, STEP if settings.step is None else settings.step)
+    outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
+    assert outcome.memory is not None
+    done = (float(outcome.t[-1]) - t) / law.period
+    whole = abs(done - round(done)) < _ON_GRID * max(1.0, done)
+    memory = outcome.memory[-1] if whole else None
+    end = End(None, 0, taken + round(done), outcome.inputs[-1], None, memory)
+    return _thinned(outcome, settings.samples), end
+
+
 def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
     """Refuse a run whose results would not fit into memory."""
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)
     span = settings.until - t
-    if settings.method == "rk4":
+    if settings.method in FIXED:
         step = STEP if settings.step is None else settings.step
         longer = span * each / (0.25 * memory())
         require_memory(
@@ -215,7 +270,10 @@ def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
     if samples is None or samples >= len(outcome.t):
         return outcome
     pick = np.unique(np.round(np.linspace(0, len(outcome.t) - 1, samples)).astype(int))
-    return outcome._replace(t=outcome.t[pick], states=outcome.states[pick], inputs=outcome.inputs[pick])
+    memory = None if outcome.memory is None else outcome.memory[pick]
+    return outcome._replace(
+        t=outcome.t[pick], states=outcome.states[pick], inputs=outcome.inputs[pick], memory=memory
+    )
 
 
 @contextmanager

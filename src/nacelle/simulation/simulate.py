@@ -2,6 +2,7 @@
 
 - "rk4": the classical method with a fixed step; the whole loop runs natively where the forces are an array, a
   function of time or a compiled feedback;
+- "irk5": implicit with a fixed step, native likewise: for vibrations far faster than those that matter;
 - "dop853": order eight with step control and dense output;
 - "radau": implicit, for stiff friction.
 """
@@ -21,7 +22,7 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Plot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, Jointed, Plant, Stepped, checked_events
+from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
 from nacelle.simulation.run import End, Progress, Settings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
@@ -56,17 +57,19 @@ def simulate(
         v0: twist (n,); zero if None.
         force: of the actuators: constant (actuators,), a function of time f(t), feedback f(t, x, v), a
             feedback that is compiled with the robot (a physics function or `nacelle.feedback` of one), or,
-            for "rk4", an array with one row a step, held over it; zero if None.
+            for fixed steps, an array with one row a step, held over it, or, for "rk4", a digital controller
+            with a memory and a sample time of its own (`nacelle.Sampled`); zero if None.
         until: time at which the run ends, s.
         start: time at which it begins, s.
-        method: "rk4", "dop853" or "radau".
-        step: of "rk4", s, if None 0.001, or what suits a plant that vibrates; for the others the first step,
-            chosen by the method if None.
+        method: "rk4" or "irk5" (fixed steps), "dop853" or "radau" (step control), or "auto": "irk5" where the
+            plant says that its fastest vibrations do not matter, else "dop853".
+        step: of "rk4" and "irk5", s, if None 0.001, or what suits a plant that vibrates; for the others the
+            first step, chosen by the method if None.
         max_step: the longest step of "dop853" and "radau", s.
-        hold: for "rk4", whether the force is taken at the begin of every step and held over it, as by a
+        hold: for fixed steps, whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.
-        substeps: for "rk4" and forces that are held over a step, of how many steps of the method it is made:
-            a controller may be slower than the integration must be.
+        substeps: for fixed steps and forces that are held over a step, of how many steps of the method it is
+            made: a controller may be slower than the integration must be.
         samples: how many results, evenly over time; every step if None.
         rtol: relative tolerance of a step ("dop853", "radau").
         atol: absolute tolerance of a step.
@@ -102,6 +105,7 @@ def simulate(
     if s0.shape != (driven.size,) or not np.all(np.isfinite(s0)):
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
     settings = _suited(driven, s0, settings)
+    settings.check()
     outcome, end = execute(driven, s0, settings.start, settings, None)
     return Simulation(
         plant=driven,
@@ -114,6 +118,7 @@ def simulate(
         evaluations=outcome.evaluations,
         tracks=(outcome.track,),
         end=end,
+        memory=outcome.memory,
     )
 
 
@@ -123,6 +128,12 @@ def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
     Raises:
         KinematicsError: if steps are given that would grow without bound.
     """
+    if settings.method == "auto":
+        chosen = plant.suited_method(s0) if isinstance(plant, ImplicitlyStepped) else "dop853"
+        return _suited(plant, s0, dataclasses.replace(settings, method=chosen))
+    if settings.method == "irk5" and settings.step is None and isinstance(plant, ImplicitlyStepped):
+        step = min(plant.implicit_step(s0), settings.until - settings.start)
+        return dataclasses.replace(settings, step=step)
     if settings.method != "rk4" or not isinstance(plant, Stepped):
         return settings
     if settings.step is None:
@@ -133,6 +144,13 @@ def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
     if reason:
         raise KinematicsError(reason)
     return settings
+
+
+def _joined(before: Array | None, memory: Array) -> Array | None:
+    """What a controller remembers over two runs; None if they had not the same."""
+    if before is None or before.shape[1] != memory.shape[1]:
+        return None
+    return np.concatenate([before[:-1], memory])
 
 
 # ---- the result
@@ -163,6 +181,8 @@ class Simulation:
         evaluations: how often the plant's derivative was evaluated.
         tracks: the motion between the steps, of each part of a resumed run.
         end: where the integrator was at the end, for `resume`.
+        memory: what a digital controller remembers (N, nz): at a sample what that takes, after it what it
+            has given; None without one.
     """
 
     # How a run is drawn is registered in the public API.
@@ -178,10 +198,11 @@ class Simulation:
     evaluations: int
     tracks: tuple[Track, ...]
     end: End
+    memory: Array | None = None
 
     @property
     def method(self) -> str:
-        """The integrator: "rk4", "dop853" or "radau"."""
+        """The integrator: "rk4", "irk5", "dop853" or "radau"."""
         return self.settings.method
 
     @property
@@ -321,12 +342,16 @@ class Simulation:
 
     # ---- going on
 
-    def resume(self, until: float | None = None, force: Any = None, **options: Any) -> Simulation:
+    def resume(
+        self, until: float | None = None, force: Any = None, *, plant: Plant | None = None, **options: Any
+    ) -> Simulation:
         """Go on from the last state; the two runs are joined.
 
         Args:
             until: when the run ends; as at first if None.
-            force: from now on; as it was if None. Rows of an array belong to the steps to come.
+            force: from now on; as it was if None. Rows of an array belong to the steps to come. A digital
+                controller that is given anew starts with its own memory.
+            plant: what moves from now on, with the same states: a robot that has taken up a load.
             **options: others of `simulate` that change: events, step, samples, ...
 
         Raises:
@@ -352,9 +377,16 @@ class Simulation:
             raise KinematicsError(
                 f"the run has come to {t:g} s already: until must be later, got {settings.until:g} s"
             )
-        more, end = execute(self.plant, s, t, settings, self.end, new_force=force is not None)
+        driven = self.plant if plant is None else plant
+        if driven.size != self.plant.size or driven.inputs != self.plant.inputs:
+            raise KinematicsError(
+                f"{driven.name} has {driven.size} states and {driven.inputs} inputs, the run has "
+                f"{self.plant.size} and {self.plant.inputs}: a run goes on with a plant of the same kind"
+            )
+        more, end = execute(driven, s, t, settings, self.end, new_force=force is not None)
         return dataclasses.replace(
             self,
+            plant=driven,
             settings=settings,
             t=np.concatenate([self.t[:-1], more.t]),
             states=np.concatenate([self.states[:-1], more.states]),
@@ -364,6 +396,7 @@ class Simulation:
             evaluations=self.evaluations + more.evaluations,
             tracks=(*self.tracks, more.track),
             end=end,
+            memory=None if more.memory is None else _joined(self.memory, more.memory),
         )
 
     def _repr_html_(self) -> str:

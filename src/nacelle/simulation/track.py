@@ -138,6 +138,7 @@ class Outcome(NamedTuple):
         message: how it ended, in words.
         evaluations: how often the derivative was evaluated.
         next_step: the step that the integrator would have tried next; None for fixed steps.
+        memory: what a digital controller remembers there (N, nz); None without one.
     """
 
     t: Array
@@ -148,6 +149,7 @@ class Outcome(NamedTuple):
     message: str
     evaluations: int
     next_step: float | None = None
+    memory: Array | None = None
 
 
 def stopped(error: BaseException, t: float, *, nothing: bool) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, c
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import FORCE, RATE, AtOption, ModeOption, load_robot, pose_at, quantity
 from nacelle.cli.loads import PayloadOption, loaded
-from nacelle.cli.simulate import INTERRUPTED
+from nacelle.cli.simulation.simulate import INTERRUPTED
 from nacelle.cli.trajectory import check_rate
 from nacelle.errors import NacelleError
 from nacelle.progress import task

@@ -38,16 +38,21 @@ _AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "constant")
 _SPARE, _MOST = 1.5, 60
 
 
-@lru_cache(maxsize=32)
-def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
-    """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
+def generic_states(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array, Array]:
+    """Poses x, what iteration finds at them y, twists v, accelerations a (N, ...) all over the workspace."""
     mechanism, samples = mechanism_of(robot), _poses(robot, seed)
     rng = np.random.default_rng(seed)
     x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))
     unit = rate_scale(robot)[list(mechanism.independent)]
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
-    v, a = v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
+    return x, y, v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
+
+
+@lru_cache(maxsize=32)
+def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
+    """Y over generic states (rows, parameters) for parameters in `units`; columns without effect are zero."""
+    x, y, v, a = generic_states(robot, seed)
     Y = smallest.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
     rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
     W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)

@@ -7,20 +7,28 @@ from typing import Literal
 
 from nacelle.emit.c.interface import COptions, Interface, framed
 from nacelle.emit.c.newton import newton_source
+from nacelle.emit.c.rk4 import rk4_source
 from nacelle.emit.c.target import c_definition
 from nacelle.emit.names import Names, remark
 from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
 from nacelle.export.c.build import cmake_file, make_file
+from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
-from nacelle.export.entries import Entry
+from nacelle.export.entry import Entry
+from nacelle.export.loop.recorded import Record
 from nacelle.export.markdown import readme
 from nacelle.export.vectors import Vectors
 
 _WIDTH = 96
+_DRIVERS = {"newton": newton_source, "rk4": rk4_source}
 
 
 def c_files(
-    package: Package, references: Mapping[str, Vectors], precisions: Sequence[str], batch: bool
+    package: Package,
+    references: Mapping[str, Vectors],
+    precisions: Sequence[str],
+    batch: bool,
+    samples: Record | None = None,
 ) -> dict[str, str]:
     """Write all files of a C package, by their path in it.
 
@@ -29,6 +37,7 @@ def c_files(
         references: reference vectors by label.
         precisions: "double", "float", or both.
         batch: whether there are entries for many samples.
+        samples: of its controller.
     """
     name = package.name
     sources: dict[str, str] = {}
@@ -37,17 +46,21 @@ def c_files(
     for entry in package.entries:
         for real in precisions:
             options = _options(package, entry, real, batch)
-            if entry.model is None:
-                for file, text in newton_source(entry.program, options).items():
+            if entry.driver:
+                for file, text in _DRIVERS[entry.driver](entry.program, options).items():
                     (headers if file.endswith(".h") else sources)[file] = text
             text, bytes_used = c_definition(entry.program, options, f"{name}.h")
             sources[f"{Interface(entry.program, options).name}.c"] = text
             stack.setdefault(entry.label, {})[real] = bytes_used
-    included = [file for file in headers if file.endswith("_newton.h")]
+    included = [file for file in headers if file.endswith(("_newton.h", "_rk4.h"))]
+    loop = loop_part(package, precisions)
+    sources |= loop.sources
+    headers |= loop.headers
+    included += loop.headers
     files = {f"include/{name}.h": _header(package, precisions, batch, included, stack)}
     files |= {f"include/{file}": text for file, text in headers.items()}
     files |= {f"src/{file}": text for file, text in sources.items()}
-    files["test/self_test.c"] = self_test(package, references, precisions)
+    files["test/self_test.c"] = self_test(package, references, precisions, samples)
     files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(headers))
     files["Makefile"] = make_file(name, sorted(sources))
     files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
@@ -103,6 +116,7 @@ def _header(
     taken, declared = Names((guard,)), []
     for entry in package.entries:
         declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
+    declared += loop_part(package, precisions).declared
     includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
     return "\n".join(lines + framed(guard, includes, declared))
 
@@ -133,8 +147,8 @@ def _declared(
     for array in (*first.inputs, *first.outputs):
         macro = taken.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
         lines.append(f"#define {macro} {array.size}")
-    if entry.model is None:
-        # The headers of the iteration declare the step.
+    if entry.driver:
+        # The headers of the loop around it declare it.
         return [*lines, ""]
     for interface in interfaces:
         lines.append(f"{interface.single(restrict=False)};")
@@ -181,6 +195,7 @@ def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
             "Functions that end in `_batch` evaluate n samples: those of an input lie its stride apart (0: "
             "one for all), those of an output follow each other.",
         ]
+    lines += loop_use(package, precisions[0])
     if package.iterated is not None:
         lines += [
             "",

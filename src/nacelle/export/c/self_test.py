@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from nacelle.emit.c.interface import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.entries import Entry
+from nacelle.export.c.samples_test import samples_check, samples_data
+from nacelle.export.entry import Entry
+from nacelle.export.loop.recorded import Record
 from nacelle.export.vectors import Vectors, closed
 from nacelle.spatial.scalar import Array
 
@@ -46,13 +48,19 @@ static int report(const char *function, const char *output, double worst, double
 """
 
 
-def self_test(package: Package, references: Mapping[str, Vectors], precisions: Sequence[str]) -> str:
+def self_test(
+    package: Package,
+    references: Mapping[str, Vectors],
+    precisions: Sequence[str],
+    samples: Record | None = None,
+) -> str:
     """Write test/self_test.c.
 
     Args:
         package: the package.
         references: reference vectors by label.
         precisions: "double", "float".
+        samples: of the controller, if there is one.
     """
     states = next(iter(references.values())).states
     parts = [_HEAD.format(name=package.name, states=states, origin=package.origin)]
@@ -63,9 +71,16 @@ def self_test(package: Package, references: Mapping[str, Vectors], precisions: S
         for real in precisions:
             parts.append(_check(package, entry, vectors, real))
             calls.append(f"    bad += check_{_name(entry, real)}();")
-            if entry.model is None:
+            if entry.closes:
                 parts.append(_newton(package, entry, vectors, real))
                 calls.append(f"    bad += check_{_name(entry, real)}_newton();")
+    controller = package.wanted.controller
+    if controller is not None and samples is not None:
+        parts.append(samples_data(package, controller, samples))
+        for real in precisions:
+            check, text = samples_check(package, controller, samples, real)
+            parts.append(text)
+            calls.append(f"    bad += {check}();")
     ends = [
         "    if (bad != 0) {",
         '        printf("%d outputs are BAD\\n", bad);',
@@ -103,7 +118,7 @@ def _data(package: Package, entry: Entry, vectors: Vectors) -> str:
         tables.append(_table(f"{entry.label}_in{k}", values))
     for k, values in enumerate(vectors.outputs.values()):
         tables.append(_table(f"{entry.label}_out{k}", values))
-    if entry.model is None:
+    if entry.closes:
         tables.append(_table(f"{entry.label}_closed", closed(entry, vectors)))
     return "\n".join(tables)
 

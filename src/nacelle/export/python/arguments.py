@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nacelle.emit.names import Names, remark
 from nacelle.export.about import counted, watch_words
-from nacelle.export.entries import Entry
+from nacelle.export.entry import Entry
 from nacelle.program.program import Variable
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nacelle.emit.names import remark
 from nacelle.export.about import CONVENTIONS, Package, friction_words
-from nacelle.export.entries import Entry
+from nacelle.export.entry import Entry
 from nacelle.export.markdown import readme
 from nacelle.export.python.arguments import Arguments
 from nacelle.export.python.lines import statements

@@ -9,7 +9,6 @@ itself (J^T f = 0).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,17 +16,15 @@ import numpy as np
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
-from nacelle.identification.rehearsal.settings import revolute
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.flags import failed, flag_words
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
+from nacelle.kinematics.trajectory.periodic import reason_not_periodic
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-
-# How far the end of a trajectory may be from its start, m, rad and their rates, for it to be repeated.
-_PERIODIC = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +71,11 @@ class Repeated:
             )
         self.trajectory, self.duration = trajectory, periods * trajectory.duration
         self._repeats = periods > 1 or settle > 0.0
-        if self._repeats:
-            self._require_periodic()
-
-    def _require_periodic(self) -> None:
-        start, end = self.trajectory(0.0), self.trajectory(self.trajectory.duration)
-        place = self.trajectory.layout.quaternion
-        if place is not None and start.x[place] @ end.x[place] < 0.0:
-            end.x[place] *= -1.0
-        for what, a, b in (("pose", start.x, end.x), ("twist", start.v, end.v)):
-            gap = float(np.max(np.abs(a - b)))
-            if gap > _PERIODIC * (1.0 + float(np.max(np.abs(a)))):
-                raise IdentificationError(
-                    f"several periods, and settling, take a trajectory that ends as it starts; the {what} is "
-                    f"off by {gap:.3g} at {self.trajectory.duration:g} s"
-                )
+        reason = reason_not_periodic(trajectory) if self._repeats else ""
+        if reason:
+            raise IdentificationError(
+                f"several periods, and settling, take a trajectory that ends as it starts; {reason}"
+            )
 
     def __call__(self, t: Array) -> Sample:
         """The motion at times (N,), s."""
@@ -122,7 +109,7 @@ def reference_of(
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise IdentificationError(
-            f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {_words(int(joints.flags[k]))}"
+            f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {flag_words(joints.flags[k])}"
         )
     force = np.zeros(joints.actuators.shape)
     if feedforward:
@@ -138,14 +125,3 @@ def reference_of(
     left = np.linalg.solve(across @ J, across)
     inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
     return Reference(time, at.x, at.v, continuous(robot, joints.actuators), force, inertia)
-
-
-def _words(flags: int) -> str:
-    return ", ".join(str(flag.name).lower().replace("_", " ") for flag in Flag if flag & flags)
-
-
-def continuous(robot: Robot, q: Array) -> Array:
-    """Coordinates (N, actuators) over time without jumps by whole turns."""
-    turning = np.array(revolute(robot))
-    whole = np.unwrap(q, axis=0, period=2.0 * math.pi)
-    return np.where(turning, whole, q)

@@ -30,7 +30,7 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement, Source
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
-from nacelle.identification.rehearsal.reference import Reference, Repeated, continuous, reference_of
+from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
 from nacelle.identification.rehearsal.servo import readings, rows, servo
 from nacelle.identification.rehearsal.settings import (
     FORCE_NOISE,
@@ -41,6 +41,7 @@ from nacelle.identification.rehearsal.settings import (
     revolute,
 )
 from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
+from nacelle.kinematics.actuation import continuous
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Trajectory

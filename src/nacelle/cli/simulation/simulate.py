@@ -92,10 +92,21 @@ def simulate_command(
             "--hold", help="Add the forces that hold the first pose against gravity and --external."
         ),
     ] = False,
-    method: Annotated[str, typer.Option("--method", help="rk4, dop853 or radau.")] = "dop853",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="rk4, irk5 (fixed steps), dop853, radau, or auto: irk5 with --elastic where links stretch "
+            "far faster than they bend, else dop853.",
+        ),
+    ] = "auto",
     step: Annotated[
         float | None,
-        typer.Option("--step", help="Step of rk4, s; 0.001, or with --elastic 40 to the fastest vibration."),
+        typer.Option(
+            "--step",
+            help="Step of rk4 and irk5, s; 0.001, or with --elastic 40 to the fastest vibration (rk4), 20 to "
+            "the fastest that bends (irk5).",
+        ),
     ] = None,
     smooth: Annotated[
         float,
@@ -128,8 +139,11 @@ def simulate_command(
     from nacelle.dynamics.equilibrium import equilibrium
     from nacelle.dynamics.forward import gravity_forces
     from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.run import FIXED
     from nacelle.simulation.simulate import simulate
 
+    if step is not None and method not in FIXED:
+        raise NacelleError(f"--step is for fixed steps: --method {' or '.join(FIXED)}, not {method}")
     robot = loaded(load_robot(robot_name, mode), payload)
     outside = wrenches(robot, external)
     check_new(csv)
@@ -168,7 +182,7 @@ def simulate_command(
         forces,
         until=until,
         method=method,
-        step=step if method == "rk4" else None,
+        step=step,
         samples=samples,
         rtol=1e-9,
         atol=1e-11,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -31,6 +33,7 @@ def test_the_command_draws(tmp_path: Path) -> None:
         (["--twist", "z=2"], "no coordinate is called 'z'"),
         (["--force", "left.motor=2N"], "'N' is not a unit of torque"),
         (["--smooth", "-1"], "smooth must be above zero"),
+        (["--step", "1e-3"], "--step is for fixed steps: --method rk4 or irk5, not auto"),
     ],
 )
 def test_mistakes_of_the_command(options: list[str], words: str) -> None:
@@ -48,3 +51,17 @@ def test_rates_and_forces_of_the_command_have_units() -> None:
     ]
     assert ends[0].exit_code == 0, ends[0].output
     assert ends[0].output == ends[1].output
+
+
+def test_methods_of_flexible_robots() -> None:
+    """Links that stretch far faster than they bend are simulated by implicit steps, unless said otherwise."""
+    settings = ["simulate", "fivebar-flexible", "--elastic", "--until", "0.002", "--force", "left.motor=0.5"]
+    ends = []
+    for options in ([], ["--method", "irk5", "--step", "5e-5"], ["--method", "dop853"]):
+        done = RUNNER.invoke(app, [*settings, "--json", *options])
+        assert done.exit_code == 0, done.output
+        data = json.loads(done.output)
+        assert data["method"] == ("dop853" if "dop853" in options else "irk5")
+        ends.append(np.array(data["pose"]))
+    np.testing.assert_allclose(ends[0], ends[2], rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(ends[1], ends[2], rtol=0.0, atol=1e-8)

@@ -1,0 +1,1 @@
+"""Control: digital controllers, their gains, and runs of them against plants."""

@@ -1,0 +1,181 @@
+"""Controllers side by side: the same plant, path, noise and losses, and a table of what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.loop.closed_loop import Change, Loop
+from nacelle.control.loop.desired import Course
+from nacelle.control.loop.run import ControlRun, rms
+from nacelle.control.sensors import Sensors
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
+from nacelle.progress import task
+from nacelle.simulation.protocol import Plant
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs of several controllers under the same circumstances.
+
+    Attributes:
+        runs: one for each controller, in the order given; after Ctrl-C those that were begun.
+    """
+
+    # How a comparison is drawn is registered in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+    runs: tuple[ControlRun, ...]
+
+    def __getitem__(self, label: str) -> ControlRun:
+        """The run of a controller by its label.
+
+        Raises:
+            KinematicsError: if none is called so.
+        """
+        for run in self.runs:
+            if run.label == label:
+                return run
+        labels = [run.label for run in self.runs]
+        raise KinematicsError(f"no run is called {label!r}; {did_you_mean(label, labels)}")
+
+    @property
+    def ok(self) -> bool:
+        """Whether all runs came to their ends."""
+        return all(run.ok for run in self.runs)
+
+    @property
+    def columns(self) -> list[str]:
+        """Headings of `table`, with units."""
+        robot = self.runs[0].robot
+        units = ["rad" if turns else "m" for turns in robot.revolute_actuators]
+        names = [f"{a.name} ({unit})" for a, unit in zip(robot.actuators, units, strict=True)]
+        contour = "rad" if self.runs[0].turns_only else "m"
+        tool = ["tool (m)", "turn (rad)", f"contour ({contour})"]
+        return ["controller", "figure", *names, *tool, "energy (J)", "saturated", "status"]
+
+    @property
+    def table(self) -> list[list[Any]]:
+        """Two rows a controller, rms and largest errors: label, figure, actuators, tool, energy, saturation.
+
+        The energy and the largest share of saturated samples are in the first of them.
+        """
+        rows: list[list[Any]] = []
+        for run in self.runs:
+            if not run.samples:
+                rows.append([run.label, "rms", *[np.nan] * (len(self.columns) - 3), run.status])
+                continue
+            errors = (run.error, run.tool_error, run.turn_error, run.contour_error)
+            first, *others = (rms(values) for values in errors)
+            end = [run.energy, float(np.max(run.saturation)), run.status]
+            rows.append([run.label, "rms", *first.tolist(), *map(float, others), *end])
+            most, *others = (np.max(np.abs(values), axis=0) for values in errors)
+            rows.append([run.label, "max", *most.tolist(), *map(float, others), None, None, ""])
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """All figures as plain data, SI units."""
+        return {
+            "robot": self.runs[0].robot.name,
+            "notes": list(self.runs[0].notes),
+            "runs": [run.summary() for run in self.runs],
+        }
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+
+        def cell(value: Any) -> str:
+            return "" if value is None else escape(value) if isinstance(value, str) else f"{value:.4g}"
+
+        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in self.table
+        )
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+    def __repr__(self) -> str:
+        """Give robot and controllers."""
+        return f"<Comparison {self.runs[0].robot.name}: {', '.join(run.label for run in self.runs)}>"
+
+
+def compare(
+    plant: Plant | Robot,
+    controllers: Sequence[Controller],
+    trajectory: Trajectory,
+    *,
+    labels: Sequence[str] | None = None,
+    sensors: Sensors | None = None,
+    delay: float = 0.0,
+    seed: int = 0,
+    settle: float | None = None,
+    repeat: int = 1,
+    duration: float | None = None,
+    changes: Sequence[Change | tuple[float, Any]] = (),
+    tool: str = "",
+    step: float | None = None,
+) -> Comparison:
+    """Run several controllers against the same plant along the same path, with the same noise and losses.
+
+    Args:
+        plant: what moves, as in `closed_loop`.
+        controllers: the controllers; they have the same sample time.
+        trajectory: the path in time.
+        labels: what they are called; their names if None, which must differ then.
+        sensors: encoders, as in `closed_loop`, and so are the others:
+        delay: s.
+        seed: of noise and losses.
+        settle: s.
+        repeat: how often the path is run through.
+        duration: when the run ends, s.
+        changes: what moves from some times on.
+        tool: the tool that is looked at.
+        step: the longest step of the integration, s.
+
+    Raises:
+        KinematicsError: if labels are not different, or as in `closed_loop`.
+    """
+    if not controllers:
+        raise KinematicsError("a comparison has one controller or more")
+    names = [controller.name for controller in controllers] if labels is None else list(labels)
+    if len(names) != len(controllers) or len(set(names)) != len(names):
+        raise KinematicsError(f"each of {len(controllers)} controllers has a label of its own, got {names}")
+    course = Course(settle, repeat, duration)
+    loops: dict[tuple[str, float], Loop] = {}
+    runs = []
+    with task("controllers") as report:
+        for k, (controller, label) in enumerate(zip(controllers, names, strict=True)):
+            key = (controller.robot.hash, controller.period)
+            if key not in loops:
+                loops[key] = Loop(
+                    plant,
+                    controller.robot,
+                    trajectory,
+                    period=controller.period,
+                    course=course,
+                    changes=changes,
+                )
+            with task(label):
+                runs.append(
+                    loops[key].run(
+                        controller,
+                        sensors=sensors,
+                        delay=delay,
+                        seed=seed,
+                        tool=tool,
+                        label=label,
+                        step=step,
+                    )
+                )
+            report((k + 1) / len(controllers))
+            if runs[-1].status == "interrupted":
+                # Whoever stops one run means all of them; what there is is kept.
+                break
+    return Comparison(tuple(runs))

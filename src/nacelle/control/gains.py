@@ -1,0 +1,198 @@
+"""Gains from a bandwidth: what every actuator feels as its mass, and how far that holds over the workspace.
+
+M_a = J^+T M J^+ is the mass matrix at the actuators, J^+ the left inverse of their Jacobian J; at the
+reference pose its diagonal is the mass m that each actuator feels while the others are held. Feedback of each
+actuator alone with gains proportional to m acts on the robot as a whole, by the motions of
+M^-1 J^T diag(m) J. Their eigenvalues k are between k_1 (heavy motions, slower by sqrt(k) and less damped) and
+k_2 (light ones, whose crossover 2 zeta w k comes near to the sampling). So the damping ratio grows to
+0.75 / sqrt(k_1), and the bandwidth, if none is given, is the largest of a falling row at which all poles of
+the sampled loop (`nacelle.control.poles`), delay included, have a damping ratio of 0.45 at the poses of the
+workspace where k is smallest and largest. There the robot counts with its masses alone, s'' = M^-1 J^T u:
+gravity's stiffness is far below that of the loop. Poses near a singularity, where k is twenty times smaller
+or larger than in the reference pose, are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.kind import Kind, Masses, Tuning
+from nacelle.control.poles import StateSpaces, inertial, poles_of
+from nacelle.dynamics.forward import mass_matrix
+from nacelle.dynamics.poses import sample_poses
+from nacelle.errors import KinematicsError, UnreachableError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+
+# The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.
+_MOST, _PART, _FALL = 25.0, 1.0 / 60.0, 0.85
+# Damping ratio that a chosen bandwidth must have everywhere, and below which one that is given is warned of.
+_ENOUGH, _POOR = 0.45, 0.4
+# Damping ratios of heavy motions, and the largest that gains are made for.
+_HEAVY, _MOST_DAMPING = 0.75, 8.0
+# Poses over the workspace, and how many of them, the heaviest and the lightest, are looked at in detail.
+_POSES, _WORST = 400, 4
+# Motions that are heavier or lighter than those in the reference pose by more than this are left out.
+_SINGULAR = 0.05
+# A bandwidth beyond this part of a first natural frequency excites it.
+_NATURAL = 1.0 / 3.0
+
+
+class Stated(NamedTuple):
+    """What a loop is made for.
+
+    Attributes:
+        period: sample time, s.
+        damping: ratio of its poles; chosen if None.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+    """
+
+    period: float
+    damping: float | None
+    delay: float
+    lag: float
+
+
+class ControlWarning(UserWarning):
+    """A controller that works badly, or hardly."""
+
+
+@lru_cache(maxsize=64)
+def masses_of(robot: Robot) -> tuple[Masses, StateSpaces]:
+    """What the actuators of a robot feel over its workspace.
+
+    With it the linear models at the reference pose and where k is smallest and largest.
+    """
+    x = np.asarray(mechanism_of(robot).reference[0])[None]
+    try:
+        poses = np.vstack([x, sample_poses(robot, _POSES)])
+    except UnreachableError:
+        poses = x
+    joints = inverse_kinematics(robot, poses, limits=False)
+    J = native(inverse_jacobian, robot)(poses, joints.y)["J"]
+    M = mass_matrix(robot, poses, guess=joints)
+    left = np.linalg.solve(J[0].T @ J[0], J[0].T)
+    held = np.diagonal(left.T @ M[0] @ left)
+    k = np.linalg.eigvals(np.linalg.solve(M, np.swapaxes(J, -1, -2) @ (held[:, None] * J))).real
+    low, high = np.min(k, axis=-1), np.max(k, axis=-1)
+    # Near singularities single motions are as heavy as can be, and no gains suit them and the rest.
+    fair = np.flatnonzero((low >= _SINGULAR * low[0]) & (high <= high[0] / _SINGULAR))
+    poses, M, J, low, high = poses[fair], M[fair], J[fair], low[fair], high[fair]
+    picked = np.unique([0, *np.argsort(low)[:_WORST], *np.argsort(high)[-_WORST:]])
+    models = inertial(poses[picked], M[picked], J[picked])
+    return Masses(np.array(held), float(np.max(high)), float(np.min(low))), models
+
+
+def tuned(
+    kind: Kind,
+    robot: Robot,
+    *,
+    period: float,
+    bandwidth: float | None = None,
+    damping: float | None = None,
+    delay: float = 0.0,
+    lag: float = 0.0,
+    natural_frequency: float | None = None,
+) -> Controller:
+    """A controller with gains for a bandwidth.
+
+    Args:
+        kind: the law.
+        robot: the model.
+        period: sample time, s.
+        bandwidth: of the loop, Hz; chosen if None.
+        damping: ratio of its poles; chosen if None.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s.
+        natural_frequency: the first of the real robot, Hz, if there is one: bandwidths near it are warned of.
+
+    Warns:
+        ControlWarning: if the loop is poorly damped, or is faster than a third of the natural frequency.
+
+    Raises:
+        KinematicsError: if the sample time, the bandwidth or the damping ratio is not above zero.
+    """
+    for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")
+    stated = Stated(period, damping, delay, lag)
+    if not kind.looped:
+        return _made(kind, robot, bandwidth or _first(period), stated)
+    if bandwidth is None:
+        numbers = str(dataclasses.asdict(kind))  # type: ignore[call-overload]
+        return _chosen(kind, numbers, robot, stated, natural_frequency)
+    controller = _made(kind, robot, bandwidth, stated)
+    worst = worst_damping(controller, delay=delay, lag=lag)
+    if worst < _POOR:
+        warnings.warn(
+            f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
+            f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
+            f"allows: its poles have a damping ratio of {worst:.2f} at the worst pose (0.4 is fair)",
+            ControlWarning,
+            stacklevel=3,
+        )
+    if natural_frequency is not None and bandwidth > _NATURAL * natural_frequency:
+        warnings.warn(
+            f"a bandwidth of {bandwidth:g} Hz is beyond a third of the first natural frequency of "
+            f"{natural_frequency:g} Hz: {kind.name} will excite it",
+            ControlWarning,
+            stacklevel=3,
+        )
+    return controller
+
+
+def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.0) -> float:
+    """The smallest damping ratio of the loop's poles over the workspace."""
+    _, models = masses_of(controller.robot)
+    alone = Controller(controller.kind.feedback, controller.robot, controller.period, controller.gains)
+    return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))
+
+
+def _first(period: float) -> float:
+    return min(_MOST, _PART / period)
+
+
+@lru_cache(maxsize=256)
+def _chosen(
+    kind: Kind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
+) -> Controller:
+    """The largest bandwidth of a falling row at which the loop is well damped everywhere.
+
+    `numbers` tells kinds apart that differ in what shapes no program.
+    """
+    period, _, delay, lag = stated
+    bandwidth = _first(period)
+    if natural_frequency is not None:
+        bandwidth = min(bandwidth, _NATURAL * natural_frequency)
+    for _ in range(40):
+        controller = _made(kind, robot, bandwidth, stated)
+        if worst_damping(controller, delay=delay, lag=lag) >= _ENOUGH:
+            return controller
+        bandwidth *= _FALL
+    raise KinematicsError(
+        f"no bandwidth down to {bandwidth:.3g} Hz gives {kind.name} of {robot.name} a well damped loop at "
+        f"samples of {1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms: state one"
+    )
+
+
+def _made(kind: Kind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
+    """A controller of a bandwidth."""
+    period, damping, delay, _ = stated
+    masses, _ = masses_of(robot)
+    if damping is None:
+        heavy = 1.0 if kind.by_masses else _HEAVY / math.sqrt(masses.heaviest)
+        damping = min(max(1.0, heavy), _MOST_DAMPING)
+    limits = np.array([actuator.force for actuator in robot.actuators])
+    tuning = Tuning(period, bandwidth, damping, delay, masses, limits)
+    return Controller(kind, robot, period, kind.gains(robot).join(kind.tuned(robot, tuning)))

@@ -1,0 +1,205 @@
+"""What a control law is: z+, force = law(z, q, [x_d; v_d; a_d], gains), written once over any scalar.
+
+A *kind* of controller says which parts its memory and its gains have, how a sample goes, with which memory it
+starts, and which gains follow from a bandwidth. From it comes the physics function that runs in the native
+loop (`nacelle.simulation.sampled`) and that is exported. What it measures are the coordinates q of the
+actuators as encoders read them; the desired motion is that of the platform.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.control.samples import law_samples
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import of_actuators
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.scalar import Array
+
+
+class Motion(NamedTuple):
+    """The desired motion at a sample: pose x (nx,), twist v (n,), its derivative a (n,)."""
+
+    x: Array
+    v: Array
+    a: Array
+
+
+class Step(NamedTuple):
+    """What a sample gives: forces (actuators,), N or N m, and the parts of the memory."""
+
+    force: Array
+    memory: dict[str, Any]
+
+
+class Masses(NamedTuple):
+    """What actuators feel, by M^-1 J^T diag(held) J with eigenvalues k (`nacelle.control.gains`).
+
+    Attributes:
+        held: mass of each actuator in the reference pose while the others are held (actuators,), kg, kg m^2.
+        lightest: the largest k over the workspace.
+        heaviest: the smallest.
+    """
+
+    held: Array
+    lightest: float
+    heaviest: float
+
+
+class Tuning(NamedTuple):
+    """What gains are made from.
+
+    Attributes:
+        period: sample time, s.
+        bandwidth: of the loop, Hz.
+        damping: ratio of its poles.
+        delay: from a sample to the time at which its forces act, s.
+        masses: what the actuators feel.
+        limits: the largest forces (actuators,), N or N m; infinite where there is none.
+    """
+
+    period: float
+    bandwidth: float
+    damping: float
+    delay: float
+    masses: Masses
+    limits: Array
+
+
+class Kind(ABC):
+    """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called on the command line."""
+
+    @property
+    def looped(self) -> bool:
+        """Whether it has a bandwidth that its poles follow."""
+        return True
+
+    @property
+    def by_masses(self) -> bool:
+        """Whether it takes account of the robot's masses, so that heavy motions are damped as light ones."""
+        return False
+
+    @property
+    def feedback(self) -> Kind:
+        """The kind with the same memory, gains and poles whose program is the smallest."""
+        return self
+
+    @abstractmethod
+    def memory(self, robot: Robot) -> Fields:
+        """The parts of its memory; among them "stopped" (1,), above zero once it has given up."""
+
+    @abstractmethod
+    def gains(self, robot: Robot) -> Fields:
+        """The parts of its gains."""
+
+    @abstractmethod
+    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+        """A sample, over any scalar.
+
+        Args:
+            robot: the model.
+            z: parts of the memory.
+            q: measured coordinates of the actuators (actuators,), rad or m; NaN where there is none.
+            motion: the desired motion.
+            k: parts of the gains.
+        """
+
+    @abstractmethod
+    def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+        """Parts of the memory at a start at rest, over any scalar: an exported controller computes it, too.
+
+        Args:
+            robot: the model.
+            x: the pose (nx,).
+            y: what iteration finds at it (ny,).
+        """
+
+    def plausible_gains(self, robot: Robot) -> Array:
+        """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
+        m = len(robot.actuators)
+        masses = Masses(np.ones(m), 1.0, 1.0)
+        tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
+        return self.gains(robot).join(self.tuned(robot, tuning))
+
+    def words(self) -> dict[str, str]:
+        """What the parts are, with units: by "memory.NAME" and "gains.NAME"."""
+        return dict(COMMON_WORDS)
+
+    @abstractmethod
+    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+        """Parts of the gains from a bandwidth."""
+
+    def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
+        """Parts of the gains that suit a desired motion better; none unless a kind says so.
+
+        Args:
+            robot: the model.
+            k: parts of the gains.
+            rows: the desired motion [x; v; a] (N, nx + 2 n).
+        """
+        return {}
+
+
+COMMON_WORDS = {
+    "memory.y": "what iteration finds at the desired pose",
+    "memory.error": "last error of the actuators, desired less measured; rad, m",
+    "memory.rate": "rate of that error, filtered; rad/s, m/s",
+    "memory.integral": "force of the integral; N, N m",
+    "memory.started": "above 0 after the first sample",
+    "memory.missed": "samples in a row without all readings",
+    "memory.stopped": "above 0 once the controller has stopped",
+    "gains.stiffness": "force over error; N/m, N m/rad",
+    "gains.damping": "force over rate of the error; N s/m, N m s/rad",
+    "gains.integral": "rate of the integral's force over error; N/(m s), N m/(rad s)",
+    "gains.limit": "largest forces of the drives; N, N m",
+    "gains.unwinding": "part of what a limit cuts off that is taken out of the integral at a sample",
+    "gains.smoothing": "of the filter of the rate, 1 - exp(-T w) at its bandwidth w",
+    "gains.period": "sample time T; s",
+    "gains.patience": "samples in a row without all readings after which the controller stops",
+}
+"""What parts are that several kinds of controllers have."""
+
+
+def row_size(robot: Robot) -> tuple[int]:
+    """Shape of the desired motion [x; v; a]."""
+    return (mechanism_of(robot).layout.nx + 2 * robot.motion.n,)
+
+
+def motion_of(robot: Robot, row: Array) -> Motion:
+    """The desired motion of a row [x; v; a]."""
+    nx, n = mechanism_of(robot).layout.nx, robot.motion.n
+    return Motion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])
+
+
+@lru_cache(maxsize=128)
+def law_of(kind: Kind) -> Callable[..., dict[str, Array]]:
+    """The physics function (robot, z, q, r, gains) of a kind of controller."""
+
+    @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
+    @physics(
+        z=lambda robot: (kind.memory(robot).size,),
+        q=of_actuators,
+        r=row_size,
+        gains=lambda robot: (kind.gains(robot).size,),
+    )
+    def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
+        memory = kind.memory(robot)
+        step = kind.step(robot, memory.split(z), q, motion_of(robot, r), kind.gains(robot).split(gains))
+        return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
+
+    law.__name__ = kind.name
+    # All that shapes the program is in the class and in its fields.
+    vars(law)["made_from"] = (type(kind).__module__, repr(kind))
+    return law

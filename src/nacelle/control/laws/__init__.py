@@ -1,0 +1,1 @@
+"""Control laws, each a physics function with a memory."""

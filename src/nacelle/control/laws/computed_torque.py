@@ -1,0 +1,195 @@
+"""Computed torque: the model makes of the robot a set of double integrators ([KI2007], sentence after (20)).
+
+In Cartesian space the platform, in actuator space the actuators get the acceleration
+
+    a = a_d + K_d (v_d - v) + K_p (x_d - x)            force = inverse dynamics(x, v, a)
+    q'' = q_d'' + K_d (q_d' - q') + K_p (q_d - q)      a from J a + J' v = q''
+
+so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. Of redundant robots J a + J' v = q''
+is met in the mean square, and forces are the smallest.
+
+Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay on:
+errors are predicted to its begin, and the model is taken at its middle (`pieces.ahead`), so that neither the
+hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`pieces.poles`).
+
+With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
+and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
+drives; so a load that the drives cannot hold does not wind it up. The poles of the loop and those of the
+observer are then the poles of the whole. The observer takes the place of an integral of the error.
+
+Friction is that of the desired rates: at measured ones it would chatter where the robot rests, and where the
+true friction is smaller than the model's it would drive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
+from nacelle.control.pieces.desired import closed, model_force
+from nacelle.control.pieces.friction import SMOOTH, friction_along
+from nacelle.control.pieces.poles import gains_of_poles
+from nacelle.control.pieces.pose import (
+    FILTER,
+    PLATFORM_GAINS,
+    Platform,
+    apart,
+    at_rest,
+    by_twist,
+    estimated,
+    platform_gains,
+    platform_memory,
+    remembered,
+)
+from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
+from nacelle.dynamics import smallest
+from nacelle.dynamics.settings import Settings, above_zero
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.kinematic_model import actuator_positions
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+SPACES = ("cartesian", "actuator")
+# Bandwidth of a disturbance observer over that of the loop, if nothing is said.
+OBSERVER = 3.0
+
+
+@dataclass(frozen=True)
+class ComputedTorque(Kind):
+    """Feedback linearisation in Cartesian or in actuator space.
+
+    Attributes:
+        space: "cartesian" or "actuator".
+        observer: whether disturbances are observed and compensated for.
+        friction: whether the model's friction along the desired motion is added.
+        smooth: rate over which that friction changes its sign, rad/s or m/s.
+        observer_bandwidth: of the observer, Hz; if None a multiple of the loop's.
+    """
+
+    space: str = "cartesian"
+    observer: bool = False
+    friction: bool = False
+    smooth: float = SMOOTH
+    # A number of the tuning, which shapes no program.
+    observer_bandwidth: float | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            KinematicsError: if one cannot be used.
+        """
+        if self.space not in SPACES:
+            raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
+        Settings(self.friction, self.smooth)
+        if self.observer_bandwidth is not None:
+            above_zero(self.observer_bandwidth, "the bandwidth of an observer")
+
+    @property
+    def name(self) -> str:
+        """`ct-cartesian`, `ct-actuator`, `ct-observer` or `ct-actuator-observer`."""
+        if not self.observer:
+            return f"ct-{self.space}"
+        return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
+
+    @property
+    def by_masses(self) -> bool:
+        """By the model errors have the stated poles at every pose."""
+        return True
+
+    @property
+    def feedback(self) -> Kind:
+        """The same without friction."""
+        return dataclasses.replace(self, friction=False)
+
+    def _size(self, robot: Robot) -> int:
+        """Number of errors."""
+        return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
+
+    def memory(self, robot: Robot) -> Fields:
+        """The platform, desired acceleration and legs, the disturbance d (n,) along the twist, N or N m."""
+        desired = {"a_d": robot.motion.n}
+        if self.space == "actuator":
+            desired["y_d"] = mechanism_of(robot).ny
+        observed = {"disturbance": robot.motion.n} if self.observer else {}
+        return Fields(**platform_memory(robot), **desired, **observed)
+
+    def gains(self, robot: Robot) -> Fields:
+        """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives, and those of the observer."""
+        size = self._size(robot)
+        return Fields(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
+
+    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+        """A sample."""
+        platform = estimated(robot, z, q, k)
+        # What acts until the forces of this sample do.
+        before = z["acceleration"] + platform.unmodelled
+        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
+        parts: dict[str, Any] = {"a_d": motion.a}
+        if self.space == "cartesian":
+            errors = _of_platform(robot, platform, motion, before)
+            a = desired.a + errors.after(k["delay"], k)
+        else:
+            parts["y_d"] = closed(robot, z["y_d"], motion.x)
+            errors = _of_actuators(robot, platform, parts["y_d"], motion, before)
+            wanted = _moved(robot, desired, parts["y_d"])[1]
+            at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
+            a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
+        taken = a - platform.unmodelled if self.observer else a
+        load = None
+        if self.friction:
+            load = -friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
+        v = ahead.v + (0.5 * k["period"][0]) * (a - before)
+        asked = model_force(robot, ahead.y, Motion(ahead.x, v, taken), load=load, friction=False)
+        force = limited(asked, k["limit"])
+        if self.observer:
+            cut = inertial(robot, ahead, np.zeros(robot.motion.n), force - asked)
+            taken = taken + cut.acceleration
+            parts["disturbance"] = cut.M @ platform.unmodelled
+        return safe(force, z, remembered(z, platform, taken) | parts)
+
+    def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+        """At rest, without disturbance."""
+        desired = {"a_d": 0.0, "y_d": y} if self.space == "actuator" else {"a_d": 0.0}
+        return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
+
+    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+        """Gains that place the poles of every error at the bandwidth with the damping."""
+        stiffness, damping = gains_of_poles(tuning.bandwidth, tuning.damping, tuning.period)
+        own = self.observer_bandwidth
+        if own is None:
+            own = (OBSERVER if self.observer else FILTER) * tuning.bandwidth
+        return {
+            "stiffness": stiffness,
+            "damping": damping,
+            "limit": finite_limits(tuning.limits),
+            **platform_gains(tuning, own),
+        }
+
+
+def _of_platform(robot: Robot, platform: Platform, motion: Motion, before: Array) -> Errors:
+    """Errors of the platform (n,)."""
+    e = apart(robot, motion.x, platform.x, platform.y)
+    return Errors(e, motion.v - platform.v, motion.a - before)
+
+
+def _of_actuators(robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array) -> Errors:
+    """Errors of the actuators (actuators,)."""
+    q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
+    q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
+    rate_d, second_d = _moved(robot, motion, y_d)
+    rate, second = _moved(robot, Motion(platform.x, platform.v, before), platform.y)
+    return Errors(difference(robot, q_d, q), rate_d - rate, second_d - second)
+
+
+def _moved(robot: Robot, motion: Motion, y: Array) -> tuple[Array, Array]:
+    """Rates and accelerations of the actuators (actuators,)."""
+    at = smallest.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
+    return np.asarray(at["A"] @ motion.v), np.asarray(at["A"] @ motion.a + at["actuator_bias"])

@@ -1,0 +1,131 @@
+"""Single-joint control, and computed force on top of it ([AGH2005], section V).
+
+Every actuator has a controller of its own on its error e = q_d - q,
+
+    force = f(x_d, v_d, a_d) + K_p e + K_d e' + K_i int e dt
+
+The derivative is that of the error, so the desired velocity is fed forward. f is zero (`sj`), the rigid
+model's force along the desired motion (`cf-rb`), or that with friction (`cf-rb-friction`): nothing of it
+hangs on what is measured, so there is no forward kinematics in the loop, and f could be computed ahead.
+
+At a limit of a drive the integral is taken back by what was cut off (back-calculation). Of redundant robots
+the drives do not work against one another: the feedback is projected on forces that move the robot, and so is
+what is integrated.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.pieces.desired import closed, desired_coordinates, model_force, together
+from nacelle.control.pieces.friction import SMOOTH
+from nacelle.control.pieces.signals import (
+    PATIENCE,
+    bridged,
+    difference,
+    finite_limits,
+    halted,
+    limited,
+    rate_of,
+)
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, pack, where
+
+# Bandwidth of the derivative's filter over that of the loop, and over the crossover of the lightest motion.
+FILTER, LIGHT = 10.0, 6.0
+# Corner of the integral over the frequency of the heaviest motion.
+INTEGRAL = 0.12
+
+
+@dataclass(frozen=True)
+class SingleJoint(Kind):
+    """Feedback of each actuator, with the model's forces along the desired motion or without.
+
+    Attributes:
+        feedforward: "none", "rigid" or "friction".
+        smooth: rate over which the friction that is fed forward changes its sign, rad/s or m/s.
+    """
+
+    feedforward: str = "none"
+    smooth: float = SMOOTH
+
+    @property
+    def name(self) -> str:
+        """`sj`, `cf-rb` or `cf-rb-friction`."""
+        return {"none": "sj", "rigid": "cf-rb", "friction": "cf-rb-friction"}[self.feedforward]
+
+    @property
+    def feedback(self) -> SingleJoint:
+        """Without what is fed forward."""
+        return SingleJoint()
+
+    def memory(self, robot: Robot) -> Fields:
+        """Legs of the desired pose, last error, its rate, the integral's force."""
+        m = len(robot.actuators)
+        return Fields(y=mechanism_of(robot).ny, error=m, rate=m, integral=m, started=1, missed=1, stopped=1)
+
+    def gains(self, robot: Robot) -> Fields:
+        """Gains of each actuator, and what the sample time makes of the filter."""
+        m = len(robot.actuators)
+        return Fields(
+            stiffness=m, damping=m, integral=m, limit=m, unwinding=1, smoothing=1, period=1, patience=1
+        )
+
+    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+        """A sample."""
+        y = closed(robot, z["y"], motion.x)
+        off = difference(robot, desired_coordinates(robot, y, motion), q)
+        error, missed, stopped = bridged(off, q, z, k)
+        rate = rate_of(error, z, k)
+        given = np.zeros(len(q))
+        if self.feedforward != "none":
+            options: dict[str, Any] = {"friction": self.feedforward == "friction"}
+            if options["friction"]:
+                options["smooth"] = self.smooth
+            given = model_force(robot, y, motion, **options)
+        more = together(robot, y, motion.x, k["period"][0] * k["integral"] * error)
+        wanted = together(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
+        integral = z["integral"] + more
+        asked = given + wanted + integral
+        force = limited(asked, k["limit"])
+        # What a drive cannot give is taken out of the integral.
+        integral = integral + k["unwinding"][0] * (force - asked)
+        memory = {
+            "y": y,
+            "error": error,
+            "rate": rate,
+            "integral": pack([where(stopped[0], 0.0, own) for own in integral]),
+            "started": pack([1.0]),
+            "missed": missed,
+            "stopped": stopped,
+        }
+        return Step(halted(stopped, force), memory)
+
+    def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+        """Nothing is remembered but the legs."""
+        return {"y": y, **dict.fromkeys(("error", "rate", "integral", "started", "missed", "stopped"), 0.0)}
+
+    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+        """Gains: poles of a mass at w = 2 pi bandwidth with the damping, a slow integral."""
+        w = 2.0 * math.pi * tuning.bandwidth
+        # The derivative must hold up to the crossover of the lightest motion.
+        filtered = max(FILTER * w, LIGHT * 2.0 * tuning.damping * w * tuning.masses.lightest)
+        corner = INTEGRAL * w * math.sqrt(tuning.masses.heaviest)
+        stiffness = w * w * tuning.masses.held
+        return {
+            "stiffness": stiffness,
+            "damping": 2.0 * tuning.damping * w * tuning.masses.held,
+            "integral": corner * stiffness,
+            "limit": finite_limits(tuning.limits),
+            "unwinding": min(1.0, 2.0 * corner * tuning.period),
+            "smoothing": 1.0 - math.exp(-filtered * tuning.period),
+            "period": tuning.period,
+            "patience": PATIENCE,
+        }

@@ -1,0 +1,1 @@
+"""Closed loops: a controller, its sensors and a plant along a path, and what came of it."""

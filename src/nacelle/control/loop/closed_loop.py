@@ -1,0 +1,334 @@
+"""Closed loops: a controller with its sensors drives a plant along a path.
+
+The controller has a model; what moves is a plant, which may be another robot. What moves may change in the
+run, a payload be picked up or a wrench begin to act: the state and the controller's memory go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.loop.checks import Required, check_gravity, notes, reached, required
+from nacelle.control.loop.desired import Course, Desired, desired_motion
+from nacelle.control.loop.run import ControlRun
+from nacelle.control.loop.steps import integration_step
+from nacelle.control.sensors import Sensors, sensed
+from nacelle.dynamics.equilibrium import equilibrium
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.model.robot import Robot
+from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import Plant
+from nacelle.simulation.run import Progress
+from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.simulate import Simulation, simulate
+from nacelle.spatial.scalar import Array
+
+# Rate over which Coulomb friction of a robot that is given as such changes its sign, rad/s or m/s.
+SMOOTH = 1e-3
+
+
+class Change(NamedTuple):
+    """From a time on something else moves: the robot with a payload, or under a wrench.
+
+    Attributes:
+        time: s; rounded to a sample.
+        plant: what moves then, with the same states; a robot stands for a rigid plant of it.
+    """
+
+    time: float
+    plant: Plant | Robot
+
+
+def closed_loop(
+    plant: Plant | Robot,
+    controller: Controller,
+    trajectory: Trajectory,
+    *,
+    sensors: Sensors | None = None,
+    delay: float = 0.0,
+    seed: int = 0,
+    settle: float | None = None,
+    repeat: int = 1,
+    duration: float | None = None,
+    changes: Sequence[Change | tuple[float, Any]] = (),
+    tool: str = "",
+    label: str = "",
+    step: float | None = None,
+    progress: Progress = False,
+) -> ControlRun:
+    """Run a controller against a plant along a path.
+
+    The same arguments give the same numbers. For several controllers take `compare`.
+
+    Args:
+        plant: what moves; a robot stands for a rigid plant of it with smooth friction.
+        controller: with its model of the robot, which may be another one.
+        trajectory: the path in time.
+        sensors: encoders; `Sensors()` if None. `Sensors.ideal()` has neither steps nor noise.
+        delay: from a sample to the time at which its forces act, s, at most the sample time.
+        seed: of noise and losses.
+        settle: how long the loop runs before the path, s: at rest at the start of a path that starts at rest,
+            which is so for 0.5 s, or 600 samples, if None; on a path that ends as it starts in motion.
+        repeat: how often the path is run through.
+        duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
+        changes: what moves from some times on.
+        tool: the tool that is looked at; the nacelle's frame if empty.
+        label: what the run is called beside others; the controller's name if empty.
+        step: the longest step of the integration, s; chosen from the plant's rates if None.
+        progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
+
+    Returns:
+        The run; a stop before its end is in its `status` and `message`.
+
+    Raises:
+        UnreachableError, SingularError: if the path leaves what the robot can do; at which time is in the
+            words.
+        KinematicsError: if gravity is above the limits of the drives, the delay is above the sample time, or
+            an argument cannot be used.
+    """
+    loop = Loop(
+        plant,
+        controller.robot,
+        trajectory,
+        period=controller.period,
+        course=Course(settle, repeat, duration),
+        changes=changes,
+    )
+    return loop.run(
+        controller,
+        sensors=sensors,
+        delay=delay,
+        seed=seed,
+        tool=tool,
+        label=label,
+        step=step,
+        progress=progress,
+    )
+
+
+class Loop:
+    """A plant and a path, checked, for one controller or several with the same model and sample time.
+
+    Args:
+        plant: what moves.
+        model: the model that controllers have.
+        trajectory: the path in time.
+        period: sample time, s.
+        course: how long it settles, how often it is repeated.
+        changes: what moves from some times on.
+
+    Attributes:
+        plants: what moves, at first and after each change.
+        desired: the desired motion.
+        required: what it requires of the actuators, by the model.
+        limits: largest forces of the drives (actuators,), N or N m.
+        notes: where the path requires more than the drives have, in words.
+
+    Raises:
+        KinematicsError: as in `closed_loop`.
+    """
+
+    def __init__(
+        self,
+        plant: Plant | Robot,
+        model: Robot,
+        trajectory: Trajectory,
+        *,
+        period: float,
+        course: Course | None = None,
+        changes: Sequence[Change | tuple[float, Any]] = (),
+    ) -> None:
+        self.model, self.period = model, period
+        self.desired: Desired = desired_motion(model, trajectory, period, course or Course())
+        ordered = sorted((Change(*change) for change in changes), key=lambda change: change.time)
+        self.plants = tuple(plant_of(given) for given in (plant, *(change.plant for change in ordered)))
+        self.changes = self._samples([change.time for change in ordered])
+        for own in self.plants:
+            _check_alike(model, own)
+        self.required: Required = required(model, self.desired, SMOOTH)
+        self.limits = np.min([_limits(own) for own in self.plants], axis=0)
+        self._check_plants()
+        first = self.desired.first
+        path = Required(*(part[first:] for part in self.required))
+        self.notes = tuple(notes(model, self.desired.time[first:], path, self.limits))
+
+    def _samples(self, times: list[float]) -> list[int]:
+        """The samples at which changes come.
+
+        Raises:
+            KinematicsError: if a time is not within the run.
+        """
+        begin, count = self.desired.time[0], len(self.desired.time)
+        end = begin + self.period * count
+        for time in times:
+            if not begin < time < end:
+                raise KinematicsError(
+                    f"a change at {time:g} s is not within the run of {begin:g} to {end:g} s"
+                )
+        return [min(count - 1, max(1, round((time - begin) / self.period))) for time in times]
+
+    def _check_plants(self) -> None:
+        """Refuse plants that cannot be where the path is, or that their drives cannot hold."""
+        edges = [0, *self.changes, len(self.desired.time)]
+        for plant, begin, end in zip(self.plants, edges[:-1], edges[1:], strict=True):
+            part = _part(self.desired, begin, max(end, begin + 1))
+            true = robot_of(plant)
+            if true.hash != self.model.hash:
+                reached(true, part)
+            check_gravity(true, part, self.limits, _external(plant))
+
+    def run(
+        self,
+        controller: Controller,
+        *,
+        sensors: Sensors | None = None,
+        delay: float = 0.0,
+        seed: int = 0,
+        tool: str = "",
+        label: str = "",
+        step: float | None = None,
+        progress: Progress = False,
+    ) -> ControlRun:
+        """Run a controller; `closed_loop` says what the arguments are."""
+        if controller.robot.hash != self.model.hash or controller.period != self.period:
+            raise KinematicsError(
+                f"{controller.name} has another model or sample time than the loop that was prepared"
+            )
+        used = Sensors() if sensors is None else sensors
+        desired, first = self.desired, self.plants[0]
+        hold = np.clip(
+            equilibrium(robot_of(first), desired.x[0], external=_external(first)),
+            -self.limits,
+            self.limits,
+        )
+        law = with_sensors(
+            controller.sampled(desired.x[0], desired.rows, delay=delay, first_force=hold),
+            used,
+            controller.robot,
+            used.rows(controller.robot, desired.time, seed),
+        )
+        plants = tuple(_started(plant, hold) for plant in self.plants)
+        if step is None:
+            step = min(integration_step(own, desired.x, desired.v, self.required.force) for own in plants)
+        simulation = self._simulate(plants, law, min(step, controller.period), progress)
+        return ControlRun(
+            controller=controller,
+            label=label or controller.name,
+            simulation=simulation,
+            plants=plants,
+            desired_motion=desired,
+            required=self.required,
+            limits=self.limits,
+            sensors=used,
+            delay=delay,
+            seed=seed,
+            notes=self.notes,
+            tool=tool,
+        )
+
+    def _simulate(
+        self, plants: tuple[Plant, ...], law: Sampled, step: float, progress: Progress
+    ) -> Simulation:
+        time, h = self.desired.time, self.period
+        edges = [*self.changes, len(time)]
+        begin = float(time[0])
+        ends = [begin + h * k for k in edges]
+        options: dict[str, Any] = {"method": "rk4", "step": step, "progress": progress}
+        run = simulate(
+            plants[0], self.desired.x[0], self.desired.v[0], law, start=begin, until=ends[0], **options
+        )
+        for plant, end in zip(plants[1:], ends[1:], strict=True):
+            if run.status != "done":
+                break
+            run = run.resume(until=end, plant=plant, events=plant.events())
+        return run
+
+
+def with_sensors(law: Sampled, sensors: Sensors, robot: Robot, rows: Array) -> Sampled:
+    """A law in its loop that reads encoders.
+
+    Args:
+        law: the law; its reference has a row for every sample.
+        sensors: the encoders.
+        robot: the model that the law has.
+        rows: of the sensors (N, 2 actuators), `Sensors.rows`.
+    """
+    return dataclasses.replace(
+        law,
+        function=sensed(law.function),
+        reference=np.hstack([law.reference, rows]),
+        gains=np.concatenate([law.gains, sensors.resolutions(robot)]),
+    )
+
+
+def _part(desired: Desired, begin: int, end: int) -> Desired:
+    """The samples of a desired motion from one to another."""
+    parts = {name: getattr(desired, name)[begin:end] for name in ("time", "x", "v", "a")}
+    return dataclasses.replace(desired, **parts)
+
+
+# ---- plants
+
+
+def plant_of(given: Plant | Robot) -> Plant:
+    """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
+
+    Raises:
+        KinematicsError: if it is neither.
+    """
+    plant: Any = given
+    if isinstance(given, Robot):
+        plant = DrivenPlant(RigidPlant(given, smooth=SMOOTH))
+    if not isinstance(plant, Plant):
+        raise KinematicsError(
+            f"{given!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
+        )
+    return plant
+
+
+def robot_of(plant: Plant) -> Robot:
+    """The robot that a plant is of.
+
+    Raises:
+        KinematicsError: if there is none.
+    """
+    robot = getattr(plant, "robot", None)
+    if not isinstance(robot, Robot):
+        raise KinematicsError(f"{plant.name} is a plant without a robot")
+    return robot
+
+
+def _external(plant: Plant) -> dict[str, Any] | None:
+    """Wrenches from outside on a plant; None if there are none."""
+    inner = plant.plant if isinstance(plant, DrivenPlant) else plant
+    return getattr(inner, "external", None) or None
+
+
+def _limits(plant: Plant) -> Array:
+    """Largest forces of the drives of a plant (actuators,), N or N m."""
+    if isinstance(plant, DrivenPlant):
+        return np.array(plant.numbers.limit)
+    return np.array([actuator.force for actuator in robot_of(plant).actuators])
+
+
+def _started(plant: Plant, force: Array) -> Plant:
+    """The plant, with motors that hold the robot at the start where their forces are states."""
+    if isinstance(plant, DrivenPlant) and plant.numbers.lagged:
+        return DrivenPlant(plant.plant, plant.drives, first_force=force)
+    return plant
+
+
+def _check_alike(model: Robot, plant: Plant) -> None:
+    true = robot_of(plant)
+    if len(true.actuators) != len(model.actuators) or true.motion != model.motion:
+        raise KinematicsError(
+            f"{true.name} is no robot like {model.name}: it has {len(true.actuators)} actuators and the "
+            f"motion {true.motion.name}, the model has {len(model.actuators)} and {model.motion.name}"
+        )

@@ -1,0 +1,382 @@
+"""What came of a closed loop: errors of actuators and of the tool, forces, work, saturation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.loop.checks import Required
+from nacelle.control.loop.contour import contour_error
+from nacelle.control.loop.desired import Desired
+from nacelle.control.loop.places import Places, places
+from nacelle.control.sensors import Sensors
+from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.along import along
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
+from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.feedback import Compilable
+from nacelle.simulation.protocol import Plant
+from nacelle.simulation.sampled.programs import signals_at
+from nacelle.simulation.simulate import Simulation
+from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import write_table
+
+# Forces this near to their limit are at it.
+_AT_LIMIT = 1.0 - 1e-9
+# Points of the path between two samples, for the contour.
+_FINER = 4
+
+
+def rms(values: Array) -> Array:
+    """Root of the mean of the squares over samples (N, ...)."""
+    return np.asarray(np.sqrt(np.mean(np.square(values), axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class ControlRun:
+    """A run of a controller against a plant, or as much of it as there is.
+
+    Arrays are at the samples of the path, N of them; settling before t = 0 is left out.
+
+    Attributes:
+        controller: what was run.
+        label: what it is called beside others.
+        simulation: the run, settling included, at every step of the integration.
+        plants: what moved, at first and after each change.
+        desired_motion: the desired motion, settling included.
+        required: what it requires of the actuators, by the controller's model.
+        limits: largest forces of the drives (actuators,), N or N m.
+        sensors: the encoders.
+        delay: from a sample to the time at which its forces act, s.
+        seed: of noise and losses.
+        notes: what was said before the run.
+        tool: the name of the tool that is looked at; the nacelle's frame if empty.
+    """
+
+    # How a run is drawn is registered in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+    controller: Controller
+    label: str
+    simulation: Simulation
+    plants: tuple[Plant, ...]
+    desired_motion: Desired
+    required: Required
+    limits: Array
+    sensors: Sensors
+    delay: float
+    seed: int
+    notes: tuple[str, ...] = ()
+    tool: str = ""
+
+    # ---- samples
+
+    @property
+    def robot(self) -> Robot:
+        """The model that the controller has."""
+        return self.controller.robot
+
+    @property
+    def status(self) -> str:
+        """How it ended: "done", "event" (a limit, a controller that stopped), "interrupted" or "failed"."""
+        return self.simulation.status
+
+    @property
+    def message(self) -> str:
+        """How the run ended, in words."""
+        return self.simulation.message
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run came to its end."""
+        return self.simulation.ok
+
+    @cached_property
+    def _at(self) -> Array:
+        """Places of the samples of the path among the steps of the simulation."""
+        time = self.desired_motion.time
+        h = self.controller.period
+        steps = np.rint((self.simulation.t - time[0]) / h)
+        on = np.abs(self.simulation.t - time[0] - h * steps) < 1e-6 * h
+        inside = on & (steps >= self.desired_motion.first) & (steps < len(time))
+        return np.flatnonzero(inside)
+
+    @cached_property
+    def _rows(self) -> slice:
+        """The rows of the desired motion that belong to the samples of the path that were reached."""
+        first = self.desired_motion.first
+        return slice(first, first + len(self._at))
+
+    @property
+    def time(self) -> Array:
+        """Times of the samples (N,), s; the path begins at 0."""
+        return self.desired_motion.time[self._rows]
+
+    @property
+    def samples(self) -> int:
+        """How many samples of the path were reached."""
+        return len(self._at)
+
+    # ---- actuators
+
+    @property
+    def desired(self) -> Array:
+        """Desired coordinates of the actuators (N, actuators), rad or m, by the controller's model."""
+        return self.required.q[self._rows]
+
+    @cached_property
+    def _coordinates(self) -> Array:
+        """Coordinates of the actuators as encoders see them at every step (steps, actuators), rad or m."""
+        return continuous(self.robot, coordinates(self.plants[0], self.simulation.states))
+
+    @property
+    def actual(self) -> Array:
+        """True coordinates of the actuators (N, actuators), rad or m."""
+        return self._coordinates[self._at]
+
+    @cached_property
+    def error(self) -> Array:
+        """Tracking errors of the actuators, desired less actual coordinates (N, actuators), rad or m."""
+        off = self.desired - self.actual
+        if not len(off):
+            return off
+        # Both are without jumps, but may be whole turns apart.
+        whole = np.where(self.robot.revolute_actuators, np.round(off[0] / (2.0 * np.pi)), 0.0)
+        return np.asarray(off - 2.0 * np.pi * whole)
+
+    @property
+    def commanded(self) -> Array:
+        """Forces that the controller commands, from each sample's delay on (N, actuators), N or N m."""
+        return self._commands
+
+    @cached_property
+    def _commands(self) -> Array:
+        # Forces beside a time act from it on; those of a sample act after the delay.
+        substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
+        late = round(self.delay / self.controller.period * substeps)
+        place = np.minimum(self._at + late, len(self.simulation.t) - 1)
+        return np.asarray(self.simulation.inputs[place])
+
+    @cached_property
+    def acting(self) -> Array:
+        """Forces of the motors at the joints at the samples (N, actuators), N or N m."""
+        return self._motors[self._at]
+
+    @cached_property
+    def _motors(self) -> Array:
+        return motor_forces(self.plants[0], self.simulation.states, self.simulation.inputs)
+
+    @property
+    def model_force(self) -> Array:
+        """What the controller's model requires along the desired motion (N, actuators), N or N m."""
+        return self.required.force[self._rows]
+
+    # ---- the tool
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the tool is (N)."""
+        x = self.simulation.plant.split(self.simulation.states[self._at])[0]
+        return places(self.robot, x, self.tool)
+
+    @cached_property
+    def desired_places(self) -> Places:
+        """Where the tool should be (N)."""
+        return places(self.robot, self.desired_motion.x[self._rows], self.tool)
+
+    @property
+    def tool_error(self) -> Array:
+        """Distances (N,) of the tool from where it should be, m."""
+        return np.asarray(np.linalg.norm(self.places.p - self.desired_places.p, axis=1))
+
+    @property
+    def turn_error(self) -> Array:
+        """Angles (N,) between the tool's orientation and the desired one, rad."""
+        return self.places.angle_to(self.desired_places)
+
+    @cached_property
+    def path(self) -> Places:
+        """The path of the tool, four points to a sample."""
+        trajectory = self.desired_motion.trajectory
+        count = max(2, _FINER * round(trajectory.duration / self.controller.period) + 1)
+        t = np.linspace(0.0, trajectory.duration, count)
+        return places(self.robot, along(self.robot, trajectory, t).x, self.tool)
+
+    @cached_property
+    def contour_error(self) -> Array:
+        """Distances (N,) of the tool from the path, m; of a path that only turns, angles, rad."""
+        if self.turns_only:
+            return contour_error(self.path.turns_from(self.path), self.places.turns_from(self.path))
+        return contour_error(self.path.p, self.places.p)
+
+    @property
+    def turns_only(self) -> bool:
+        """Whether the path turns the tool in one place: contour errors are angles then."""
+        return bool(np.max(np.ptp(self.path.p, axis=0)) < 1e-9)
+
+    # ---- drives
+
+    @cached_property
+    def _work_steps(self) -> Array:
+        """Work of each drive over each step of the path (steps, actuators), J: the mean force times dq."""
+        begin = self._at[0] if self.samples else 0
+        held = self.simulation.inputs[:-1]
+        mean = 0.5 * (self._motors[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held))
+        return np.asarray((mean * np.diff(self._coordinates, axis=0))[begin:])
+
+    @property
+    def work(self) -> Array:
+        """Work of each drive over the path (actuators,), J."""
+        return np.asarray(np.sum(self._work_steps, axis=0))
+
+    @property
+    def energy(self) -> float:
+        """Energy that the drives give off while they drive, without what they take up while they brake, J."""
+        return float(np.sum(np.maximum(self._work_steps, 0.0)))
+
+    @property
+    def saturation(self) -> Array:
+        """Share of the samples at which each drive is at its limit (actuators,), 0 to 1."""
+        at = np.abs(self.commanded) >= _AT_LIMIT * self.limits
+        return np.asarray(np.mean(at, axis=0)) if len(at) else np.zeros(len(self.limits))
+
+    # ---- in numbers, in words, in files
+
+    def summary(self) -> dict[str, Any]:
+        """All figures as plain data, SI units."""
+        names = [actuator.name for actuator in self.robot.actuators]
+        data: dict[str, Any] = {
+            "controller": self.controller.name,
+            "label": self.label,
+            "status": self.status,
+            "message": self.message,
+            "time": float(self.time[-1]) if self.samples else 0.0,
+            "samples": self.samples,
+            "period": self.controller.period,
+            "delay": self.delay,
+            "seed": self.seed,
+            "notes": list(self.notes),
+        }
+        if not self.samples:
+            return data
+        units = ["rad" if turns else "m" for turns in self.robot.revolute_actuators]
+        columns = {
+            "rms_error": rms(self.error),
+            "max_error": np.max(np.abs(self.error), axis=0),
+            "rms_force": rms(self.commanded),
+            "max_force": np.max(np.abs(self.commanded), axis=0),
+            "work": self.work,
+            "saturation": self.saturation,
+        }
+        data["actuators"] = [
+            {"name": name, "unit": unit, **{key: float(values[i]) for key, values in columns.items()}}
+            for i, (name, unit) in enumerate(zip(names, units, strict=True))
+        ]
+        data["tool"] = {
+            "rms_error": float(rms(self.tool_error)),
+            "max_error": float(np.max(self.tool_error)),
+            "rms_turn": float(rms(self.turn_error)),
+            "max_turn": float(np.max(self.turn_error)),
+            "rms_contour": float(rms(self.contour_error)),
+            "max_contour": float(np.max(self.contour_error)),
+            "contour_unit": "rad" if self.turns_only else "m",
+        }
+        data["energy"] = self.energy
+        data["saturation"] = float(np.max(self.saturation))
+        return data
+
+    def _columns(self) -> tuple[list[str], list[str], Array]:
+        labels = self.simulation.plant.labels
+        actuators = [actuator.name for actuator in self.robot.actuators]
+        lengths = ["rad" if turns else "m" for turns in self.robot.revolute_actuators]
+        forces = [unit.replace(" ", "*") for _, unit in labels.inputs]
+        names, units, values = ["t"], ["s"], [self.time[:, None]]
+        kinds = {
+            "desired": (self.desired, lengths),
+            "actual": (self.actual, lengths),
+            "error": (self.error, lengths),
+            "commanded": (self.commanded, forces),
+            "acting": (self.acting, forces),
+            "model": (self.model_force, forces),
+        }
+        for kind, (table, of) in kinds.items():
+            names += [f"{name}.{kind}" for name in actuators]
+            units += of
+            values.append(table)
+        x, wanted = self.simulation.x[self._at], self.desired_motion.x[self._rows]
+        for suffix, poses in (("", x), (".desired", wanted)):
+            names += [f"{name}{suffix}" for name, _ in labels.x]
+            units += [unit for _, unit in labels.x]
+            values.append(poses)
+        names += ["tool.error", "tool.turn", "tool.contour"]
+        units += ["m", "rad", "rad" if self.turns_only else "m"]
+        values.append(np.column_stack([self.tool_error, self.turn_error, self.contour_error]))
+        return names, units, np.hstack(values)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write coordinates, errors, forces, poses and errors of the tool over time as CSV."""
+        write_table(Path(path), *self._columns())
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write the same as npz, an array a kind, with the names of the actuators."""
+        np.savez(
+            path,
+            t=self.time,
+            actuators=np.array([actuator.name for actuator in self.robot.actuators]),
+            desired=self.desired,
+            actual=self.actual,
+            error=self.error,
+            commanded=self.commanded,
+            acting=self.acting,
+            model=self.model_force,
+            x=self.simulation.x[self._at],
+            x_desired=self.desired_motion.x[self._rows],
+            tool_error=self.tool_error,
+            turn_error=self.turn_error,
+            contour_error=self.contour_error,
+        )
+
+    def _repr_html_(self) -> str:
+        """A table of the actuators for notebooks."""
+        data = self.summary()
+        head = f"{self.label} on {self.robot.name}: {self.status}, {self.message}"
+        if "actuators" not in data:
+            return f"<p>{escape(head)}</p>"
+        keys = ("rms_error", "max_error", "rms_force", "max_force", "work", "saturation")
+        rows = ["<tr>" + "".join(f"<th>{escape(key)}</th>" for key in ("actuator", *keys)) + "</tr>"]
+        for entry in data["actuators"]:
+            cells = [escape(entry["name"]), *(f"{entry[key]:.4g}" for key in keys)]
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        tool = data["tool"]
+        foot = (
+            f"tool: rms {tool['rms_error']:.4g} m, max {tool['max_error']:.4g} m; contour rms "
+            f"{tool['rms_contour']:.4g} {tool['contour_unit']}; energy {data['energy']:.4g} J"
+        )
+        return f"<p>{escape(head)}</p><table>{''.join(rows)}</table><p>{escape(foot)}</p>"
+
+    def __repr__(self) -> str:
+        """Give controller, robot, time and the largest rms error."""
+        text = f"<ControlRun {self.label} on {self.robot.name}: {self.status}"
+        if self.samples:
+            text += f", {self.time[-1]:.4g} s, rms error up to {float(np.max(rms(self.error))):.3g}"
+        return text + ">"
+
+
+def coordinates(plant: Plant, states: Array) -> Array:
+    """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
+    if isinstance(plant, Compilable):
+        return np.asarray(signals_at(plant.loop_parts(), ("q",), states)["q"])
+    driven: Any = plant
+    return np.array([driven.signals(s, ("q",))["q"] for s in states])
+
+
+def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:
+    """Forces of the motors (N, actuators) at states under commands: what drives make of them."""
+    return plant.motor_forces(states, commands) if isinstance(plant, DrivenPlant) else commands

@@ -1,0 +1,1 @@
+"""What control laws share, over any scalar."""

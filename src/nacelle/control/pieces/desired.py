@@ -1,0 +1,56 @@
+"""The desired motion at the actuators: legs without a closed form are followed from sample to sample.
+
+What iteration finds, y, is remembered. A sample closes the loops at the new pose by Newton's steps from the y
+of the sample before: an error of the order of the motion within a sample is squared by every step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.kind import Motion
+from nacelle.dynamics import smallest
+from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Steps of Newton's iteration in a sample: motion within a sample moves joints by a few thousandths of a
+# radian, so that two steps leave about 1e-10 and three less than rounding.
+CLOSING_STEPS = 3
+
+
+def closed(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
+    """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
+    for _ in range(steps if mechanism_of(robot).ny else 0):
+        y = y + closing_step(robot, y, x)["dy"]
+    return y
+
+
+def desired_coordinates(robot: Robot, y: Array, motion: Motion) -> Array:
+    """Coordinates of the actuators (actuators,), rad or m."""
+    return np.asarray(actuator_positions(robot, motion.x, y)["q"])
+
+
+def model_force(robot: Robot, y: Array, motion: Motion, **options: Any) -> Array:
+    """Forces of the model along a motion (actuators,), N or N m: its inverse dynamics."""
+    return np.asarray(
+        smallest.inverse(robot, motion.x, y, motion.v, motion.a, outputs="force", **options)["force"]
+    )
+
+
+def together(robot: Robot, y: Array, x: Array, force: Array) -> Array:
+    """Forces without the part by which redundant drives work against one another (actuators,).
+
+    Of a robot with more actuators than motions J^T f = 0 for some f: J (J^T J)^-1 J^T takes it out, J the
+    actuators' Jacobian at the pose.
+    """
+    if len(robot.actuators) == robot.motion.n:
+        return force
+    from nacelle.kinematics.tree.least_squares import least_squares
+
+    J = np.asarray(inverse_jacobian(robot, x, y)["J"])
+    return np.asarray(J @ least_squares(J, force.reshape(-1, 1)).X[:, 0])

@@ -1,0 +1,243 @@
+"""The platform from the encoders: pose, twist, and the acceleration that the model lacks.
+
+A sample predicts pose and twist from those of the sample before, from the acceleration a that the forces give
+by the model, and from an acceleration u that the model lacks (a load, friction, a wrong mass). Forces act
+from a delay D after their sample on, so that those of the sample before that, a0, act first:
+
+    x- = x + T v + (T - D)^2 a / 2 + (T D - D^2 / 2) a0 + T^2 u / 2
+    v- = v + (T - D) a + D a0 + T u
+
+The pose at the readings follows by Newton's steps from there, w = J^+ (q - q(x)), J^+ the left inverse of the
+actuators' Jacobian. Their sum e is what the prediction missed, and corrects
+
+    v = v- + b e / T        u = u- + c e / T^2
+
+Where the model is exact there is no lag at any b and c. The errors of v and u have the double pole p of
+z^2 - (2 - b - c/2) z + 1 - b + c/2 with
+
+    b = (1 - p) (3 + p) / 2        c = (1 - p)^2        p = exp(-T w)
+
+w the bandwidth of this observer: of a constant acceleration that the model lacks it finds all, and the twist
+has no error at rest under a constant load. A force is found by d = M u. Where a reading is missing, or where
+no pose has those that there are, the prediction takes their place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.kind import Tuning
+from nacelle.control.pieces.desired import closed
+from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
+from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.least_squares import least_squares
+from nacelle.kinematics.tree.rates import rate_map
+from nacelle.model.robot import Robot
+from nacelle.simulation.flow import coordinate_rates, half_turn
+from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.scalar import Array, dot, minimum, pack, where
+from nacelle.spatial.solve import solve
+
+# Steps of Newton's iteration that close the loops: of the predicted pose, and after each step of the pose
+# itself. What the prediction misses is small, and each step squares it.
+_AHEAD, _AFTER = 2, (2, 1)
+
+
+class Platform(NamedTuple):
+    """The platform at a sample.
+
+    Attributes:
+        x: reduced pose (nx,).
+        y: what iteration finds at it (ny,).
+        v: reduced twist (n,).
+        unmodelled: what the derivative of the twist has beside that of the model (n,).
+        J: actuators' Jacobian there (actuators, n): their rates from the twist.
+        missed: samples in a row without all readings, (1,).
+        stopped: above zero once there were too many, (1,).
+    """
+
+    x: Array
+    y: Array
+    v: Array
+    unmodelled: Array
+    J: Array
+    missed: Array
+    stopped: Array
+
+
+# ---- small displacements of the platform
+
+
+def displaced(robot: Robot, x: Array, y: Array, w: Array) -> Array:
+    """The pose (nx,) that is a small displacement w (n,) along the twist from x, rotations in base axes.
+
+    Args:
+        robot: the robot.
+        x: pose (nx,).
+        y: what iteration finds at it (ny,).
+        w: displacement (n,), a twist times a time.
+    """
+    layout = mechanism_of(robot).layout
+    if layout.quaternion is None or layout.angular is None:
+        N = _coordinates(robot, x, y)
+        return np.asarray(x + w if N is None else x + N @ w)
+    quat = quat_product(half_turn(w[layout.angular]), x[layout.quaternion])
+    # Rounding would add up over millions of samples: a step towards unit length.
+    quat = (1.5 - 0.5 * dot(quat, quat)) * quat
+    first = layout.angular.start
+    return pack([*(x[:first] + w[:first]), *quat, *(x[layout.quaternion.stop :] + w[layout.angular.stop :])])
+
+
+def apart(robot: Robot, a: Array, b: Array, y: Array) -> Array:
+    """The displacement (n,) along the twist from a pose b to a pose a nearby.
+
+    Of a rotation by t about an axis it is 2 sin(t/2) of it.
+
+    Args:
+        robot: the robot.
+        a: pose (nx,).
+        b: pose (nx,).
+        y: what iteration finds at b (ny,).
+    """
+    layout = mechanism_of(robot).layout
+    if layout.quaternion is None or layout.angular is None:
+        N = _coordinates(robot, b, y)
+        return np.asarray(a - b if N is None else solve(N, a - b))
+    back = b[layout.quaternion] * np.array([-1.0, -1.0, -1.0, 1.0])
+    turn = quat_product(a[layout.quaternion], back)
+    side = where(turn[3], 2.0, -2.0)
+    first = layout.angular.start
+    return pack(
+        [
+            *(a[:first] - b[:first]),
+            *(side * turn[:3]),
+            *(a[layout.quaternion.stop :] - b[layout.quaternion.stop :]),
+        ]
+    )
+
+
+def _coordinates(robot: Robot, x: Array, y: Array) -> Array | None:
+    """Rates of the coordinates in x from the twist (n, n); None where they are the same."""
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    if not mechanism.parasitic:
+        return None
+    U = rate_map(configuration(robot, x, y))[: robot.platform_nv]
+    own, numbers = coordinate_rates(robot, x, y, U)
+    rows = [np.eye(n)[k] for k in range(n)]
+    for place, k in enumerate(own):
+        rows[k] = numbers[place]
+    return np.stack(rows)
+
+
+# ---- between actuators and twist
+
+
+def by_twist(J: Array, rates: Array) -> Array:
+    """The twist (n,) at rates of the actuators (actuators,): J v = rates, in the mean square if redundant."""
+    right = rates.reshape(-1, 1)
+    return np.asarray((solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0])
+
+
+def spread(J: Array, load: Array) -> Array:
+    """The smallest forces (actuators,) that do the work of a force along the twist (n,): J^T force = load."""
+    if J.shape[0] == J.shape[1]:
+        return np.asarray(solve(J.T, load.reshape(-1, 1))[:, 0])
+    return np.asarray(J @ solve(J.T @ J, load.reshape(-1, 1))[:, 0])
+
+
+# ---- what a controller remembers of the platform, and its gains
+
+
+def platform_memory(robot: Robot) -> dict[str, int]:
+    """Parts of the memory that `estimated` takes, with their sizes."""
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    sizes = {"x": mechanism.layout.nx, "y": mechanism.ny, "v": n, "unmodelled": n}
+    return sizes | {"acceleration": n, "earlier": n, "started": 1, "missed": 1, "stopped": 1}
+
+
+def at_rest(x: Array, y: Array) -> dict[str, Any]:
+    """These parts at a start at rest, at a pose x (nx,) with y (ny,)."""
+    others = ("v", "unmodelled", "acceleration", "earlier", "started", "missed", "stopped")
+    return {"x": x, "y": y, **dict.fromkeys(others, 0.0)}
+
+
+def remembered(z: dict[str, Array], platform: Platform, acceleration: Array) -> dict[str, Any]:
+    """These parts after a sample.
+
+    Args:
+        z: those before it.
+        platform: the platform at the sample.
+        acceleration: derivative of the twist (n,) that the forces of the sample give by the model.
+    """
+    return {
+        "x": platform.x,
+        "y": platform.y,
+        "v": platform.v,
+        "unmodelled": platform.unmodelled,
+        "acceleration": acceleration,
+        "earlier": z["acceleration"],
+        "started": pack([minimum(z["started"][0] + 1.0, 2.0)]),
+        "missed": platform.missed,
+        "stopped": platform.stopped,
+    }
+
+
+PLATFORM_GAINS = {"period": 1, "delay": 1, "correction": 1, "learning": 1, "patience": 1}
+# Bandwidth of the observer over that of the loop.
+FILTER = 5.0
+
+
+def platform_gains(tuning: Tuning, bandwidth: float) -> dict[str, Any]:
+    """The parts PLATFORM_GAINS for a bandwidth of the observer, Hz."""
+    p = math.exp(-2.0 * math.pi * bandwidth * tuning.period)
+    return {
+        "period": tuning.period,
+        "delay": tuning.delay,
+        "correction": 0.5 * (1.0 - p) * (3.0 + p),
+        "learning": (1.0 - p) ** 2,
+        "patience": PATIENCE,
+    }
+
+
+def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> Platform:
+    """The platform at a sample, from readings q (actuators,).
+
+    Args:
+        robot: the model.
+        z: memory with the parts `platform_memory`.
+        q: readings (actuators,), rad or m; NaN where there is none.
+        k: gains with the parts PLATFORM_GAINS.
+    """
+    T, D = k["period"][0], k["delay"][0]
+    a, a0, u = z["acceleration"], z["earlier"], z["unmodelled"]
+    rest = T - D
+    ahead = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
+    faster = z["v"] + rest * a + D * a0 + T * u
+    there = [present(value) for value in q]
+    predicted = displaced(robot, z["x"], z["y"], ahead)
+    x, y = predicted, closed(robot, z["y"], predicted, _AHEAD)
+    missed_by = np.zeros(robot.motion.n)
+    J = np.zeros((len(q), robot.motion.n))
+    for closing in _AFTER:
+        at = inverse_jacobian(robot, x, y)
+        J = np.asarray(at["J"])
+        off = difference(robot, q, np.asarray(at["q"]))
+        gap = pack([where(ok, own, 0.0) for ok, own in zip(there, off, strict=True)])
+        step = by_twist(J, gap)
+        x, missed_by = displaced(robot, x, y, step), missed_by + step
+        y = closed(robot, y, x, closing)
+    # Readings that no pose has lead nowhere: the prediction counts, as if they were missing.
+    sound = weakest([present(value) for value in (*x, *y, *missed_by)])
+    x, y = either(sound, x, predicted), either(sound, y, z["y"])
+    # The first sample finds where the platform is, the second mends what Newton's steps have left of that;
+    # neither says anything of the twist.
+    moving = minimum(sound, z["started"][0] - 1.5)
+    counted = either(moving, missed_by, np.zeros(len(missed_by)))
+    v = faster + (k["correction"][0] / T) * counted
+    unmodelled = u + (k["learning"][0] / (T * T)) * counted
+    return Platform(x, y, v, unmodelled, J, *waited([*there, sound], z, k))

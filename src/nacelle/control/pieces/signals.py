@@ -1,0 +1,138 @@
+"""Signals of a sample: readings that are missing, errors of angles, rates of errors, limits of forces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.kind import Step
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array, Scalar, absolute, floor, maximum, minimum, pack, where
+
+# No coordinate of an actuator is beyond this, rad or m: NaN and infinities are not below it.
+_FINITE = 1e9
+# The largest force where there is no limit, N or N m.
+UNLIMITED = 1e30
+# Samples in a row without readings after which a controller stops.
+PATIENCE = 10.0
+
+
+def present(value: Scalar) -> Scalar:
+    """1 where a reading is a number that can be, -1 where it is NaN, infinite or out of all measure."""
+    return where(_FINITE - absolute(value), 1.0, -1.0)
+
+
+def difference(robot: Robot, a: Array, b: Array) -> Array:
+    """Differences a - b of the actuators' coordinates (actuators,), of angles within half a turn."""
+    turn = 2.0 * math.pi
+    entries = []
+    for one, other, angle in zip(a, b, robot.revolute_actuators, strict=True):
+        off = one - other
+        entries.append(off - turn * floor(off / turn + 0.5) if angle else off)
+    return pack(entries)
+
+
+class Readings(NamedTuple):
+    """Errors of the actuators with missing readings bridged.
+
+    Attributes:
+        error: (actuators,), rad or m.
+        missed: samples in a row without all readings, (1,).
+        stopped: above zero once there were too many, (1,).
+    """
+
+    error: Array
+    missed: Array
+    stopped: Array
+
+
+def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> Readings:
+    """Errors of a sample: where a reading is missing the last error goes on at its last rate.
+
+    After `patience` samples in a row without all readings the controller stops, and stays so.
+
+    Args:
+        error: desired less measured coordinates (actuators,).
+        q: the readings (actuators,).
+        z: memory with parts error, rate, missed and stopped.
+        k: gains with parts period and patience.
+    """
+    there = [present(value) for value in q]
+    T = k["period"][0]
+    guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
+    used = [where(ok, own, guess) for ok, own, guess in zip(there, error, guessed, strict=True)]
+    return Readings(pack(used), *waited(there, z, k))
+
+
+def weakest(signs: Sequence[Scalar]) -> Scalar:
+    """The smallest of some signs of `present`: 1 if all are."""
+    worst = signs[0]
+    for sign in signs[1:]:
+        worst = minimum(worst, sign)
+    return worst
+
+
+def waited(there: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
+    """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
+    missed = where(weakest(there), 0.0, z["missed"][0] + 1.0)
+    stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], 1.0, 0.0))
+    return pack([missed]), pack([stopped])
+
+
+def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
+    """Rates of errors (actuators,), by differences through a filter of first order; zero at the first sample.
+
+    rate+ = rate + smoothing ((e - e_last) / T - rate), smoothing = 1 - exp(-T w) at the filter's w rad/s.
+
+    Args:
+        error: of this sample (actuators,).
+        z: memory with parts error, rate and started.
+        k: gains with parts period and smoothing.
+    """
+    share, T = k["smoothing"][0], k["period"][0]
+    rates = [
+        rate + share * ((own - last) / T - rate)
+        for own, last, rate in zip(error, z["error"], z["rate"], strict=True)
+    ]
+    return pack([where(z["started"][0], rate, 0.0) for rate in rates])
+
+
+def limited(force: Array, most: Array) -> Array:
+    """Forces (actuators,) within the limits of the drives."""
+    return pack([maximum(minimum(f, m), -m) for f, m in zip(force, most, strict=True)])
+
+
+def halted(stopped: Array, force: Array) -> Array:
+    """Forces, zero once the controller has stopped: drives are off then, and brakes hold."""
+    return pack([where(stopped[0], 0.0, f) for f in force])
+
+
+def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> Step:
+    """What a sample gives; once the controller has stopped, no forces and the memory as it was.
+
+    It stops too where a force is not a number: a desired pose out of reach, or a model at a singularity.
+
+    Args:
+        force: within the limits of the drives (actuators,).
+        z: parts of the memory before the sample.
+        memory: parts after it; "stopped" among them.
+    """
+    over = memory["stopped"][0]
+    for f in force:
+        over = where(2.0 * UNLIMITED - absolute(f), over, 1.0)
+    held = {name: either(over, z[name], part) for name, part in memory.items()}
+    return Step(halted(pack([over]), force), held | {"stopped": pack([over])})
+
+
+def either(condition: Scalar, a: Array, b: Array) -> Array:
+    """Entries of a where the condition is above zero, else those of b."""
+    chosen = [where(condition, one, other) for one, other in zip(a, b, strict=True)]
+    return pack(chosen) if chosen else np.zeros(0)
+
+
+def finite_limits(limits: Array) -> Array:
+    """Limits as numbers that programs can take: large ones for none."""
+    return np.where(np.isfinite(limits), limits, UNLIMITED)

@@ -1,0 +1,175 @@
+"""Poles of a sampled loop around poses at rest: the linear model of the robot, and that of its controller.
+
+Between two samples ds/dt = A s + B u and dq = C s (`nacelle.linearise`, in platform coordinates). Forces of a
+sample act from a delay d on, so that over a sample time T
+
+    s+ = F s + G_1 u_before + G_0 u      F = exp(A T)      G_0 = int_0^(T - d) exp(A t) dt B
+                                          G_1 = exp(A (T - d)) int_0^d exp(A t) dt B
+
+The controller gives [z+; u] = L_z dz + L_q dq, by differences of its law at rest. The eigenvalues l of the
+map of [s; z; u_before] are poles p = ln(l) / T with the damping ratio -Re p / |p|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.kind import Motion
+from nacelle.dynamics.linear import linearise
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Steps of the differences, of numbers of the size 1.
+_NUDGE = 1e-6
+# Samples at rest after which the memory is that of rest.
+_SETTLING = 5
+# Eigenvalues so near to 1 stay where they are (norms of quaternions), and so near to 0 are gone at once.
+_NEUTRAL, _GONE = 1e-6, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class LoopPoles:
+    """Poles of a loop at poses (N,).
+
+    Attributes:
+        x: the poses (N, nx).
+        values: poles (N, k), rad/s; NaN where an eigenvalue is neutral or dead-beat.
+        stable: whether no deviation grows (N,).
+    """
+
+    x: Array
+    values: Array
+    stable: Array
+
+    @property
+    def damping(self) -> Array:
+        """The smallest damping ratio of the poles at each pose (N,); below zero if one grows."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = -self.values.real / np.abs(self.values)
+        return np.asarray(np.min(np.where(np.isnan(ratio), np.inf, ratio), axis=-1))
+
+    @property
+    def slowest(self) -> Array:
+        """The slowest pole at each pose (N,), Hz."""
+        return np.asarray(np.nanmin(np.abs(self.values), axis=-1) / (2.0 * np.pi))
+
+
+class StateSpaces(NamedTuple):
+    """Linear models of a robot at poses x (N, nx): A (N, k, k), B (N, k, actuators), C (N, actuators, k)."""
+
+    x: Array
+    A: Array
+    B: Array
+    C: Array
+
+
+def inertial(x: Array, M: Array, J: Array) -> StateSpaces:
+    """Linear models of masses alone: e'' = M^-1 J^T u, dq = J e, at poses (N, nx)."""
+    n, m = M.shape[-1], J.shape[-2]
+    batch = len(x)
+    A = np.zeros((batch, 2 * n, 2 * n))
+    A[:, :n, n:] = np.eye(n)
+    B = np.zeros((batch, 2 * n, m))
+    B[:, n:] = np.linalg.solve(M, np.swapaxes(J, -1, -2))
+    return StateSpaces(x, A, B, np.concatenate([J, np.zeros_like(J)], axis=-1))
+
+
+def loop_poles(
+    controller: Controller, x: Any, *, delay: float = 0.0, lag: float = 0.0, true: Robot | None = None
+) -> LoopPoles:
+    """Poles of a controller's loop around poses at rest, without friction: that only adds damping.
+
+    Args:
+        controller: the controller.
+        x: reduced poses (N, nx) or (nx,).
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the current loops, s; 0 for none.
+        true: the robot that moves; the controller's model if None.
+    """
+    poses = np.atleast_2d(np.asarray(x, dtype=float))
+    plant = linearise(controller.robot if true is None else true, poses, friction=False)
+    return poles_of(controller, StateSpaces(poses, plant.A, plant.B, plant.C), delay=delay, lag=lag)
+
+
+def poles_of(
+    controller: Controller, plant: StateSpaces, *, delay: float = 0.0, lag: float = 0.0
+) -> LoopPoles:
+    """Poles of a controller's loop around linear models; `loop_poles` says what the arguments are."""
+    values, stable = [], []
+    for x, A, B, C in zip(*plant, strict=True):
+        found = np.linalg.eigvals(_loop(controller, x, _with_lag(A, B, C, lag), delay))
+        stable.append(bool(np.max(np.abs(found)) <= 1.0 + _NEUTRAL))
+        skipped = (np.abs(found - 1.0) < _NEUTRAL) | (np.abs(found) < _GONE)
+        with np.errstate(all="ignore"):
+            poles = np.log(np.where(skipped, np.nan, found)) / controller.period
+        values.append(np.sort_complex(poles))
+    return LoopPoles(plant.x, np.array(values), np.array(stable))
+
+
+def _loop(controller: Controller, x: Array, model: tuple[Array, Array, Array], delay: float) -> Array:
+    """The map of [s; z; u_before] over a sample at one pose x."""
+    A, B, C = model
+    F, G_0, G_1 = _held(A, B, controller.period, delay)
+    z_z, z_q, u_z, u_q = _derivatives(controller, x)
+    zero = np.zeros((len(z_z), B.shape[1]))
+    return np.block(
+        [
+            [F + G_0 @ u_q @ C, G_0 @ u_z, G_1],
+            [z_q @ C, z_z, zero],
+            [u_q @ C, u_z, np.zeros((B.shape[1], B.shape[1]))],
+        ]
+    )
+
+
+def _with_lag(A: Array, B: Array, C: Array, lag: float) -> tuple[Array, Array, Array]:
+    """The linear model behind current loops: g' = (u - g) / lag are further states."""
+    if not lag:
+        return A, B, C
+    n, m = B.shape
+    rate = np.eye(m) / lag
+    return (
+        np.block([[A, B], [np.zeros((m, n)), -rate]]),
+        np.vstack([np.zeros((n, m)), rate]),
+        np.hstack([C, np.zeros((len(C), m))]),
+    )
+
+
+def _held(A: Array, B: Array, T: float, delay: float) -> tuple[Array, Array, Array]:
+    """F, G_0 and G_1 of forces that are held over a sample from a delay on."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+
+    def over(t: float) -> tuple[Array, Array]:
+        whole = expm(t * np.block([[A, B], [np.zeros((m, n + m))]]))
+        return whole[:n, :n], whole[:n, n:]
+
+    late, early = over(T - delay), over(delay)
+    return late[0] @ early[0], late[1], late[0] @ early[1]
+
+
+def _derivatives(controller: Controller, x: Array) -> tuple[Array, Array, Array, Array]:
+    """dz+/dz, dz+/dq, du/dz and du/dq of a controller at rest at a pose."""
+    robot, law = controller.robot, controller.compiled
+    n = robot.motion.n
+    q = controller.coordinates(x)
+    row = np.concatenate(Motion(x, np.zeros(n), np.zeros(n)))
+    z = controller.start(x)
+    for _ in range(_SETTLING):
+        z = np.asarray(law(z, q, row, controller.gains)["memory"])
+    point = np.concatenate([z, q])
+    steps = _NUDGE * np.maximum(1.0, np.abs(point))
+    both = np.vstack([point + np.diag(steps), point - np.diag(steps)])
+    split = len(z)
+    found = law(both[:, :split], both[:, split:], row, controller.gains)
+    count = len(point)
+
+    def slope(values: Array) -> Array:
+        return np.asarray(((values[:count] - values[count:]) / (2.0 * steps[:, None])).T)
+
+    memory, force = slope(np.asarray(found["memory"])), slope(np.asarray(found["force"]))
+    return memory[:, :split], memory[:, split:], force[:, :split], force[:, split:]

@@ -1,0 +1,82 @@
+"""Samples of the inputs of control laws, by which identities of their programs are recognised.
+
+The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and
+the memory are beside those at it: a memory at rest there, off by a thousandth. So every step of Newton's
+iteration that a law takes is seen to move something (1e-3, 1e-6, 1e-12), while what the last of three leaves
+open, 1e-24, is far below rounding: identities of closed loops hold behind it. Rates and errors are drawn at
+random, and gains around those that a kind gives itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.fields import Fields
+from nacelle.errors import NacelleError
+from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.kinematic_model import actuator_positions
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.program.identities.samples import Row, Samples
+from nacelle.spatial.scalar import Array
+
+# How far memory and readings are from those at the pose, over their own size.
+_OFF = 1e-3
+_SEED = 17
+# Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
+_MOST = 16
+
+
+def law_samples(
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
+) -> Callable[..., Samples | None]:
+    """The sampler of a law of (z, q, r, gains).
+
+    Args:
+        memory: parts of its memory.
+        start: of (robot, x, y), the memory at rest.
+        gains: some that it can have.
+    """
+
+    def sampler(
+        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    ) -> Samples | None:
+        mechanism = mechanism_of(robot)
+        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
+        fields = memory(robot)
+        # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
+        if groups or ny > _MOST or "x" in fields.sizes:
+            return None
+        found = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        if found is None:
+            return None
+        rng = np.random.default_rng(_SEED)
+
+        def row(given: Row) -> Row:
+            x, y = np.array(given[:nx], dtype=float), np.array(given[nx : nx + ny], dtype=float)
+            z = np.asarray(fields.join(start(robot, x, y)), dtype=float)
+            q = np.asarray(actuator_positions(robot, x, y)["q"])
+            near = [*_beside(z, rng), *_beside(q, rng)]
+            return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
+
+        try:
+            rows = [tuple(row(given) for given in part) for part in (found.proof, found.check)]
+        except NacelleError:
+            return None
+        before = (0.0,) * (fields.size + len(robot.actuators))
+        after = (0.0,) * (2 * n + shapes["gains"][0])
+        return Samples(rows[0], rows[1], (*before, *found.sizes[:nx], *after))
+
+    return sampler
+
+
+def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
+    """Numbers beside others; random ones where these are zero."""
+    away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
+    return [Decimal(float(own)) for own in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]

@@ -1,0 +1,1 @@
+"""Scenarios of control: path, plant, sensors and controllers in YAML."""

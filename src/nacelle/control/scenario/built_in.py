@@ -1,0 +1,20 @@
+"""Scenarios that come with the package; they fit any robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BUILT_IN: dict[str, dict[str, Any]] = {
+    "circle": {
+        "name": "circle",
+        "notes": "Two turns of a circle at constant speed, as large and as fast as suits the robot.",
+        "path": {"circle": {}},
+        "plant": {"drives": {"bandwidth": "500 Hz"}},
+    },
+    "pick-and-place": {
+        "name": "pick-and-place",
+        "notes": "Up, across and down, and back, as far and as fast as suits the robot.",
+        "path": {"pick-and-place": {}},
+        "plant": {"drives": {"bandwidth": "500 Hz"}},
+    },
+}

@@ -1,0 +1,249 @@
+"""Paths of scenarios as trajectories of a robot."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.control.scenario.fields import pose_of
+from nacelle.control.scenario.fit import fitting_size, fitting_time, middle, offset
+from nacelle.control.scenario.round import Round
+from nacelle.control.scenario.spec import (
+    MIDDLE,
+    CircleSpec,
+    LineSpec,
+    PathSpec,
+    PickAndPlaceSpec,
+    Place,
+    PointsSpec,
+)
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.pose_input import is_angle, reference_pose
+from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.kinematics.trajectory.bspline import BSpline
+from nacelle.kinematics.trajectory.line import Line
+from nacelle.kinematics.trajectory.polyline import Polyline
+from nacelle.kinematics.trajectory.timing import Trapezoid
+from nacelle.kinematics.trajectory.waypoints import Waypoints, read_waypoints
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import rotation_axis_angle
+from nacelle.spatial.scalar import Array
+
+_TRANSLATIONS = ("x", "y", "z")
+# Height of a pick-and-place motion over its distance; ramps of a circle, in turns at its speed.
+_HEIGHT, _RAMP = 0.2, 0.1
+
+
+class Load(NamedTuple):
+    """When something is carried, s, and its mass, kg."""
+
+    start: float
+    end: float
+    mass: float
+
+
+class PathPlan(NamedTuple):
+    """A path and when something is carried along it."""
+
+    trajectory: Trajectory
+    loads: tuple[Load, ...] = ()
+
+
+def path_of(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
+    """The path of a scenario for a robot.
+
+    Args:
+        robot: the model.
+        spec: the path as written.
+        folder: where files are looked for.
+
+    Raises:
+        NacelleError: if the path does not fit the robot.
+    """
+    if spec.circle is not None:
+        return PathPlan(circle(robot, spec.circle))
+    if spec.pick_and_place is not None:
+        return pick_and_place(robot, spec.pick_and_place)
+    if spec.line is not None:
+        return PathPlan(line(robot, spec.line))
+    assert spec.through is not None
+    return PathPlan(through(robot, spec.through, folder))
+
+
+def place_of(robot: Robot, place: Place) -> Array:
+    """A pose (nx,) as written: coordinates, the reference pose, the middle of the workspace."""
+    if isinstance(place, dict):
+        return pose_of(robot, place)
+    return middle(robot) if place == MIDDLE else reference_pose(robot)
+
+
+# ---- which coordinates a path is in
+
+
+class _Plane(NamedTuple):
+    """Two directions (n,) of the coordinates; the second is zero where the robot has only one.
+
+    Attributes:
+        axes: (2, n), unit vectors.
+        most: a size beyond what fits, m or rad.
+        metric: whether sizes are lengths.
+    """
+
+    axes: Array
+    most: float
+    metric: bool
+
+
+def _plane(robot: Robot, names: tuple[str, ...] = ()) -> _Plane:
+    """Two translations if there are, two angles, or any two coordinates, an angle of 1 rad being the size."""
+    own = robot.motion.coordinates
+    angles = [name for name in own if is_angle(robot, name)]
+    lengths = [name for name in own if name in _TRANSLATIONS]
+    chosen = list(names) or (
+        lengths[:2] if len(lengths) > 1 else angles[:2] if len(angles) > 1 else list(own[:2])
+    )
+    metric = all(name not in angles for name in chosen)
+    axes = np.zeros((2, len(own)))
+    for row, name in enumerate(chosen):
+        # Where lengths and angles are mixed the size is in rad, and a length a part of the robot's size.
+        axes[row, own.index(name)] = 1.0 if metric or name in angles else robot.size
+    return _Plane(axes, robot.size if metric else 1.5, metric)
+
+
+# ---- circles
+
+
+def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
+    """A circle, or what comes nearest to it in the coordinates that the robot has."""
+    centre = place_of(robot, spec.centre)
+    lengths = [name for name in robot.motion.coordinates if name in _TRANSLATIONS]
+    if spec.plane is not None and spec.incline is not None:
+        raise KinematicsError("a circle has a plane or an incline: give one of them")
+    if spec.incline is not None and len(lengths) < 3:
+        raise KinematicsError(f"{robot.name} moves in no three directions: leave the incline out")
+    if spec.plane is not None and (
+        len(spec.plane) != 2 or not set(spec.plane) <= set(lengths) or spec.plane[0] == spec.plane[1]
+    ):
+        raise KinematicsError(
+            f"{spec.plane!r} is no plane of {robot.name}; it moves along {', '.join(lengths) or 'no line'}"
+        )
+    plane = _plane(robot, tuple(spec.plane or ""))
+    axes = plane.axes
+    if spec.incline is not None:
+        turn = np.asarray(rotation_axis_angle(np.array(spec.incline.axis), spec.incline.angle), dtype=float)
+        places = [robot.motion.coordinates.index(name) for name in _TRANSLATIONS]
+        axes = np.zeros_like(plane.axes)
+        axes[:, places] = turn[:, :2].T
+    if (spec.radius is not None or spec.speed is not None) and not plane.metric:
+        raise KinematicsError(
+            f"{robot.name} has no two translations, so that its circle is in angles: leave radius and "
+            "speed out"
+        )
+    angle = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)[:, None]
+
+    def poses(size: float) -> Array:
+        return offset(robot, centre, size * (np.cos(angle) * axes[0] + np.sin(angle) * axes[1]))
+
+    size = spec.radius or fitting_size(robot, poses, plane.most, "circle")
+
+    def timed(turn_time: float) -> Trajectory:
+        ramp = _RAMP * turn_time if spec.ramp is None else spec.ramp
+        ramp = min(ramp, spec.turns * turn_time)
+        law = Trapezoid(spec.turns * turn_time + ramp, ramp)
+        return Round(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
+
+    if spec.speed is not None:
+        return timed(2.0 * math.pi * size / spec.speed)
+    return timed(fitting_time(robot, timed, "circle"))
+
+
+# ---- pick and place
+
+
+def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
+    """To where something is picked up, with it back, each way up, across and down."""
+    centre = place_of(robot, spec.centre)
+    plane = _across_and_up(robot)
+    if not plane.metric and (spec.distance is not None or spec.height is not None or spec.speed is not None):
+        raise KinematicsError(
+            f"{robot.name} has no two translations, so that its way is in angles: leave distance, height and "
+            "speed out"
+        )
+    across, up = plane.axes
+
+    def corners(distance: float) -> Array:
+        half, lift = 0.5 * distance * across, (spec.height or _HEIGHT * distance) * up
+        return np.stack([half, half + lift, lift - half, -half])
+
+    def polygon(distance: float) -> Array:
+        way = corners(distance)
+        part = np.linspace(0.0, 1.0, 12)[:, None]
+        sides = [a + part * (b - a) for a, b in itertools.pairwise(way)]
+        return offset(robot, centre, np.concatenate(sides))
+
+    distance = spec.distance or fitting_size(robot, polygon, 2.0 * plane.most, "pick-and-place motion")
+    start, lifted, over, end = offset(robot, centre, corners(distance))
+
+    def one_way(duration: float) -> BSpline:
+        points = [start, lifted, lifted, over, over, end]
+        return BSpline(points, motion=robot.motion, duration=duration, interpolate=False, rest=True)
+
+    def cycle(duration: float) -> Trajectory:
+        way = one_way(duration)
+        holds = [Line(x, x, motion=robot.motion, duration=spec.dwell) for x in (end, start)]
+        return way.then(holds[0], way.reversed(), holds[1])
+
+    if spec.duration is not None:
+        duration = float(spec.duration)
+    elif spec.speed is not None:
+        duration = float(distance + 2.0 * (spec.height or _HEIGHT * distance)) / float(spec.speed)
+    else:
+        duration = fitting_time(robot, one_way, "pick-and-place motion")
+    loads: tuple[Load, ...] = ()
+    if spec.load:
+        picked = duration + 0.5 * spec.dwell
+        loads = (Load(picked, picked + duration + spec.dwell, float(spec.load)),)
+    return PathPlan(cycle(duration), loads)
+
+
+def _across_and_up(robot: Robot) -> _Plane:
+    """Directions across and against gravity, as far as the robot has them."""
+    own = robot.motion.coordinates
+    lengths = [name for name in own if name in _TRANSLATIONS]
+    gravity = np.asarray(robot.gravity, dtype=float)
+    if len(lengths) < 2:
+        return _plane(robot)
+    k = int(np.argmax(np.abs(gravity)))
+    up = _TRANSLATIONS[k] if gravity[k] and _TRANSLATIONS[k] in lengths else lengths[-1]
+    across = next(name for name in lengths if name != up)
+    plane = _plane(robot, (across, up))
+    return plane._replace(axes=plane.axes * [[1.0], [-1.0 if gravity[k] > 0.0 else 1.0]])
+
+
+# ---- lines and points
+
+
+def line(robot: Robot, spec: LineSpec) -> Trajectory:
+    """A straight line from rest to rest, and back if that is wanted."""
+    ends = [place_of(robot, place) for place in (spec.start, spec.end)]
+    there = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
+    return there.then(there.reversed()) if spec.back else there
+
+
+def through(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
+    """A path through points: a B-spline, or straight lines with blends."""
+    if spec.points is not None:
+        points = Waypoints(robot.motion, np.stack([place_of(robot, place) for place in spec.points]))
+    else:
+        assert spec.file is not None
+        points = read_waypoints(folder / spec.file, robot.motion)
+        if points.times is None and spec.duration is None and spec.speed is None:
+            raise KinematicsError(f"{spec.file} has no column t: give duration or speed")
+    timing: dict[str, float | None] = {"duration": spec.duration, "speed": spec.speed}
+    make: Callable[..., Polyline | BSpline] = points.polyline if spec.corners else points.bspline
+    return make(**timing)

@@ -1,0 +1,182 @@
+"""What encoders give to a controller: steps, noise, readings that are missing.
+
+At a sample, with the coordinates q of the actuators, noise n drawn beforehand and the resolution d,
+
+    reading = d floor((q + n) / d + 1/2)      where it has arrived,      nothing where it has not
+
+A reading that comes after its sample is late, and counts as missing: the controller has gone on without it.
+Noise and what arrives come in rows beside the desired motion, so that the loop stays one program and the same
+seed gives the same numbers. Rows are finite; a missing reading is the number `MISSING` inside the program,
+which controllers take for none, as they do with NaN (`nacelle.control.pieces.signals.present`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.scalar import Array, floor, maximum, pack, where
+
+# What a reading is that has not arrived, rad or m: beyond what any coordinate can be.
+MISSING = 1e12
+# What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
+_COUNT, _LINEAR_COUNT = 2.0 * math.pi / 2**17, 1e-6
+# Steps below this are none, rad or m.
+_FINEST = 1e-15
+
+Numbers = float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which readings are missing.
+
+    Attributes:
+        start: first time without readings, s.
+        end: first time with readings again, s.
+        actuator: the name of the only actuator that it concerns; all of them if empty.
+    """
+
+    start: float
+    end: float
+    actuator: str = ""
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Encoders of a robot; one number for all actuators, or one for each.
+
+    Attributes:
+        resolution: at the joint, rad or m, 0 for none; that of 17 bits a turn of the motor behind its gear,
+            and 1 um at a prismatic joint without a gear, if None. Readings are multiples of it.
+        noise: standard deviation before that, rad or m.
+        dropout: probability with which each reading is missing.
+        late: probability with which a whole sample comes too late.
+        gaps: times in which readings are missing.
+    """
+
+    resolution: Numbers | None = None
+    noise: Numbers = 0.0
+    dropout: Numbers = 0.0
+    late: float = 0.0
+    gaps: tuple[Gap, ...] = ()
+
+    @staticmethod
+    def ideal() -> Sensors:
+        """Sensors without noise and steps, from which every reading arrives."""
+        return Sensors(resolution=0.0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all readings arrive."""
+        return not (np.any(np.asarray(self.dropout)) or self.late or self.gaps)
+
+    def resolutions(self, robot: Robot) -> Array:
+        """Resolution of each encoder (actuators,), rad or m.
+
+        Raises:
+            KinematicsError: if numbers do not fit the robot.
+        """
+        if self.resolution is not None:
+            return _each(robot, "resolution", self.resolution)
+        joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
+        return np.array(
+            [
+                _LINEAR_COUNT if joint.gear_ratio == 1.0 and not turns else _COUNT / abs(joint.gear_ratio)
+                for joint, turns in zip(joints, robot.revolute_actuators, strict=True)
+            ]
+        )
+
+    def rows(self, robot: Robot, time: Array, seed: int) -> Array:
+        """Noise and whether readings have arrived, [n; there] (N, 2 actuators), at samples (N,).
+
+        Args:
+            robot: the robot.
+            time: of the samples, s.
+            seed: of noise and losses; of equal seeds the numbers are equal, whatever the amount of noise.
+
+        Raises:
+            KinematicsError: if numbers do not fit the robot.
+        """
+        count, rng = len(robot.actuators), np.random.default_rng(seed)
+        noise = _each(robot, "noise", self.noise) * rng.normal(size=(len(time), count))
+        lost = rng.uniform(size=(len(time), count)) < _each(robot, "dropout", self.dropout, most=1.0)
+        if not 0.0 <= self.late <= 1.0:
+            raise KinematicsError(f"the probability of late samples is from 0 to 1, got {self.late:g}")
+        lost |= rng.uniform(size=(len(time), 1)) < self.late
+        names = [actuator.name for actuator in robot.actuators]
+        for gap in self.gaps:
+            if gap.actuator and gap.actuator not in names:
+                raise KinematicsError(
+                    f"{robot.name} has no actuator {gap.actuator!r}; {did_you_mean(gap.actuator, names)}"
+                )
+            inside = (time >= gap.start) & (time < gap.end)
+            lost[inside, slice(None) if not gap.actuator else names.index(gap.actuator)] = True
+        return np.hstack([noise, np.where(lost, -1.0, 1.0)])
+
+
+def _each(robot: Robot, what: str, given: Numbers, *, most: float = math.inf) -> Array:
+    """One number, not negative, for each actuator (actuators,)."""
+    count, values = len(robot.actuators), np.asarray(given, dtype=float)
+    if values.shape not in ((), (count,)):
+        names = ", ".join(actuator.name for actuator in robot.actuators)
+        raise KinematicsError(
+            f"{what} of the sensors is one number, or one for each of the {count} actuators of {robot.name} "
+            f"({names}), got {given!r}"
+        )
+    values = np.broadcast_to(values, (count,)).copy()
+    if not np.all((values >= 0.0) & (values <= most)):
+        k = int(np.argmin((values >= 0.0) & (values <= most)))
+        bound = "not negative" if most == math.inf else f"from 0 to {most:g}"
+        raise KinematicsError(
+            f"{what} of the sensors is {bound}, got {values[k]:g} for {robot.actuators[k].name}"
+        )
+    return values
+
+
+def reading(q: Any, noise: Any, there: Any, resolution: Any) -> Any:
+    """What one encoder gives, rad or m; `MISSING` where nothing has arrived. Any scalar."""
+    moved = q + noise
+    counted = resolution * floor(moved / maximum(resolution, _FINEST) + 0.5)
+    return where(there, where(resolution - _FINEST, counted, moved), MISSING)
+
+
+@lru_cache(maxsize=128)
+def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A law that reads encoders: of [r; noise; there] and [gains; resolution] in the place of r and gains.
+
+    Args:
+        function: a law as in `nacelle.simulation.sampled`, of z, q, r, gains, and others.
+    """
+    declared = dict(vars(function)["physics_inputs"])
+
+    def longer(name: str, by: int) -> Callable[[Robot], tuple[int]]:
+        return lambda robot: (
+            (input_shapes(function, robot) or {}).get(name, (0,))[0] + by * len(robot.actuators),
+        )
+
+    shapes = {**declared, "r": longer("r", 2), "gains": longer("gains", 1)}
+    names = tuple(shapes)
+
+    @physics(**shapes)
+    def law(robot: Robot, *arrays: Array, **options: Any) -> Any:
+        given, m = dict(zip(names, arrays, strict=True)), len(robot.actuators)
+        r, gains = given["r"], given["gains"]
+        noise, there, resolution = r[len(r) - 2 * m : len(r) - m], r[len(r) - m :], gains[len(gains) - m :]
+        given |= {"r": r[: len(r) - 2 * m], "gains": gains[: len(gains) - m]}
+        given["q"] = pack(
+            [reading(*entries) for entries in zip(given["q"], noise, there, resolution, strict=True)]
+        )
+        return function(robot, *(given[name] for name in declared), **options)
+
+    vars(law)["made_from"] = (function, "sensed")
+    law.__name__ = getattr(function, "__name__", "controller")
+    return law

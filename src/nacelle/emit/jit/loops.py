@@ -1,0 +1,208 @@
+"""LLVM IR text of functions with loops and branches over arrays in memory: doubles, and vectors along arrays.
+
+LLVM's passes over a module are left out (`compiler_worker`), so what is written is what runs: values that a
+loop carries are phi nodes, and everything else that outlives a loop is in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nacelle.emit.jit.instructions import constant, splat, suffix, type_name
+
+
+class Code:
+    """Lines of one function.
+
+    Args:
+        width: doubles in a vector.
+        fma: whether products are fused with sums.
+        head: the function's declaration up to its opening brace.
+    """
+
+    def __init__(self, width: int, fma: bool, head: str) -> None:
+        self.width, self.fma = width, fma
+        self.lines = [f"{head} #0 {{", "start:"]
+        self.block = "start"
+        self._count = 0
+
+    def text(self, result: str = "void") -> str:
+        """The whole function, which ends by returning a result."""
+        return "\n".join([*self.lines, f"ret {result}", "}"])
+
+    # ---- values
+
+    def __call__(self, *lines: str) -> None:
+        """Write lines."""
+        self.lines.extend(lines)
+
+    def name(self) -> str:
+        """A new name, of a value or a label."""
+        self._count += 1
+        return f"x{self._count}"
+
+    def value(self, text: str) -> str:
+        """Write an instruction and give its value a name."""
+        name = f"%{self.name()}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def whole(self, verb: str, a: str | int, b: str | int) -> str:
+        """An operation on integers: add, sub, mul, udiv, urem, and; or a comparison "icmp ..."."""
+        return self.value(f"{verb} i64 {a}, {b}")
+
+    def real(self, verb: str, a: str, b: str, *, vector: bool = False) -> str:
+        """An operation on doubles or vectors: fadd, fsub, fmul, fdiv; or a comparison "fcmp ..."."""
+        return self.value(f"{verb} {self.kind(vector)} {a}, {b}")
+
+    def kind(self, vector: bool) -> str:
+        """The type of doubles or vectors."""
+        return type_name(self.width if vector else 1)
+
+    def number(self, value: float, *, vector: bool = False) -> str:
+        """A constant."""
+        return splat(value, self.width) if vector else constant(value)
+
+    def negative(self, a: str, *, vector: bool = False) -> str:
+        """Give -a."""
+        return self.value(f"fneg {self.kind(vector)} {a}")
+
+    def product_sum(self, a: str, b: str, c: str, *, vector: bool = False) -> str:
+        """Give a b + c."""
+        if not self.fma:
+            return self.real("fadd", self.real("fmul", a, b, vector=vector), c, vector=vector)
+        kind = self.kind(vector)
+        end = suffix(self.width if vector else 1)
+        return self.value(f"call {kind} @llvm.fma.{end}({kind} {a}, {kind} {b}, {kind} {c})")
+
+    def combination(self, terms: list[tuple[float, str]], *, vector: bool = False) -> str:
+        """A sum of values with constant weights."""
+        (weight, first), *others = terms
+        total = self.real("fmul", first, self.number(weight, vector=vector), vector=vector)
+        for weight, term in others:
+            total = self.product_sum(term, self.number(weight, vector=vector), total, vector=vector)
+        return total
+
+    def size(self, a: str) -> str:
+        """Give |a| of a double."""
+        return self.value(f"call double @llvm.fabs.f64(double {a})")
+
+    def larger(self, a: str, b: str) -> str:
+        """The larger of two doubles; NaN if one of them is."""
+        return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
+
+    def spread(self, scalar: str) -> str:
+        """A vector of equal doubles."""
+        return self.lanes([scalar] * self.width)
+
+    def lanes(self, scalars: list[str]) -> str:
+        """A vector of doubles, lane by lane."""
+        kind = self.kind(True)
+        if len(set(scalars)) == 1:
+            first = self.value(f"insertelement {kind} poison, double {scalars[0]}, i64 0")
+            zeros = f"<{self.width} x i32> zeroinitializer"
+            return self.value(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
+        vector = "poison"
+        for lane, scalar in enumerate(scalars):
+            vector = self.value(f"insertelement {kind} {vector}, double {scalar}, i64 {lane}")
+        return vector
+
+    def lane(self, vector: str, lane: int) -> str:
+        """One lane of a vector."""
+        return self.value(f"extractelement {self.kind(True)} {vector}, i64 {lane}")
+
+    # ---- memory
+
+    def place(self, base: str, index: str | int, kind: str = "double") -> str:
+        """The address of an entry of an array."""
+        return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
+    def load(self, base: str, index: str | int, *, vector: bool = False) -> str:
+        """Entries of an array, one or a vector of them."""
+        return self.value(f"load {self.kind(vector)}, ptr {self.place(base, index)}, align 8")
+
+    def store(self, value: str, base: str, index: str | int, *, vector: bool = False) -> None:
+        """Entries of an array, one or a vector of them."""
+        self(f"store {self.kind(vector)} {value}, ptr {self.place(base, index)}, align 8")
+
+    def load_whole(self, base: str, index: str | int) -> str:
+        """An integer of an array."""
+        return self.value(f"load i64, ptr {self.place(base, index, 'i64')}, align 8")
+
+    def store_whole(self, value: str | int, base: str, index: str | int) -> None:
+        """An integer of an array."""
+        self(f"store i64 {value}, ptr {self.place(base, index, 'i64')}, align 8")
+
+    # ---- loops and branches
+
+    @contextmanager
+    def loop(self, first: str | int, stop: str | int, step: int = 1) -> Iterator[Loop]:
+        """A loop of an index from the first to before the stop; none where that is not above it."""
+        loop = Loop(self, first, stop, step)
+        yield loop
+        loop.close()
+
+    @contextmanager
+    def when(self, bit: str) -> Iterator[None]:
+        """What happens only where a bit is set."""
+        inside, after = self.name(), self.name()
+        self(f"br i1 {bit}, label %{inside}, label %{after}")
+        self.label(inside)
+        yield
+        self(f"br label %{after}")
+        self.label(after)
+
+    def leave(self, result: int | str) -> None:
+        """Return an integer from within the function."""
+        self(f"ret i64 {result}")
+        self.label(self.name())
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self(f"{name}:")
+        self.block = name
+
+
+class Loop:
+    """A loop that is being written: its index, and the doubles that it carries."""
+
+    def __init__(self, code: Code, first: str | int, stop: str | int, step: int) -> None:
+        self._code, self._step = code, step
+        self._before, self._first = code.block, first
+        head, inside, self._after = code.name(), code.name(), code.name()
+        self._head = head
+        self.index = f"%{code.name()}"
+        code(f"br label %{head}")
+        code.label(head)
+        # Phi nodes are written when the loop is closed: only then is the last block of its body known.
+        self._place = len(code.lines)
+        self._carried: list[tuple[str, str, str, str]] = []
+        more = code.whole("icmp slt", self.index, stop)
+        code(f"br i1 {more}, label %{inside}, label %{self._after}")
+        code.label(inside)
+
+    def carry(self, first: str, kind: str = "double") -> str:
+        """A value that each round hands to the next; its name holds after the loop, too."""
+        name = f"%{self._code.name()}"
+        self._carried.append((name, kind, first, first))
+        return name
+
+    def hand(self, name: str, value: str) -> None:
+        """What the next round has for a carried value."""
+        self._carried = [
+            (own, kind, first, value if own == name else last) for own, kind, first, last in self._carried
+        ]
+
+    def close(self) -> None:
+        """End the loop."""
+        code = self._code
+        following = code.whole("add", self.index, self._step)
+        last = code.block
+        code(f"br label %{self._head}")
+        nodes = [(self.index, "i64", str(self._first), following), *self._carried]
+        code.lines[self._place : self._place] = [
+            f"{name} = phi {kind} [ {first}, %{self._before} ], [ {value}, %{last} ]"
+            for name, kind, first, value in nodes
+        ]
+        code.label(self._after)

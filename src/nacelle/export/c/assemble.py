@@ -1,0 +1,164 @@
+"""Starting at a pose in C: legs that iteration finds are followed from the reference pose."""
+
+from __future__ import annotations
+
+from nacelle.emit.c.parts import number
+from nacelle.export.about import Package
+from nacelle.export.entry import CLOSING
+from nacelle.export.loop.assembly import ASSEMBLY
+from nacelle.kinematics.margins import NEAR_MARGIN
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.spatial.scalar import Array
+
+TOLERANCES = {"double": 1e-12, "float": 1e-5}
+"""To what legs are closed."""
+
+# Legs are closed at the pose itself, then along 4, 16, 64 pieces of a straight line from the reference.
+_PIECES = 64
+
+_CLOSED_FORM = """\
+/* {own}: see the header. */
+#include "{package}.h"
+
+int {own}(const {real} *x)
+{{
+    {real} margin[1];
+    {assembly}(x, margin);
+    return (margin[0] > {near}) ? 0 : 1;
+}}
+"""
+
+_ITERATED = """\
+/* {own}: see the header. */
+#include "{package}.h"
+
+#include <math.h>
+
+/* The reference pose, and what iteration finds there. */
+static const {real} reference_x[{nx}] = {{
+{x}
+}};
+static const {real} reference_y[{ny}] = {{
+{y}
+}};
+
+/* The pose at a part of the way from the reference pose. */
+static void between(const {real} *x, {real} part, {real} *at)
+{{
+    for (int i = 0; i < {nx}; ++i) {{
+        at[i] = reference_x[i] + part * (x[i] - reference_x[i]);
+    }}
+{turned}}}
+
+int {own}(const {real} *x, {real} *y)
+{{
+    {real} at[{nx}];
+    {real} margin[1];
+    for (int pieces = 1; pieces <= {pieces}; pieces *= 4) {{
+        int status = 0;
+        for (int i = 0; i < {ny}; ++i) {{
+            y[i] = reference_y[i];
+        }}
+        for (int k = 1; k < pieces && status == 0; ++k) {{
+            between(x, ({real})k / ({real})pieces, at);
+            status = {close}(y, at, {tolerance}, 20, NULL, NULL);
+        }}
+        if (status == 0) {{
+            status = {close}(y, x, {tolerance}, 20, NULL, NULL);
+        }}
+        if (status == 0) {{
+            {assembly}(x, y, margin);
+            if (margin[0] > {near}) {{
+                return 0;
+            }}
+        }}
+    }}
+    return 1;
+}}
+"""
+
+_TURNED = """\
+    /* Of the two quaternions of an orientation the nearer one, and of unit length. */
+    {real} along = 0;
+    for (int i = {first}; i < {last}; ++i) {{
+        along += reference_x[i] * x[i];
+    }}
+    {real} square = 0;
+    for (int i = {first}; i < {last}; ++i) {{
+        at[i] = reference_x[i] + part * ((along < 0 ? -x[i] : x[i]) - reference_x[i]);
+        square += at[i] * at[i];
+    }}
+    for (int i = {first}; i < {last}; ++i) {{
+        at[i] /= {root}(square);
+    }}
+"""
+
+
+def ending(real: str) -> str:
+    """What names in a precision end in."""
+    return "_f" if real == "float" else ""
+
+
+def listed(values: Array, real: str) -> str:
+    """Numbers of a table, some on a line."""
+    texts = [number(float(value), real) for value in values]
+    return "\n".join(f"    {', '.join(texts[k : k + 4])}," for k in range(0, len(texts), 4))
+
+
+def assemble_head(package: Package, real: str) -> str:
+    """The head of the function that finds out whether a pose is reached."""
+    own = f"{package.name}_assemble{ending(real)}"
+    more = f", {real} *y" if mechanism_of(package.robot).ny else ""
+    return f"int {own}(const {real} *x{more})"
+
+
+def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
+    """Remark and prototypes."""
+    name, ny = package.name, mechanism_of(package.robot).ny
+    lines = ["/*"]
+    if ny:
+        lines += [
+            f" * {name}_assemble: closes the legs at a pose x, from the reference pose on; y is what is",
+            f" * found. At most 85 calls of {name}_{CLOSING}_newton with 20 steps each: for a start, not for",
+            " * a sample.",
+        ]
+    else:
+        lines.append(f" * {name}_assemble: whether a pose x is reached.")
+    lines += [
+        " * Returns 0, or 1 where the pose is out of reach, at a serial singularity, or reached only when",
+        " * assembled in another way than in the reference pose.",
+        " */",
+    ]
+    return [*lines, *(f"{assemble_head(package, real)};" for real in reals), ""]
+
+
+def assemble_source(package: Package, real: str) -> tuple[str, str]:
+    """File name and text of that function."""
+    mechanism, end = mechanism_of(package.robot), ending(real)
+    own = f"{package.name}_assemble{end}"
+    common = {
+        "own": own,
+        "package": package.name,
+        "real": real,
+        "assembly": f"{package.name}_{ASSEMBLY}{end}",
+        "near": number(NEAR_MARGIN, real),
+    }
+    if not mechanism.ny:
+        return f"{own}.c", _CLOSED_FORM.format(**common)
+    place = mechanism.layout.quaternion
+    turned = ""
+    if place is not None:
+        root = "sqrtf" if real == "float" else "sqrt"
+        turned = _TURNED.format(real=real, first=place.start, last=place.stop, root=root)
+    x, y = mechanism.reference
+    return f"{own}.c", _ITERATED.format(
+        **common,
+        nx=len(x),
+        ny=len(y),
+        x=listed(x, real),
+        y=listed(y, real),
+        turned=turned,
+        pieces=_PIECES,
+        close=f"{package.name}_{CLOSING}{end}_newton",
+        tolerance=number(TOLERANCES[real], real),
+    )

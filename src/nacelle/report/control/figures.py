@@ -1,0 +1,228 @@
+"""Closed loops in pictures: errors and forces of actuators over time, the path of the tool; a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.control.loop.run import ControlRun, rms
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.report.draw.canvas import INK, PALE, new_figure, plain_axes
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+FIGURES = ("errors", "forces", "path")
+# Actuators that are drawn if nothing is said.
+_DRAWN = 4
+# Contour errors are drawn so large, of the size of the path.
+_OFFSET = 0.12
+
+
+def plot_runs(
+    runs: Sequence[ControlRun],
+    kind: str = "errors",
+    *,
+    actuators: Sequence[str] | None = None,
+    average: float = 5e-3,
+    title: str | None = None,
+    shown: bool = True,
+) -> Figure:
+    """Draw closed loops.
+
+    Args:
+        runs: one, or several of one robot.
+        kind: "errors", tracking errors of actuators over time, a curve a controller ([AGH2005] Fig. 6);
+            "forces", what acts and what the model of the last controller gives (Fig. 5); "path", the path of
+            the tool with the errors across it enlarged, and contour errors over time.
+        actuators: which ones, by name; the first four if None.
+        average: time over which acting forces are averaged, s: steps of encoders make them ripple.
+        title: above the picture.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such picture or actuator, nothing to draw, or matplotlib is missing.
+    """
+    if kind not in FIGURES:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
+    drawn = [run for run in runs if run.samples]
+    if not drawn:
+        raise NacelleError("no run came to the path: there is nothing to draw")
+    if kind == "path":
+        figure = _path(drawn, shown)
+    else:
+        places = _places(drawn[0], actuators)
+        if kind == "errors":
+            figure = _errors(drawn, places, shown)
+        else:
+            figure = _forces(drawn[-1], places, average, shown)
+    robot = drawn[0].robot.name
+    usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
+    figure.suptitle(f"{robot}: {usual}" if title is None else title, fontsize=10, color=INK)
+    return figure
+
+
+def _places(run: ControlRun, actuators: Sequence[str] | None) -> list[int]:
+    names = [actuator.name for actuator in run.robot.actuators]
+    if actuators is None:
+        return list(range(min(_DRAWN, len(names))))
+    for name in actuators:
+        if name not in names:
+            raise NacelleError(f"{run.robot.name} has no actuator {name!r}; {did_you_mean(name, names)}")
+    return [names.index(name) for name in actuators]
+
+
+def _panels(count: int, shown: bool) -> tuple[Figure, Array]:
+    columns = 1 if count == 1 else 2
+    rows = -(-count // columns)
+    figure = new_figure((7.6, 0.9 + 1.9 * rows), shown=shown)
+    axes = np.ravel(figure.subplots(rows, columns, sharex=True, squeeze=False))
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    return figure, axes[:count]
+
+
+def _finish(figure: Figure, axes: Array, labels: int) -> Figure:
+    """Axes in the house style, and one legend below all."""
+    for ax in axes:
+        plain_axes(ax)
+    for ax in axes[-2:]:
+        ax.set_xlabel("time (s)", fontsize=8)
+        ax.tick_params(labelbottom=True)
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, names, fontsize=8, frameon=False, loc="lower center", ncols=min(labels, 4), labelcolor=INK
+    )
+    height = float(figure.get_size_inches()[1])
+    figure.set_layout_engine("tight", rect=(0.0, 0.3 / height, 1.0, 1.0))
+    return figure
+
+
+def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:
+    robot = runs[0].robot
+    figure, axes = _panels(len(places), shown)
+    for ax, i in zip(axes, places, strict=True):
+        turns = robot.revolute_actuators[i]
+        for k, run in enumerate(runs):
+            style = ("-", "--", "-.", ":")[k // 6 % 4]
+            ax.plot(run.time, 1e3 * run.error[:, i], style, color=f"C{k % 6}", linewidth=0.9, label=run.label)
+        ax.set_ylabel(f"{robot.actuators[i].name} ({'mrad' if turns else 'mm'})")
+    return _finish(figure, axes, len(runs))
+
+
+def averaged(run: ControlRun, time: float) -> Array:
+    """Acting forces (N, actuators), each the mean over a time (s) around its sample."""
+    count = 2 * int(0.5 * time / run.controller.period) + 1
+    if count < 3 or run.samples < count:
+        return run.acting
+    edge = count // 2
+    padded = np.pad(run.acting, ((edge, edge), (0, 0)), mode="edge")
+    sums = np.cumsum(np.vstack([np.zeros(run.acting.shape[1]), padded]), axis=0)
+    return np.asarray((sums[count:] - sums[:-count]) / count)
+
+
+def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
+    """Root of the mean square of acting less model forces over that of the acting ones (actuators,)."""
+    acting = averaged(run, average)
+    return np.asarray(rms(acting - run.model_force) / np.maximum(rms(acting), np.finfo(float).tiny))
+
+
+def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> Figure:
+    """What acts, what the model says along the desired motion, and the prediction error as a number."""
+    figure, axes = _panels(len(places), shown)
+    share, acting = prediction_error(run, average), averaged(run, average)
+    for ax, i in zip(axes, places, strict=True):
+        turns = run.robot.revolute_actuators[i]
+        ax.plot(run.time, acting[:, i], color="C0", linewidth=0.9, label=f"acting ({run.label})")
+        ax.plot(run.time, run.model_force[:, i], "--", color="C3", linewidth=0.9, label="model")
+        name = run.robot.actuators[i].name
+        ax.set_ylabel(f"{name} ({'N m' if turns else 'N'})")
+        ax.set_title(f"prediction error {100.0 * share[i]:.3g} %", fontsize=8, color=INK, loc="right")
+        if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
+            for side in (-run.limits[i], run.limits[i]):
+                ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
+    return _finish(figure, axes, 2)
+
+
+def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
+    """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
+    figure = new_figure((8.4, 3.6), shown=shown)
+    left, right = figure.subplots(1, 2)
+    turning = runs[0].turns_only
+    path = _points(runs[0], runs[0].path)
+    spread = np.ptp(path, axis=0)
+    first, second = sorted(np.argsort(spread)[-2:])
+    largest = max(float(np.max(run.contour_error)) for run in runs)
+    scale = _OFFSET * float(np.max(spread)) / largest if largest > 0.0 else 1.0
+    steps = np.outer(10.0 ** np.arange(7), [1.0, 2.0, 5.0]).ravel()
+    scale = float(steps[max(0, int(np.searchsorted(steps, scale, side="right")) - 1)])
+    factor = 1e3
+    left.plot(factor * path[:, first], factor * path[:, second], color=PALE, linewidth=3.0, label="desired")
+    for k, run in enumerate(runs):
+        wanted, there = _points(run, run.desired_places), _points(run, run.places)
+        bent = wanted + scale * (there - wanted)
+        left.plot(
+            factor * bent[:, first],
+            factor * bent[:, second],
+            color=f"C{k % 6}",
+            linewidth=0.8,
+            label=f"{run.label}, errors times {scale:g}",
+        )
+        right.plot(run.time, factor * run.contour_error, color=f"C{k % 6}", linewidth=0.9, label=run.label)
+    names = ("rx", "ry", "rz") if turning else ("x", "y", "z")
+    unit = "mrad" if turning else "mm"
+    left.set_aspect("equal", adjustable="datalim")
+    left.set_xlabel(f"{names[first]} ({unit})")
+    left.set_ylabel(f"{names[second]} ({unit})")
+    right.set_xlabel("time (s)")
+    right.set_ylabel(f"contour error ({unit})")
+    for ax in (left, right):
+        plain_axes(ax)
+        ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def _points(run: ControlRun, places: Any) -> Array:
+    """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
+    return np.asarray(places.turns_from(run.path) if run.turns_only else places.p)
+
+
+# ---- the table
+
+
+def result_table(runs: Sequence[ControlRun]) -> Table:
+    """Errors of actuators and tool in mm and mrad, energy and saturation; a column rms/max a controller."""
+    from nacelle.report.table import plain_table
+
+    robot = runs[0].robot
+    reached = [run for run in runs if run.samples]
+    names = [
+        f"{actuator.name} ({'mrad' if turns else 'mm'})"
+        for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
+    ]
+    contour = "mrad" if reached and reached[0].turns_only else "mm"
+    names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
+    table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
+    columns = [_cells(run, len(names)) for run in runs]
+    for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
+        table.add_row(name, *(column[k] for column in columns))
+    return table
+
+
+def _cells(run: ControlRun, errors: int) -> list[str]:
+    """The column of a controller: errors, energy, saturation, status."""
+    if not run.samples:
+        return [*[""] * (errors + 2), run.status]
+    values = (run.error, run.tool_error, run.turn_error, run.contour_error)
+    mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
+    cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
+    return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]
+
+
+def _largest(values: Array) -> Array:
+    return np.asarray(np.max(np.abs(values), axis=0))

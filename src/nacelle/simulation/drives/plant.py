@@ -1,0 +1,275 @@
+"""Any plant that can be compiled, with drives between the commands and its actuated joints, as a plant.
+
+Energy: the inputs' power is that of the motors' forces at the joints, m w; what current loops take from the
+grid is outside. Bristles store sigma_0 b^2 / 2 and cogging, which is conservative, A cos(k q + phase) / k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from nacelle.simulation.drives.drives import Cogging, Drives
+from nacelle.simulation.drives.model import driven_model
+from nacelle.simulation.drives.steps import default_step, implicit_step, mobility, reason_unstable
+from nacelle.simulation.feedback import Compilable, CompiledLoop, LoopParts
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    bound,
+    implicit_loop,
+    loop_driver,
+)
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import (
+    Derivative,
+    Event,
+    EventGroup,
+    Feedback,
+    ImplicitlyStepped,
+    Jointed,
+    Labels,
+    Plant,
+    Stepped,
+)
+from nacelle.simulation.run import STEP
+from nacelle.simulation.sampled.programs import signals_at
+from nacelle.spatial.scalar import Array
+
+
+@runtime_checkable
+class Drivable(Plant, Compilable, Protocol):
+    """A plant that can be compiled with drives."""
+
+
+class DrivenPlant:
+    """A plant with its drives.
+
+    Args:
+        plant: a `RigidPlant`, an `ElasticPlant` whose inputs are forces, or another plant that can be
+            compiled; a `RigidPlant` of it if a robot is given.
+        drives: current loops, force limits, cogging and stiction; force limits of the description alone if
+            None.
+        first_force: forces of the motors at the start, N m or N, one or one for each actuator, where current
+            loops have a lag.
+
+    Raises:
+        KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
+    """
+
+    def __init__(
+        self, plant: Drivable | Robot, drives: Drives | None = None, *, first_force: Any = 0.0
+    ) -> None:
+        given: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
+        if not isinstance(given, Drivable):
+            raise KinematicsError(
+                f"{getattr(given, 'name', given)} cannot be compiled with drives: give a robot, a RigidPlant "
+                "or an ElasticPlant"
+            )
+        if drives is not None and not isinstance(drives, Drives):
+            raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
+        self.plant: Drivable = given
+        self.drives = Drives() if drives is None else drives
+        self._parts = given.loop_parts()
+        self.robot = self._parts.robot
+        self.numbers = self.drives.numbers(self.robot)
+        self.model = driven_model(self._parts.model, self.numbers)
+        first = np.asarray(first_force, dtype=float)
+        if first.shape not in ((), (self.inputs,)) or not np.isfinite(first).all():
+            raise KinematicsError(
+                f"first_force is a number or one for each of the {self.inputs} actuators, got {first_force!r}"
+            )
+        self.first_force: Array = np.broadcast_to(first, (self.inputs,)).copy()
+
+    @property
+    def name(self) -> str:
+        """The plant's name."""
+        return self.plant.name
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self.plant.size + self.numbers.states
+
+    @property
+    def inputs(self) -> int:
+        """Number of actuators."""
+        return self.plant.inputs
+
+    @property
+    def labels(self) -> Labels:
+        """Names and units of pose, twist and commands."""
+        return self.plant.labels
+
+    # ---- states
+
+    def state(self, x: Any, v: Any) -> Array:
+        """The state at a reduced pose and twist: motors at `first_force`, bristles not deflected."""
+        motors = self.first_force[self.numbers.lagged]
+        return np.concatenate([self.plant.state(x, v), motors, np.zeros(len(self.numbers.bristled))])
+
+    def plant_states(self, s: Array) -> Array:
+        """States (..., plant's size) of the plant without its drives."""
+        return np.asarray(s[..., : self.plant.size])
+
+    def bristles(self, s: Array) -> Array:
+        """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
+        result = np.zeros((*s.shape[:-1], self.inputs))
+        places = [i for i, _ in self.numbers.bristled]
+        result[..., places] = s[..., self.plant.size + len(self.numbers.lagged) :]
+        return result
+
+    def motor_forces(self, s: Array, u: Array) -> Array:
+        """Forces of the motors (..., actuators), as current sensors see them, at states and commands."""
+        limit = np.array(self.numbers.limit)
+        force = np.clip(np.broadcast_to(u, (*s.shape[:-1], self.inputs)), -limit, limit)
+        lagged, start = self.numbers.lagged, self.plant.size
+        force[..., lagged] = s[..., start : start + len(lagged)]
+        return np.asarray(force)
+
+    def encoders(self, s: Array) -> tuple[Array, Array]:
+        """Coordinates and rates (..., actuators) of the actuated joints at states (..., size)."""
+        signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
+        return np.asarray(signals["q"]), np.asarray(signals["qd"])
+
+    def split(self, s: Array) -> tuple[Array, Array]:
+        """Reduced poses and twists of states (..., size)."""
+        return self.plant.split(self.plant_states(s))
+
+    # ---- what integrators run
+
+    def loop_parts(self) -> LoopParts:
+        """What is compiled with a controller."""
+        return self._parts._replace(model=self.model)
+
+    def closed(self, feedback: Feedback) -> CompiledLoop:
+        """The plant with its drives under a feedback that is compiled with it."""
+        return CompiledLoop(self.loop_parts(), feedback)
+
+    def derivative(self) -> Derivative:
+        """The flow as native code."""
+        return bound(native(self.model.flow, self.robot, self._parts.options), self._parts.constants)
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives (N, size) of states (N, size) under commands (N, actuators), in one call."""
+        flow = native(self.model.flow, self.robot, self._parts.options)
+        return np.asarray(flow(s, u, self._parts.constants))
+
+    def driver(self) -> NativeDriver:
+        """The native loop of fixed steps."""
+        driver = loop_driver(self.model.flow, self.robot, self._parts.options)
+        return NativeDriver(driver, self._parts.constants)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps."""
+        del held
+        driver = implicit_loop(self.model.flow, self.robot, self._parts.options)
+        return NativeImplicitDriver(driver, self._parts.constants)
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step (s) of the implicit method that follows the plant and the current loops."""
+        own = STEP
+        if isinstance(self.plant, ImplicitlyStepped):
+            own = self.plant.implicit_step(self.plant_states(s))
+        return min(own, implicit_step(self.numbers))
+
+    def suited_method(self, s: Array) -> str:
+        """The method that suits the plant."""
+        if isinstance(self.plant, ImplicitlyStepped):
+            return self.plant.suited_method(self.plant_states(s))
+        return "dop853"
+
+    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+        count, lagged = self.inputs, self.numbers.lagged
+        if not self.numbers.bristled:
+            return np.zeros(count), np.zeros((count, count))
+        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
+
+        def accelerated(own: Array, force: Array) -> Array:
+            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+
+        forces = np.minimum(1.0, self.numbers.limit)
+        W = mobility(accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces)
+        return self.encoders(s)[1], W
+
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) that follows the plant, the current loops and the bristles from a state on."""
+        own = self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP
+        return min(own, default_step(self.robot, self.numbers, *self._rates_and_mobility(s)))
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        reason = ""
+        if isinstance(self.plant, Stepped):
+            reason = self.plant.reason_unstable(self.plant_states(s), step)
+        return reason or reason_unstable(self.robot, self.numbers, *self._rates_and_mobility(s), step)
+
+    def events(self) -> list[Event | EventGroup]:
+        """What ends a run of the plant."""
+        return [self._lifted(event) for event in self.plant.events()]
+
+    def _lifted(self, event: Event | EventGroup) -> Event | EventGroup:
+        """An event of the plant as one of the plant with its drives."""
+        if isinstance(event, Event):
+            return Event(event.name, lambda t, s: event.value(t, self.plant_states(s)))
+        words = event.words
+        lifted: Callable[[int, Array], str] | None = None
+        if words is not None:
+
+            def lifted(place: int, s: Array) -> str:
+                return words(place, self.plant_states(s))
+
+        return EventGroup(event.names, lambda t, s: event.values(t, self.plant_states(s)), lifted)
+
+    # ---- what results show
+
+    def energies(self, s: Array) -> dict[str, Array]:
+        """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
+        energies = dict(self.plant.energies(self.plant_states(s)))
+        if not (self.numbers.cogging or self.numbers.bristled):
+            return energies
+        q, w = self.encoders(s)
+        b = self.bristles(s)
+        for i, term in enumerate(self.numbers.cogging):
+            energies["potential"] = energies["potential"] + _cogging_potential(term, q[..., i])
+        for i, model in self.numbers.bristled:
+            energies["potential"] = energies["potential"] + model.potential(b[..., i])
+            lost = model.dissipation(w[..., i], b[..., i])
+            energies["dissipation"] = energies["dissipation"] + lost
+        return energies
+
+    def power(self, s: Array, u: Array) -> Array:
+        """Power of the motors' forces at the joints (...,) at states (..., size) and commands, W."""
+        return self.plant.power(self.plant_states(s), self.motor_forces(s, u))
+
+    @property
+    def _jointed(self) -> Jointed:
+        plant: Any = self.plant
+        if not isinstance(plant, Jointed):
+            raise KinematicsError(f"{self.name} is a plant without joints")
+        return plant
+
+    def joints(self, s: Array) -> Any:
+        """All joints and bodies at states (..., size), where the plant has them."""
+        return self._jointed.joints(self.plant_states(s))
+
+    def motion(self, s: Array) -> Any:
+        """Rates of all joints at states (..., size), where the plant has them."""
+        return self._jointed.motion(self.plant_states(s))
+
+    def closure_error(self, s: Array) -> float:
+        """What the loops leave open at the worst of some states (N, size), as a pure number."""
+        return self._jointed.closure_error(self.plant_states(s))
+
+
+def _cogging_potential(term: Cogging, q: Array) -> Array:
+    """Energy of which A sin(k q + phase) is the negative derivative, J."""
+    if not term.cycles:
+        return np.asarray(-term.amplitude * np.sin(term.phase) * q)
+    return np.asarray(term.amplitude / term.cycles * np.cos(term.cycles * q + term.phase))

@@ -1,0 +1,1 @@
+"""Digital controllers in a loop with a plant."""

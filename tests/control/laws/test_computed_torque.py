@@ -1,0 +1,165 @@
+"""Computed torque: error dynamics of the stated poles, forces from outside that are observed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.control.gains import tuned
+from nacelle.control.kind import Motion
+from nacelle.control.laws.computed_torque import ComputedTorque
+from nacelle.control.named import controller
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.simulation.plant import RigidPlant
+from support.control_loops import Loop, found_force, load_of, pushed
+from support.uncompiled import any_robot, by_time
+
+T = 5e-4
+ROBOTS = by_time(
+    ("fivebar", "redundant", "delta", "palida", "quattro", "3rps"),
+    long=("redundant", "delta", "palida", "quattro", "3rps"),
+)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("space", ["cartesian", "actuator"])
+def test_errors_have_the_stated_poles(name: str, space: str) -> None:
+    """By identification, in motion and with a delay of half a sample; 2 % are aimed at."""
+    robot = any_robot(name)
+    n = robot.motion.n
+    own = controller(robot, f"ct-{space}", period=T, bandwidth=10.0, damping=0.7, delay=T / 2.0)
+    swing = None if mechanism_of(robot).parasitic else np.full(n, 0.01)
+    poles = Loop(own, T / 2.0, swing).poles(1e-3 * (1.0 + 0.3 * np.arange(n)), actuators=space == "actuator")
+    # More actuators than motions: their errors hang on one another, and are not all linear.
+    tolerance = 5e-3 if len(robot.actuators) > n else 1e-3
+    for pole in poles:
+        np.testing.assert_allclose(pole.frequency, 10.0, rtol=tolerance)
+        np.testing.assert_allclose(pole.damping, 0.7, rtol=tolerance)
+
+
+def test_a_wrong_gain_is_seen_in_the_poles() -> None:
+    """The identification is one: with other gains it says other poles."""
+    robot = any_robot("fivebar")
+    own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0, damping=0.7, delay=T / 2.0)
+    stiffer = own.with_gains(stiffness=1.1 * own.gain("stiffness"))
+    poles = Loop(stiffer, T / 2.0).poles(np.array([1e-3, 1e-3]))
+    np.testing.assert_allclose([pole.frequency for pole in poles], 10.0 * np.sqrt(1.1), rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("space", "delay"),
+    [("cartesian", 0.0), ("cartesian", T / 2.0), pytest.param("actuator", T, marks=pytest.mark.slow)],
+)
+def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float) -> None:
+    robot = any_robot("fivebar")
+    options = {"observer": True, "observer_bandwidth": 30.0}
+    own = tuned(ComputedTorque(space, **options), robot, period=T, bandwidth=10.0, delay=delay)
+    t, d, step = found_force(Loop(own, delay), pushed(robot, "x", 5.0), rest=0.02, seconds=0.06)
+    w = 2.0 * np.pi * 30.0
+    expected = 1.0 - (1.0 + w * t) * np.exp(-w * t)
+    np.testing.assert_allclose(d, np.outer(expected, step), atol=0.03 * np.max(np.abs(step)))
+    np.testing.assert_allclose(d[-1], step, atol=0.01 * np.max(np.abs(step)))
+
+
+def test_the_observer_takes_the_error_away() -> None:
+    """What a constant force leaves: f / (M K_p) without it, nothing with it."""
+    robot = any_robot("fivebar")
+    plant = RigidPlant(robot, friction=False, external=pushed(robot, "x", 5.0))
+    left = {}
+    for name in ("ct-cartesian", "ct-observer"):
+        loop = Loop(controller(robot, name, period=T, bandwidth=10.0))
+        left[name] = -loop.errors(loop.run(0.3, plant=plant), loop.rows(0.3))[-1]
+    M = nacelle.mass_matrix(robot, loop.reference[0])
+    gain = controller(robot, "ct-cartesian", period=T, bandwidth=10.0).gain("stiffness")
+    expected = np.linalg.solve(M, [5.0, 0.0]) / gain
+    np.testing.assert_allclose(left["ct-cartesian"], expected, atol=0.02 * np.max(expected))
+    assert np.max(np.abs(left["ct-observer"])) < 1e-4 * np.max(np.abs(left["ct-cartesian"]))
+
+
+def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
+    """A push beyond what the drives hold is found as it is: forces that act count, not those asked for."""
+    robot = any_robot("fivebar")
+    zero = np.zeros(2)
+    loop = Loop(controller(robot, "ct-observer", period=T, bandwidth=10.0))
+    held = nacelle.inverse_dynamics(robot, loop.reference[0], zero, zero, friction=False).force
+    push = pushed(robot, "x", 12.0)
+    needed = np.linalg.solve(nacelle.jacobian(robot, loop.reference[0]).inverse.T, [12.0, 0.0])
+    limit = np.abs(held) + 0.5 * np.abs(needed)
+    loop = Loop(loop.controller.with_gains(limit=limit))
+    run = loop.run(0.05, plant=RigidPlant(robot, friction=False, external=push))
+    assert np.all(np.abs(run.inputs) <= limit + 1e-12)
+    assert np.mean(np.abs(run.inputs[-20:]) > limit - 1e-9) > 0.4
+    assert run.memory is not None
+    d = run.memory[-1, loop.controller.kind.memory(robot).place("disturbance")]
+    np.testing.assert_allclose(d, load_of(robot, run.x[-1], push), atol=0.02 * 12.0)
+
+
+def test_friction_of_the_desired_rates_pays() -> None:
+    robot = any_robot("fivebar")
+    plant = RigidPlant(robot, smooth=1e-3)
+    worst = []
+    for friction in (False, True):
+        own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0, friction=friction)
+        loop = Loop(own, swing=np.array([0.03, 0.02]))
+        worst.append(np.max(np.abs(loop.errors(loop.run(0.3, plant=plant), loop.rows(0.3)))))
+    assert worst[1] < 0.1 * worst[0]
+
+
+def test_without_readings_it_stops() -> None:
+    """Forces go to zero and stay there, though readings come back."""
+    robot = any_robot("fivebar")
+    own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
+    x = mechanism_of(robot).reference[0]
+    zero = np.zeros(2)
+    motion = Motion(np.asarray(x), zero, zero)
+    memory, q = own.start(x), own.coordinates(x)
+    held = nacelle.inverse_dynamics(robot, x, zero, zero, friction=False).force
+    patience = int(own.gain("patience")[0])
+    for k in range(patience + 3):
+        readings = np.array([np.nan, q[1]]) if k > 0 else q
+        force, memory = own.step(memory, readings, motion)
+        np.testing.assert_allclose(force, held if k <= patience else zero, atol=1e-6)
+    force, _ = own.step(memory, q, motion)
+    assert not force.any()
+
+
+@pytest.mark.parametrize("space", ["cartesian", "actuator"])
+def test_a_path_out_of_reach_ends_in_a_stop(space: str) -> None:
+    """A jump of the desired pose beyond the robot: a stop that is reported, or an event of the robot."""
+    robot = any_robot("fivebar")
+    loop = Loop(controller(robot, f"ct-{space}", period=T, bandwidth=10.0))
+    rows = np.tile(loop.rows(T)[0], (200, 1))
+    rows[20:, 1] += 10.0
+    law = loop.controller.sampled(loop.reference[0], rows)
+    plant = RigidPlant(robot, friction=False)
+    run = nacelle.simulate(plant, loop.reference[0], None, law, until=0.1, method="rk4", step=T / 2.0)
+    assert run.status == "event", run.message
+    assert np.isfinite(run.inputs).all()
+    if space == "actuator":
+        assert "out of reach" in run.message
+        assert run.t[-1] <= 21.0 * T + 1e-9
+
+
+def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
+    robot = any_robot("fivebar")
+    own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
+    x, zero = np.asarray(mechanism_of(robot).reference[0]), np.zeros(2)
+    memory, q = own.start(x), own.coordinates(x)
+    force = {}
+    for k in range(8):
+        # Both cranks turned outwards, so far that the distal bars do not meet.
+        readings = q + (np.array([-2.0, 2.0]) if k == 5 else 0.0)
+        force[k], memory = own.step(memory, readings, Motion(x, zero, zero))
+    np.testing.assert_allclose(force[5], force[4], atol=1e-6)
+    np.testing.assert_allclose(force[7], force[4], atol=1e-6)
+
+
+def test_options_that_cannot_be_used() -> None:
+    with pytest.raises(KinematicsError, match="did you mean 'actuator'"):
+        ComputedTorque("actuators")
+    with pytest.raises(KinematicsError, match="smooth must be above zero"):
+        ComputedTorque(smooth=-1.0)
+    with pytest.raises(KinematicsError, match="bandwidth of an observer must be above zero"):
+        ComputedTorque(observer=True, observer_bandwidth=0.0)

@@ -1,0 +1,35 @@
+"""Samples of laws: their programs are shorter for it, and no step of an iteration is lost."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from nacelle.compile import make_program
+from nacelle.control.kind import law_of
+from nacelle.control.laws.single_joint import SingleJoint
+from nacelle.export.states import sample_states
+from nacelle.program.cost import cost
+from nacelle.spatial.physics import input_shapes
+from support.library import library_robot
+
+
+def test_shorter_and_newtons_steps_are_kept() -> None:
+    robot, kind = library_robot("3rps"), SingleJoint("none")
+    law = law_of(kind)
+    shapes = input_shapes(law, robot)
+    program = make_program(law, robot, shapes)
+    plain = make_program(partial(law), robot, shapes)
+    assert cost(program) < 0.7 * cost(plain)
+    states, m = sample_states(robot, 4, seed=3), len(robot.actuators)
+    rng = np.random.default_rng(2)
+    gains = rng.uniform(0.5, 1.5, shapes["gains"])
+    for x, y, v, a in zip(states.x, states.y, states.v, states.a, strict=True):
+        memory = kind.memory(robot)
+        start = memory.join(kind.start(robot, x, y * (1.0 + 0.03 * rng.uniform(-1.0, 1.0, y.shape))))
+        row = [*start, *rng.uniform(0.0, 1.0, m), *x, *v, *a, *gains]
+        short, long = (np.array(made.evaluate(row), dtype=float) for made in (program, plain))
+        assert np.max(np.abs(short - long)) < 1e-11 * np.max(np.abs(long))
+        found = memory.split(short[m:])["y"]
+        assert np.max(np.abs(found - y)) < 1e-12

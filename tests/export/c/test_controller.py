@@ -1,0 +1,137 @@
+"""Controllers in C: equal to those of Python sample by sample; readings that are missing, stops, resets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.control.controller import Controller
+from nacelle.control.kind import Motion
+from nacelle.control.named import CONTROLLERS, controller
+from support.cc import COMPILERS, SANITIZE
+from support.controllers import QUICK, CController, library_of, macro, swing
+from support.library import library_robot
+from support.packages import run_self_test
+from support.stress_robots import STRESS
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+
+CASES = [
+    *(("fivebar", name) for name in CONTROLLERS),
+    ("3rps", "cf-rb-friction"),
+    ("quattro", "cf-rb-friction"),
+    ("palida", "cf-rb-friction"),
+    ("h4", "sj"),
+    ("redundant planar 4-RRR", "cf-rb-friction"),
+]
+
+
+@pytest.mark.parametrize(("robot_name", "name"), CASES)
+def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: str, name: str) -> None:
+    robot = STRESS[robot_name](1) if robot_name in STRESS else library_robot(robot_name)
+    of_python = controller(robot, name)
+    done = nacelle.export(robot, out=tmp_path / "p", controller=of_python)
+    printed = run_self_test(
+        done.out, ("-O1", *SANITIZE[2:]) if (robot_name, name) == ("fivebar", "sj") else QUICK
+    )
+    assert printed.endswith("all is well\n")
+    assert f"{done.name}_controller_step_f" in printed
+    of_c = CController(library_of(done.out), done.name, of_python)
+    q, motions = swing(of_python, 120)
+    q[30:33, 0] = np.nan
+    q[50] = np.inf
+    assert of_c.reset(motions[0].x) == 0
+    memory = of_python.start(motions[0].x)
+    assert np.max(np.abs(of_c.memory - memory)) < 1e-10
+    assert np.array_equal(of_c.gains, of_python.gains)
+    forces, memory = run(of_python, q, motions)
+    codes, found = zip(*(of_c.step(*sample) for sample in zip(q, motions, strict=True)), strict=True)
+    # A last bit of a reading is multiplied by gains over the sample time: no more may differ.
+    bits = 4.0 * np.finfo(float).eps * np.random.default_rng(1).choice([-1.0, 1.0], q.shape)
+    by_rounding = np.max(np.abs(run(of_python, q * (1.0 + bits), motions)[0] - forces))
+    assert np.max(np.abs(np.array(found) - forces)) < 1e-12 * np.max(np.abs(forces)) + 4.0 * by_rounding
+    assert by_rounding < 1e-9 * np.max(np.abs(forces))
+    assert [k for k, code in enumerate(codes) if code] == [30, 31, 32, 50]
+    assert np.max(np.abs(of_c.memory - memory)) < 1e-9 * np.max(np.abs(memory))
+
+
+def run(made: Controller, q: np.ndarray, motions: list[Motion]) -> tuple[np.ndarray, np.ndarray]:
+    """Forces of all samples, and the memory after them, by the controller of Python."""
+    memory, forces = made.start(motions[0].x), []
+    for reading, motion in zip(q, motions, strict=True):
+        force, memory = made.step(memory, reading, motion)
+        forces.append(force)
+    return np.array(forces), memory
+
+
+@pytest.fixture(scope="module")
+def fivebar(tmp_path_factory: pytest.TempPathFactory):
+    """A package of the five-bar, its library and its controller."""
+    robot = library_robot("fivebar")
+    made = controller(robot, "cf-rb-friction")
+    done = nacelle.export(
+        robot, out=tmp_path_factory.mktemp("fivebar") / "p", controller=made, precision="double"
+    )
+    return done, library_of(done.out), made
+
+
+def test_missing_readings_stop_it_and_a_reset_starts_it(fivebar) -> None:
+    done, library, made = fivebar
+    c = CController(library, done.name, made)
+    q, motions = swing(made, 60)
+    patience = int(made.gain("patience")[0])
+    assert c.reset(motions[0].x) == 0
+    nothing = np.full(2, np.nan)
+    codes = []
+    for k in range(60):
+        code, force = c.step(q[k] if k < 20 else nothing, motions[k])
+        assert np.isfinite(force).all()
+        codes.append(code)
+    assert codes == [0] * 20 + [1] * patience + [2] * (40 - patience)
+    assert np.array_equal(force, [0.0, 0.0])
+    # Readings that are back do not start it again; a reset does.
+    assert c.step(q[0], motions[0])[0] == 2
+    assert c.reset(motions[0].x) == 0
+    code, force = c.step(q[0], motions[0])
+    assert code == 0
+    assert np.max(np.abs(force)) > 0.0
+
+
+def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
+    done, library, made = fivebar
+    c = CController(library, done.name, made)
+    q, motions = swing(made, 3)
+    for bad in (np.array([5.0, 5.0]), np.full(2, np.nan)):
+        assert c.reset(motions[0].x) == 0
+        assert c.step(q[0], motions[0])[0] == 0
+        before = c.memory.copy()
+        code, force = c.step(q[1], Motion(bad, motions[1].v, motions[1].a))
+        assert code == 3
+        assert np.array_equal(force, [0.0, 0.0])
+        stopped = made.kind.memory(made.robot).place("stopped").start
+        assert c.memory[stopped] == 1.0
+        assert np.array_equal(np.delete(c.memory, stopped), np.delete(before, stopped))
+        assert c.step(q[2], motions[2])[0] == 2
+        # A start out of reach is an error, and gives a controller that does nothing.
+        assert c.reset(bad) == 1
+        code, force = c.step(q[0], motions[0])
+        assert (code, *force) == (2, 0.0, 0.0)
+
+
+def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
+    done, library, made = fivebar
+    one, other = (CController(library, done.name, made) for _ in range(2))
+    q, motions = swing(made, 20)
+    assert one.reset(motions[0].x) == other.reset(motions[0].x) == 0
+    place = macro(done.out, "FIVEBAR_CONTROLLER_GAINS_AT_LIMIT")
+    other.gains[place : place + 2] = 0.01
+    for reading, motion in zip(q, motions, strict=True):
+        full, held = one.step(reading, motion)[1], other.step(reading, motion)[1]
+        assert np.max(np.abs(held)) <= 0.01
+    assert np.max(np.abs(full)) > 0.01
+    place = macro(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
+    other.step(np.full(2, np.nan), motions[-1])
+    assert (one.memory[place], other.memory[place]) == (0.0, 1.0)

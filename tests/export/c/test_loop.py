@@ -1,0 +1,57 @@
+"""What a package says of its controller and of its plant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nacelle
+from nacelle.control.named import controller
+from support.controllers import macro
+from support.library import library_robot
+
+
+def test_the_page_and_the_manifest(tmp_path: Path) -> None:
+    robot = library_robot("fivebar")
+    made = controller(robot, "cf-rb", bandwidth=10.0, period=1e-3)
+    done = nacelle.export(
+        robot, "jacobian", out=tmp_path / "p", controller=made, plant=True, precision="float"
+    )
+    readme = (done.out / "README.md").read_text()
+    manifest = json.loads((done.out / "nacelle.json").read_text())
+    assert manifest["plant"] is True
+    assert manifest["controller"]["name"] == "cf-rb"
+    assert manifest["controller"]["period"] == 1e-3
+    for what, fields in (("memory", made.kind.memory(robot)), ("gains", made.kind.gains(robot))):
+        assert macro(done.out, f"FIVEBAR_CONTROLLER_{what}_SIZE".upper()) == fields.size
+        for part, size in fields.sizes.items():
+            place = fields.place(part).start
+            assert manifest["controller"][what][part] == [place, size]
+            if size:
+                assert f"| {what} | {part} | {place} | {size} |" in readme
+                assert macro(done.out, f"FIVEBAR_CONTROLLER_{what}_AT_{part}".upper()) == place
+    for call in ("fivebar_controller_step_f(&c", "fivebar_plant_f_rk4(state", "fivebar_plant_start_f(x"):
+        assert call in readme
+    assert set(done.counts) >= {"jacobian", "controller_law", "plant"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "numpy", "plant": True}, "written in C"),
+        ({"plant": True, "parameters": "inertia"}, "leave the parameters out"),
+        ({}, "at least one model"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(nacelle.ExportError, match=message):
+        nacelle.export(library_robot("fivebar"), out=tmp_path / "p", **options)
+
+
+def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
+    robot = library_robot("fivebar")
+    other = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")
+    with pytest.raises(nacelle.ExportError, match="two packages"):
+        nacelle.export(robot, out=tmp_path / "p", controller=controller(other, "sj", bandwidth=10.0))

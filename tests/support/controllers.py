@@ -1,0 +1,94 @@
+"""Exported controllers and plants for tests: the struct of C, its reset and step, called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nacelle.control.controller import Controller
+from nacelle.control.kind import Motion
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.simulation.flow import pose_of, reference_orientation
+from support.packages import compiled
+
+QUICK = ("-O1", "-fno-math-errno", "-fno-trapping-math")
+Array = np.ndarray
+
+
+def at(array: Array) -> ctypes.c_void_p:
+    """The address of an array."""
+    assert array.flags.c_contiguous
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+class CController:
+    """A controller of a C package, in double: one array [memory; gains], as its struct lies."""
+
+    def __init__(self, library: ctypes.CDLL, name: str, controller: Controller) -> None:
+        self.memory_size = controller.kind.memory(controller.robot).size
+        self.struct = np.full(self.memory_size + len(controller.gains), 7.0)
+        self.m = len(controller.robot.actuators)
+        self._reset = getattr(library, f"{name}_controller_reset")
+        self._step = getattr(library, f"{name}_controller_step")
+
+    @property
+    def memory(self) -> Array:
+        """Its memory."""
+        return self.struct[: self.memory_size]
+
+    @property
+    def gains(self) -> Array:
+        """Its gains."""
+        return self.struct[self.memory_size :]
+
+    def reset(self, x: Array) -> int:
+        """Start at a pose."""
+        return int(self._reset(at(self.struct), at(np.array(x, dtype=float))))
+
+    def step(self, q: Array, motion: Motion) -> tuple[int, Array]:
+        """A sample: what it returns, and forces."""
+        force = np.full(self.m, np.nan)
+        arrays = [np.array(array, dtype=float) for array in (q, *motion)]
+        return int(self._step(at(self.struct), *map(at, arrays), at(force))), force
+
+
+def library_of(folder: Path, flags: Any = QUICK) -> ctypes.CDLL:
+    """A package as a library."""
+    return compiled(folder, flags)
+
+
+def macro(folder: Path, name: str) -> int:
+    """The value of a macro in a package's headers."""
+    text = "".join(path.read_text() for path in (folder / "include").glob("*.h"))
+    found = re.search(rf"#define {name} (\d+)", text)
+    assert found is not None, name
+    return int(found[1])
+
+
+def swing(
+    controller: Controller, count: int, *, reach: float = 0.05, seed: int = 0
+) -> tuple[Array, list[Motion]]:
+    """Readings (count, actuators) and a desired motion around the reference pose, from rest.
+
+    c = c_0 + reach sin^2(w t) d. Readings are off by some 1e-4; where a rotation is free its axis is kept, so
+    that the rates of the rotation vector are the angular velocity.
+    """
+    robot, T = controller.robot, controller.period
+    mechanism, rng = mechanism_of(robot), np.random.default_rng(seed)
+    d = rng.uniform(-1.0, 1.0, robot.motion.n) * twist_units(robot) * reach
+    x0, layout = np.array(mechanism.reference[0]), mechanism.layout
+    if layout.quaternion is not None:
+        x0 = np.concatenate([x0[: layout.quaternion.start], np.zeros(3), x0[layout.quaternion.stop :]])
+    quat_0, w = reference_orientation(mechanism), np.pi / (count * T)
+    motions = []
+    for k in range(count):
+        s, c = np.sin(w * k * T), np.cos(w * k * T)
+        x = np.asarray(pose_of(mechanism, x0 + s * s * d, quat_0), dtype=float)
+        motions.append(Motion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
+    q = controller.coordinates(np.array([motion.x for motion in motions]))
+    return q + 1e-4 * rng.uniform(-1.0, 1.0, q.shape[1]) + 1e-5 * rng.uniform(-1.0, 1.0, q.shape), motions
