@@ -15,33 +15,26 @@ from pathlib import Path
 import numpy as np
 
 import nacelle
-from nacelle.control.compare import compare
-from nacelle.control.loop.closed_loop import closed_loop
-from nacelle.control.named import controller
-from nacelle.control.sensors import Sensors
-from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.rehearsal import moved
-from nacelle.kinematics.trajectory.base import Chain, Reversed
-from nacelle.simulation.drives.drives import Drives
-from nacelle.simulation.drives.plant import DrivenPlant
-from nacelle.simulation.drives.stiction import stiction_of
 
 PERIOD, DELAY, CURRENT = 5e-4, 1.5e-4, 2000.0
 NAMES = ("sj", "cf-rb", "cf-rb-friction")
-SENSORS = Sensors(resolution=1e-6, noise=1e-6)
+SENSORS = nacelle.Sensors(resolution=1e-6, noise=1e-6)
 FORCE_NOISE = 2.0
 
 
 def machine_of(robot):
     """A machine with the parameters of a robot, whose drives stick, cog and lag."""
-    loose = stiction_of(robot, static=1.4)
-    drives = Drives(bandwidth=CURRENT, stiction=loose.friction, cogging=(3.0, 2.0 * np.pi / 0.03, 0.3))
-    return DrivenPlant(nacelle.RigidPlant(loose.robot, smooth=1e-3), drives)
+    loose = nacelle.stiction_of(robot, static=1.4)
+    drives = nacelle.Drives(
+        bandwidth=CURRENT, stiction=loose.friction, cogging=(3.0, 2.0 * np.pi / 0.03, 0.3)
+    )
+    return nacelle.DrivenPlant(nacelle.RigidPlant(loose.robot, smooth=1e-3), drives)
 
 
 def law(model, name):
     """A controller with default gains."""
-    return controller(model, name, period=PERIOD, delay=DELAY, lag=1.0 / (2.0 * np.pi * CURRENT))
+    return nacelle.controller(model, name, period=PERIOD, delay=DELAY, lag=1.0 / (2.0 * np.pi * CURRENT))
 
 
 def harmonics(robot, seed):
@@ -58,7 +51,7 @@ def measured(run, seed):
     q = run.actual + SENSORS.noise * rng.normal(size=run.actual.shape)
     q = SENSORS.resolution * np.floor(q / SENSORS.resolution + 0.5)
     force = run.acting + FORCE_NOISE * rng.normal(size=q.shape)
-    return Measurement(run.robot, run.time[::4], q[::4], force[::4])
+    return nacelle.Measurement(run.robot, run.time[::4], q[::4], force[::4])
 
 
 def circle(robot, speed):
@@ -74,7 +67,7 @@ def circle(robot, speed):
         acceleration=5.0,
         timing="trapezoid",
     )
-    return Chain(once, Reversed(once))
+    return once.then(once.reversed())
 
 
 def rms(values):
@@ -84,7 +77,7 @@ def rms(values):
 
 def experiment(machine, model, speed):
     """All three controllers along the circle."""
-    return compare(
+    return nacelle.compare(
         machine,
         [law(model, name) for name in NAMES],
         circle(model, speed),
@@ -191,7 +184,7 @@ def main():
     cad = nacelle.load("palida")
     machine = machine_of(moved(cad, 10.0, seed=7, alike=True))
 
-    motion = closed_loop(
+    motion = nacelle.closed_loop(
         machine,
         law(cad, "cf-rb-friction"),
         harmonics(cad, 5),
