@@ -126,7 +126,7 @@ def _save(figure, axes, path):
     axes[-1].set_xlabel("t (s)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=3)
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 0.95))
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=80)
 
 
 def show(runs):

@@ -281,10 +281,10 @@ def law(robot, x):
     [
         ({"force": law}, "cannot be compiled with the feedback 'law'"),
         ({"force": lambda t: np.zeros(2)}, r"gives \(1,\) numbers, got the shape \(2,\) at 0 s"),
-        ({"hold": True}, "goes with the method 'rk4'"),
+        ({"hold": True}, "goes with the methods 'rk4' and 'irk5'"),
         ({"max_step": 0.0}, "the longest step must be above zero"),
         ({"samples": 1}, "at least 2 samples"),
-        ({"force": np.zeros((7, 1))}, "goes with the method 'rk4'"),
+        ({"force": np.zeros((7, 1))}, "goes with fixed steps, the methods 'rk4'"),
     ],
 )
 def test_mistakes(options: dict, words: str) -> None:
