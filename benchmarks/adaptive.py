@@ -30,10 +30,13 @@ from support.adaptive_runs import CASES, LAW_SMOOTH, Experiment, wrong_model
 ROBOTS = ("delta", "delta-codourey", "hexaglide")
 
 
-def row(name: str, resolution: float | None, seed: int | None, smooth: float) -> None:
+def row(name: str, options: argparse.Namespace) -> None:
     """One robot."""
-    robot = load(name)
+    robot, resolution, smooth = load(name), options.resolution, options.smooth
+    seed = None if options.seed < 0 else options.seed
     case = CASES.get(name, CASES["fivebar"])
+    if options.cycles is not None:
+        case = (*case[:4], options.cycles, case[5])
     counts = case[5] if resolution is None else resolution
     experiment = Experiment(robot, *case[:5], resolution=counts, options={"smooth": smooth})
     begin = time.perf_counter()
@@ -79,9 +82,10 @@ def main() -> None:
         "--seed", type=int, default=0, help="below zero: all parameters are half the true ones"
     )
     parser.add_argument("--smooth", type=float, default=LAW_SMOOTH, help="rate of the law's friction")
+    parser.add_argument("--cycles", type=int, default=None, help="before the payload, and after it")
     options = parser.parse_args()
     for name in options.robots:
-        row(name, options.resolution, None if options.seed < 0 else options.seed, options.smooth)
+        row(name, options)
 
 
 if __name__ == "__main__":
