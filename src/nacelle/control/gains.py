@@ -14,7 +14,6 @@ or larger than in the reference pose, are left out.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from functools import lru_cache
@@ -130,7 +129,7 @@ def tuned(
     if not kind.looped:
         return _made(kind, robot, bandwidth or _first(period), stated)
     if bandwidth is None:
-        numbers = str(dataclasses.asdict(kind))  # type: ignore[call-overload]
+        numbers = str(vars(kind))
         return _chosen(kind, numbers, robot, stated, natural_frequency)
     controller = _made(kind, robot, bandwidth, stated)
     worst = worst_damping(controller, delay=delay, lag=lag)

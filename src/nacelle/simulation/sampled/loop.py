@@ -15,7 +15,7 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import Compilable, LoopParts
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import boundary, first_bad, one_step
-from nacelle.simulation.protocol import Events, Plant
+from nacelle.simulation.protocol import Derivative, Events, Plant
 from nacelle.simulation.sampled.law import Sampled
 from nacelle.simulation.sampled.programs import law_alone, native_loop, waiting_law
 from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
@@ -133,13 +133,18 @@ class _Loop:
             z, new = np.asarray(found["memory"]), np.asarray(found["force"])
             for phase in range(substeps):
                 u = new if phase == self.samples.delay else u
-                s = one_step(self.derivative, lambda stage, state, u=u: u, s, self.samples.h)  # type: ignore[misc]
+                s = _held_step(self.derivative, s, u, self.samples.h)
                 rows.append(np.concatenate([s, z, u]))
         result = np.array(rows)
         bad = ~np.isfinite(result).all(axis=1)
         if bad.any():
             result[int(np.argmax(bad)) :] = np.nan
         return result
+
+
+def _held_step(f: Derivative, s: Array, u: Array, h: float) -> Array:
+    """A step from a state under forces that are held."""
+    return one_step(f, lambda stage, state: u, s, h)
 
 
 def _parts(plant: Plant) -> LoopParts | None:
@@ -248,7 +253,7 @@ def _last(
     held = np.where(np.isfinite(u), u, 0.0)
 
     def state(t: float) -> Array:
-        return one_step(f, lambda stage, at: held, s, t - begin) if t > begin else s
+        return _held_step(f, s, held, t - begin) if t > begin else s
 
     if not np.isfinite(u).all():
         return begin, s, None
