@@ -157,9 +157,11 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
         law = Trapezoid(spec.turns * turn_time + ramp, ramp)
         return Round(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
 
-    if spec.speed is not None:
-        return timed(2.0 * math.pi * size / spec.speed)
-    return timed(fitting_time(robot, timed, "circle"))
+    turn_time = (
+        fitting_time(robot, timed, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
+    )
+    there = timed(turn_time)
+    return there.then(there.reversed()) if spec.back else there
 
 
 # ---- pick and place

@@ -76,6 +76,7 @@ class CircleSpec(Strict):
     speed: Speed | None = None
     turns: Annotated[float, Field(gt=0.0)] = 2.0
     ramp: Duration | None = None
+    back: bool = False
 
 
 class PickAndPlaceSpec(Strict):
