@@ -16,10 +16,10 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.integrate  # noqa: F401  (not in the time of the first run)
 
 import nacelle
 from nacelle.elastic.rest import fastest
@@ -41,12 +41,14 @@ def stiffened(robot: nacelle.Robot, factor: float) -> nacelle.Robot:
     return dataclasses.replace(robot, bodies=bodies)
 
 
-def timed(run: Callable[[], Any]) -> tuple[Any, float]:
+def timed(run: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any, float]:
     """What a function gives, and the shortest of some processor times that it took, s."""
+    # SciPy is loaded here, so that no run is timed with it.
+    import_module("scipy.integrate")
     best = np.inf
     for _ in range(REPEATS):
         begun = time.process_time()
-        result = run()
+        result = run(*given, **options)
         best = min(best, time.process_time() - begun)
     return result, best
 
@@ -57,31 +59,34 @@ def links() -> None:
     print("| E of distal links | method | steps | evaluations | time, ms | pose | soft links |")
     print("|---|---|---|---|---|---|---|")
     for factor in FACTORS:
-        robot = stiffened(nacelle.load("fivebar-flexible"), factor)
-        plant = nacelle.ElasticPlant(robot, friction=False)
-        x = nacelle.reference_pose(robot)
-        s, u = plant.state(x, np.zeros(2)), np.array([[0.5, 1.0]])
-        explicit, implicit = plant.driver(), plant.implicit_driver()
-        assert explicit is not None
-        assert implicit is not None
-        soft = [k for k, name in enumerate(plant.elastic_names) if "proximal" in name]
-        count = int(np.ceil(UNTIL * fastest(plant.form, plant.positions(s), (("friction", False),)) / 2.0))
-        exact = explicit.integrate(s, u, h=UNTIL / (4 * count), steps=4 * count)[-1]
-        pose, bent = plant.split(exact)[0], plant.elastic(exact)[soft]
+        link_rows(factor)
 
-        def row(method: str, steps: int, evaluations: int, spent: float, end: Any) -> None:
-            off = np.max(np.abs(plant.split(end)[0] - pose)) / np.max(np.abs(pose - x))  # noqa: B023
-            bend = np.max(np.abs(plant.elastic(end)[soft] - bent)) / np.max(np.abs(bent))  # noqa: B023
-            cells = f"{method} | {steps} | {evaluations} | {1e3 * spent:.1f} | {off:.1e} | {bend:.1e}"
-            print(f"| x {factor:g} | {cells} |", flush=True)  # noqa: B023
 
-        states, spent = timed(lambda: explicit.integrate(s, u, h=UNTIL / count, steps=count))  # noqa: B023
-        row("rk4", count, 4 * count, spent, states[-1])
-        for steps in STEPS:
-            motion, spent = timed(
-                lambda: implicit.integrate(s, u, h=UNTIL / steps, steps=steps)  # noqa: B023
-            )
-            row("irk5", steps, motion.evaluations, spent, motion.x[-1])
+def link_rows(factor: float) -> None:
+    """Print the rows of the flexible robot with E of its distal links times a factor."""
+    robot = stiffened(nacelle.load("fivebar-flexible"), factor)
+    plant = nacelle.ElasticPlant(robot, friction=False)
+    x = nacelle.reference_pose(robot)
+    s, u = plant.state(x, np.zeros(2)), np.array([[0.5, 1.0]])
+    explicit, implicit = plant.driver(), plant.implicit_driver()
+    assert explicit is not None
+    assert implicit is not None
+    soft = [k for k, name in enumerate(plant.elastic_names) if "proximal" in name]
+    count = int(np.ceil(UNTIL * fastest(plant.form, plant.positions(s), (("friction", False),)) / 2.0))
+    exact = explicit.integrate(s, u, h=UNTIL / (4 * count), steps=4 * count)[-1]
+    pose, bent = plant.split(exact)[0], plant.elastic(exact)[soft]
+
+    def row(method: str, steps: int, evaluations: int, spent: float, end: Any) -> None:
+        off = np.max(np.abs(plant.split(end)[0] - pose)) / np.max(np.abs(pose - x))
+        bend = np.max(np.abs(plant.elastic(end)[soft] - bent)) / np.max(np.abs(bent))
+        cells = f"{method} | {steps} | {evaluations} | {1e3 * spent:.1f} | {off:.1e} | {bend:.1e}"
+        print(f"| x {factor:g} | {cells} |", flush=True)
+
+    states, spent = timed(explicit.integrate, s, u, h=UNTIL / count, steps=count)
+    row("rk4", count, 4 * count, spent, states[-1])
+    for steps in STEPS:
+        motion, spent = timed(implicit.integrate, s, u, h=UNTIL / steps, steps=steps)
+        row("irk5", steps, motion.evaluations, spent, motion.x[-1])
 
 
 def friction() -> None:
@@ -98,7 +103,7 @@ def friction() -> None:
         options: dict[str, Any] = {"until": 0.3, "events": []}
         fixed = {"method": "irk5", "step": 2e-3, **options}
         nacelle.simulate(plant, x, v, hold, **fixed)
-        run, spent = timed(lambda: nacelle.simulate(plant, x, v, hold, **fixed))  # noqa: B023
+        run, spent = timed(nacelle.simulate, plant, x, v, hold, **fixed)
         begun = time.process_time()
         exact = nacelle.simulate(plant, x, v, hold, method="radau", rtol=1e-8, atol=1e-10, **options)
         other = time.process_time() - begun

@@ -38,7 +38,10 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
     """Functions of time and a compiled feedback, evaluated at the stages."""
     robot, x = sprung("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
-    force: Any = lambda t: np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])  # noqa: E731
+
+    def force(t: float) -> Any:
+        return np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])
+
     steps = (0.02, 0.01)
     if kind == "feedback":
         force, steps = nacelle.feedback(springs, moving), (0.005, 0.0025)

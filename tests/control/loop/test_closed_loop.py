@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -92,8 +94,9 @@ def test_mistakes(fivebar: Robot, turn: Circle) -> None:
         KinematicsError, match=r"the delay of 0.002 s is not within the sample time of 0.001 s"
     ):
         closed_loop(fivebar, law, turn, delay=2e-3)
+    no_plant: Any = "fivebar"
     with pytest.raises(KinematicsError, match="is no plant"):
-        closed_loop("fivebar", law, turn)  # type: ignore[arg-type]
+        closed_loop(no_plant, law, turn)
     with pytest.raises(KinematicsError, match="no robot like fivebar"):
         closed_loop(nacelle.load("prrrp"), law, turn)
     with pytest.raises(KinematicsError, match="a change at 9 s is not within the run"):

@@ -77,7 +77,8 @@ def test_flexible_plants() -> None:
     flexible = nacelle.load("fivebar-flexible")
     spec = PlantSpec.model_validate({"elastic": True})
     plan = plants_of(flexible, spec, [], [], ElasticPlant)
-    assert isinstance(plan.plant.plant, ElasticPlant)  # type: ignore[attr-defined]
+    assert isinstance(plan.plant, nacelle.DrivenPlant)
+    assert isinstance(plan.plant.plant, ElasticPlant)
     with pytest.raises(KinematicsError, match="is handed over"):
         plants_of(flexible, spec, [], [], None)
     push = [ChangeSpec.model_validate({"at": 1.0, "wrench": {"force": [1.0, 0.0, 0.0]}})]

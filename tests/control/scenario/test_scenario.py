@@ -98,7 +98,8 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     assert [change.time for change in ready.changes] == [0.3, 0.4]
     # What is there again is the same plant, not another of the same.
     assert ready.changes[1].plant is ready.plant
-    assert ready.plant.drives.numbers(ready.model).limit == (10.0, 10.0)  # type: ignore[attr-defined]
+    assert isinstance(ready.plant, nacelle.DrivenPlant)
+    assert ready.plant.drives.numbers(ready.model).limit == (10.0, 10.0)
     result = scenario.run()
     assert result.ok
     assert result["sj"].seed == 4
