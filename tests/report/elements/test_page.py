@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.motion import element_motion
-from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
-from nacelle.dynamics.formulations.elements.reading import welds
-from nacelle.dynamics.formulations.elements.structure import ElementLeg
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.reading import welds
+from nacelle.kinematics.elements.structure import ElementLeg
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.report.elements.symbols import tex

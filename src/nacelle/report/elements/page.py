@@ -10,9 +10,9 @@ both bodies.
 from __future__ import annotations
 
 from nacelle.dynamics.formulations.elements import projection as elements
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
-from nacelle.dynamics.formulations.elements.reading import element_legs
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.legs.leg_type import leg_type, robot_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.formulations.elements.motion import ElementMotion, LegMotion
-from nacelle.dynamics.formulations.elements.rates import Rigid, resting
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import Wrench, body_wrench
+from nacelle.kinematics.elements.rates import Rigid, resting
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.chain import (
+from nacelle.dynamics.state import State
+from nacelle.kinematics.elements.chain import (
     basis,
     chain,
     end_zeros,
@@ -25,8 +26,8 @@ from nacelle.dynamics.formulations.elements.chain import (
     part_bodies,
     part_states,
 )
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
-from nacelle.dynamics.formulations.elements.rates import (
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
     along,
@@ -36,9 +37,8 @@ from nacelle.dynamics.formulations.elements.rates import (
     stacked,
     still,
 )
-from nacelle.dynamics.formulations.elements.reading import element_legs
-from nacelle.dynamics.formulations.elements.structure import ElementLeg
-from nacelle.dynamics.state import State
+from nacelle.kinematics.elements.reading import element_legs
+from nacelle.kinematics.elements.structure import ElementLeg
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.rates import selections
 from nacelle.model.joint import JointKind

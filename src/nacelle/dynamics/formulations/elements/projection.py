@@ -27,9 +27,9 @@ from nacelle.dynamics.formulations.elements.forces import (
     whole_bodies,
 )
 from nacelle.dynamics.formulations.elements.motion import LegMotion, element_motion
-from nacelle.dynamics.formulations.elements.reading import UncoveredError, element_legs
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
+from nacelle.kinematics.elements.reading import UncoveredError, element_legs
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.spanning_tree import point_acceleration, point_velocity

@@ -11,8 +11,8 @@ import dataclasses
 from functools import lru_cache
 from itertools import permutations
 
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
-from nacelle.dynamics.formulations.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.kinematics.legs.axes import on_axis
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram

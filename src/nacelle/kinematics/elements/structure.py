@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nacelle.dynamics.formulations.elements.rates import Rate
+from nacelle.kinematics.elements.rates import Rate
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import Leg
 

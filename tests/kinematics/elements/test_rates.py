@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.rates import (
+from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
     along,

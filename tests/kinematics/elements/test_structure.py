@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.rates import Rate
-from nacelle.dynamics.formulations.elements.reading import element_legs
-from nacelle.dynamics.formulations.elements.structure import Element, split_states
+from nacelle.kinematics.elements.rates import Rate
+from nacelle.kinematics.elements.reading import element_legs
+from nacelle.kinematics.elements.structure import Element, split_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.uncompiled import any_robot
 

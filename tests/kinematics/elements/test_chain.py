@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.chain import basis, chain, end_zeros, free_rates
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
 from nacelle.dynamics.formulations.elements.motion import element_motion
-from nacelle.dynamics.formulations.elements.rates import resting
+from nacelle.kinematics.elements.chain import basis, chain, end_zeros, free_rates
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.rates import resting
 from support.element_robots import samples
 from support.uncompiled import any_robot
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.structure import ElementLeg, FrameAxis, Hold, Part, Rod
+from nacelle.kinematics.elements.structure import ElementLeg, FrameAxis, Hold, Part, Rod
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm

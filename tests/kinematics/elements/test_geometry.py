@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry, unit
-from nacelle.dynamics.formulations.elements.reading import element_legs
+from nacelle.kinematics.elements.geometry import ElementGeometry, unit
+from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.uncompiled import any_robot
 

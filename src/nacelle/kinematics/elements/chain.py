@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.geometry import ElementGeometry
-from nacelle.dynamics.formulations.elements.rates import (
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
     along,
@@ -36,8 +36,8 @@ from nacelle.dynamics.formulations.elements.rates import (
     stacked,
     still,
 )
-from nacelle.dynamics.formulations.elements.reading import welds
-from nacelle.dynamics.formulations.elements.structure import ElementLeg, Hold, Rod, split_states
+from nacelle.kinematics.elements.reading import welds
+from nacelle.kinematics.elements.structure import ElementLeg, Hold, Rod, split_states
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import BASE
 from nacelle.spatial.rotation import skew

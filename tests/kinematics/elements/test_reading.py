@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacelle.dynamics.formulations.elements import projection as elements
-from nacelle.dynamics.formulations.elements.reading import element_legs
+from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.element_robots import COVERED, cased
 from support.leg_robots import CASES
