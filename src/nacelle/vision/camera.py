@@ -109,7 +109,8 @@ class Camera:
         rays = np.asarray(rays, dtype=float)
         flat = rays[..., :2] / rays[..., 2:]
         J = np.asarray(self.focal)[:, None] * self._slopes(flat)
-        return np.concatenate([J, -J @ flat[..., None]], axis=-1) / rays[..., 2, None, None]
+        whole = np.concatenate([J, -J @ flat[..., None]], axis=-1)
+        return np.asarray(whole / rays[..., 2, None, None])
 
     def ray(self, pixels: Any) -> Array:
         """Unit rays (..., 3) in camera axes of pixels (..., 2); NaN where no ray leads to a pixel.

@@ -1,0 +1,94 @@
+"""Measurements in the order of their own times, with the states after them: what is late goes to its place.
+
+A region of interest that was exposed at t arrives at t + latency, when readings of later times may have been
+used already. The states of the last `horizon` seconds are kept, each with the measurement that led to it:
+
+    s_0 -m_1-> s_1 -m_2-> s_2 ... -m_k-> s_k          at t_0 <= t_1 <= ... <= t_k
+
+A measurement at t is put behind the last t_i <= t, and what follows is filtered again; where nothing follows,
+as for a camera alone, that is a plain filter. What comes later than the horizon is left out, and counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from nacelle.errors import ObserverError
+from nacelle.vision.observer.process import Process, State
+from nacelle.vision.observer.update import Edges, Innovation, Measured, Readings, updated
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A measurement (None at the start), the state after it, and what it said."""
+
+    event: Edges | Readings | None
+    state: State
+    said: tuple[Innovation, ...] = ()
+
+
+class History:
+    """The filter over the last measurements."""
+
+    def __init__(
+        self, start: State, process: Process, measured: Measured, *, gate: float, horizon: float
+    ) -> None:
+        """Begin at a state.
+
+        Args:
+            start: the first state.
+            process: how states move on.
+            measured: models of the measurements.
+            gate: probability with which a right measurement is rejected.
+            horizon: how long states are kept, s.
+        """
+        self._process, self._measured = process, measured
+        self._gate, self._horizon = gate, horizon
+        self._times, self.steps = [start.time], [Step(None, start)]
+        self.too_late = 0
+
+    @property
+    def last(self) -> State:
+        """The state after the latest measurement."""
+        return self.steps[-1].state
+
+    def before(self, time: float) -> State:
+        """The last state at or before a time; the first one where there is none."""
+        return self.steps[max(0, bisect_right(self._times, time) - 1)].state
+
+    def add(self, event: Edges | Readings) -> list[Innovation]:
+        """Filter a measurement at its own time, and again what is later; give what it said."""
+        place = bisect_right(self._times, event.time)
+        if place == 0:
+            self.too_late += 1
+            return []
+        later = [step.event for step in self.steps[place:]]
+        del self.steps[place:], self._times[place:]
+        said = self._append(event)
+        for other in later:
+            if other is not None:
+                self._append(other)
+        self._forget()
+        return said
+
+    def _append(self, event: Edges | Readings) -> list[Innovation]:
+        state = self._process.predict(self.last, event.time)
+        state, rows = self._measured.rows(state, event)
+        kind = 0 if isinstance(event, Edges) else 1
+        state, said = updated(self._measured.robot, state, rows, self._gate, kind)
+        if not (state.P.diagonal() > 0.0).all():
+            raise ObserverError(
+                f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
+            )
+        self.steps.append(Step(event, state, tuple(said)))
+        self._times.append(event.time)
+        return said
+
+    def _forget(self) -> None:
+        oldest = self._times[-1] - self._horizon
+        first = max(0, bisect_right(self._times, oldest) - 1)
+        # A few at a time: moving a list for each costs more than it frees.
+        if first > 64:
+            del self._times[:first], self.steps[:first]
+            self._process.accelerations.forget(self._times[0])
