@@ -102,7 +102,6 @@ class TruePlant:
     Attributes:
         time: s.
         state: s (size,).
-        held: the last period in which the state is kept: times (k,), states (k, size), slopes (k, size).
     """
 
     def __init__(self, model: Robot, deviation: Deviation, *, step: float = 5e-4) -> None:
@@ -175,6 +174,11 @@ class TruePlant:
             self._states.append(ends[k + 1])
             self._slopes.append((slopes[k], slopes[k + 1]))
         self.time, self.state = until, states[-1]
+
+    @property
+    def oldest(self) -> float:
+        """The first time that is kept, s."""
+        return self._times[0]
 
     def forget(self, before: float) -> None:
         """Drop the states that are older than a time, s."""
