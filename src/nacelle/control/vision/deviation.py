@@ -1,11 +1,11 @@
 """How a true robot differs from its model: anchors on the base, lengths of legs, zeros of encoders, warmth.
 
-Leg i is fastened to the base at A_i in the model and at A_i + d_i + c t (A_i - A_0) in truth, d_i a mistake of
+Leg i is fastened to the base at A_i in the model and at A_i + d_i + c (t - t_0) (A_i - A_0) in truth, d_i a mistake of
 assembly (m), c the growth of a base that warms (1/s), A_0 the mean of the anchors. The joints that a body of
 leg i carries are farther from the one that carries it by l_i times the mean of these distances, so that
 parallelograms stay parallelograms. Encoders read q + z, z what their zeros are off by (rad or m).
 
-    g(t) = [d_1 + c t (A_1 - A_0); ...; l_1; ...]           (4 legs,)    the numbers of the true robot
+    g(t) = [d_1 + c (t - t_0) (A_1 - A_0); ...; l_1; ...]           (4 legs,)    the numbers of the true robot
 
 A leg moves as a whole with its anchor, so that it stays of its type. Not every direction is possible: a leg
 of a planar robot cannot leave its plane, since the loops would not close. With D the derivative of the
@@ -53,12 +53,14 @@ class Deviation:
         lengths: l, how much longer the bodies of each leg are (legs,), 1.
         zeros: z, what each encoder reads less what is (actuators,), rad or m.
         growth: c, of the base, 1/s.
+        begin: when it begins to grow, s.
     """
 
     anchors: Array
     lengths: Array
     zeros: Array
     growth: float = 0.0
+    begin: float = 0.0
 
     @staticmethod
     def none(robot: Robot) -> Deviation:
@@ -75,6 +77,7 @@ class Deviation:
         lengths: float = 0.0,
         zeros: float = 0.0,
         growth: float = 0.0,
+        begin: float = 0.0,
     ) -> Deviation:
         """Draw one at random; equal seeds give equal directions, whatever the size.
 
@@ -85,6 +88,7 @@ class Deviation:
             lengths: standard deviation of the relative error of lengths, 1.
             zeros: standard deviation of the encoders' zeros, rad or m.
             growth: of the base, 1/s.
+            begin: when it begins to grow, s.
 
         Raises:
             KinematicsError: if a size is negative or not finite.
@@ -101,13 +105,14 @@ class Deviation:
             lengths * rng.normal(size=legs),
             zeros * rng.normal(size=len(robot.actuators)),
             growth,
+            begin,
         )
 
     def numbers(self, robot: Robot, time: float) -> Array:
         """g (4 legs,) at a time, s."""
         d = self.anchors
         if self.growth:
-            d = d + (self.growth * time) * _outwards(robot)
+            d = d + (self.growth * max(0.0, time - self.begin)) * _outwards(robot)
         return np.concatenate([np.ravel(d), self.lengths])
 
 

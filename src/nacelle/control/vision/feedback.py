@@ -53,7 +53,12 @@ class ObserverFeedback:
     """
 
     def __init__(
-        self, controller: Controller, looking: Looking, *, encoders: Encoders | None = None, label: str = "vision"
+        self,
+        controller: Controller,
+        looking: Looking,
+        *,
+        encoders: Encoders | None = None,
+        label: str = "vision",
     ) -> None:
         self.controller, self.looking, self.encoders, self.label = controller, looking, encoders, label
 

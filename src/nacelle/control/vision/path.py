@@ -39,10 +39,10 @@ def round_path(robot: Robot, duration: float = 0.5, *, radius: float = RADIUS) -
     for k, (place, name) in enumerate(zip(places, names, strict=True)):
         axes[k, place] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
     for _ in range(_TRIES):
-        path = Round(
-            reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration)
-        )
+        path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
         if np.all(usable(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):
             return path
         axes = 0.5 * axes
-    raise KinematicsError(f"no circle about the reference pose of {robot.name} is within its reach and limits")
+    raise KinematicsError(
+        f"no circle about the reference pose of {robot.name} is within its reach and limits"
+    )

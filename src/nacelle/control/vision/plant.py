@@ -213,4 +213,3 @@ class TruePlant:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
         poses = self._bodies(state, self._constants(time))
         return np.asarray(poses["R"]), np.asarray(poses["p"])
-

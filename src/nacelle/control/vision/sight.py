@@ -10,6 +10,7 @@ plant keeps, with the anchors of that time. Two ways lead from it to edges:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -20,12 +21,24 @@ from nacelle.errors import KinematicsError
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, contour_normals
+from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.simulated import edge_covariance
 from nacelle.vision.shutter import Exposure, Shutter
 
 # Points along a cylinder that stand for its edges.
 _POINTS = 17
+
+
+def edge_sigma(pixels: PixelModel) -> float:
+    """The error across an edge that each pixel along it has at best, px.
+
+    Over a blurred edge, a step of the contrast C with the slope of a normal density of width w, noise of
+    variance s^2 leaves s^2 / (C^2 integral of density^2) = 2 sqrt(pi) w s^2 / C^2: the Cramer-Rao bound.
+    """
+    contrast = abs(pixels.leg - pixels.background)
+    noise = float(np.sqrt(pixels.variance(np.array(0.5 * (pixels.leg + pixels.background)))))
+    return noise / contrast * math.sqrt(2.0 * math.sqrt(math.pi) * pixels.width)
 
 
 class EdgeSource(Protocol):
