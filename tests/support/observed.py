@@ -11,8 +11,8 @@ import nacelle
 from nacelle.model.reduced import layout_of
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import visible_cylinders
-from nacelle.vision.observer.process import apart, displaced
 from nacelle.vision.observer.observer import Observer
+from nacelle.vision.observer.process import Displacer, apart
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
 from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.shutter import Shutter
@@ -119,7 +119,7 @@ def observed(
     n = robot.motion.n
     sx, sv = (per_twist(robot, s) for s in start)
     y0 = nacelle.inverse_kinematics(robot, truth.x[0], limits=False).y
-    x0 = displaced(robot, truth.x[0], y0, sx * rng.standard_normal(n))
+    x0 = Displacer(robot)(truth.x[0], y0, sx * rng.standard_normal(n))
     v0 = truth.v[0] + sv * rng.standard_normal(n)
     observer = Observer(robot, camera, Start(x0, v0, *start, clock=believed_clock), settings)
     edges = []

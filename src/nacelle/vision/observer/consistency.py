@@ -12,7 +12,7 @@ ones has N k degrees, and their average lies in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.observer.update import Innovation, quantile
 
 
-class Consistency(NamedTuple):
+@dataclass(frozen=True)
+class Consistency:
     """Normalised squares of several estimates or measurements.
 
     Attributes:

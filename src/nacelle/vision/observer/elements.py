@@ -21,7 +21,7 @@ from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.process import displaced
+from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.sight import directions, shapes_of
 
 # Displacements of central differences, robot sizes or rad: cube root of rounding.
@@ -63,7 +63,8 @@ def element_states(
     u, J = at.results["direction"], at.results["angular"]
     w = J @ v
     steps = _STEP * np.diag(twist_units(robot))
-    poses = np.stack([displaced(robot, at.x, at.y, s) for s in (*steps, *-steps)])
+    displaced = Displacer(robot)
+    poses = np.stack([displaced(at.x, at.y, s) for s in (*steps, *-steps)])
     around = evaluated(directions, robot, poses, guess=np.broadcast_to(at.y, (len(poses), len(at.y))), options=options)
     ends = around.results["angular"] @ v
     n = len(v)

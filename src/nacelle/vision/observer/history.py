@@ -76,7 +76,7 @@ class History:
         state = self._process.predict(self.last, event.time)
         state, rows = self._measured.rows(state, event)
         kind = 0 if isinstance(event, Edges) else 1
-        state, said = updated(self._measured.robot, state, rows, self._gate, kind)
+        state, said = updated(state, rows, self._gate, kind, self._measured.displaced)
         if not (state.P.diagonal() > 0.0).all():
             raise ObserverError(
                 f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True

@@ -29,7 +29,7 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
 from nacelle.vision.observer.consistency import Consistency, consistency
 from nacelle.vision.observer.elements import ElementStates, element_states
-from nacelle.vision.observer.history import History
+from nacelle.vision.observer.history import History, Step
 from nacelle.vision.observer.process import Process, State
 from nacelle.vision.observer.settings import ObserverSettings, Start
 from nacelle.vision.observer.update import Edges, Measured, Readings
@@ -230,6 +230,11 @@ class Observer:
         """Directions of all cylinders and their rates at a time, with covariances."""
         now = self.estimate(time)
         return element_states(self.robot, self.cylinders, now.x, now.v, now.covariance, guess=now.y)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The measurements of the last `horizon` seconds in the order of their times, with what they said."""
+        return tuple(self._history.steps)
 
     def consistency(self) -> Consistency:
         """How normalised innovations of the last measurements compare with chi-square."""

@@ -17,23 +17,25 @@ e the error of the twist. Anchors and the clock's offset are slow random walks, 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.derivatives.tangent import has_tilts, tangent
-from nacelle.errors import ObserverError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import quat_from_vector, quat_product
+from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.rotation_path import quat_conjugate, quat_log, quat_multiply
-from nacelle.spatial.rotation_vector import left_jacobian, rotation_vector
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.rotation_vector import half_turn, left_jacobian, rotation_vector
+from nacelle.spatial.scalar import Array, norm, pack
+
+_ONE = np.eye(3)
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """What the observer holds at a time.
 
     Attributes:
@@ -92,19 +94,47 @@ class Accelerations:
         return result
 
 
-def displaced(robot: Robot, x: Array, y: Array, d: Array) -> Array:
-    """The pose x (+) d (nx,): d (n,) along the reduced twist, rotations in base axes."""
+@physics(x=of_pose, y=of_unknowns, d=of_twist)
+def displacement(robot: Robot, x: Array, y: Array, d: Array) -> dict[str, Array]:
+    """The pose x (+) d (nx,), d (n,) along the reduced twist; turn A and slope J (3, 3) of an orientation."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
     if has_tilts(mechanism):
-        return np.asarray(x + native(tangent, robot)(x, y)["x"] @ d)
+        return {"moved": x + tangent(robot, x, y)["x"] @ d}
     if layout.quaternion is None or layout.angular is None:
-        return np.asarray(x + d)
-    moved = np.empty(layout.nx)
-    moved[list(layout.linear_x)] = x[list(layout.linear_x)] + d[list(layout.linear_v)]
-    quat = quat_product(quat_from_vector(d[layout.angular]), x[layout.quaternion])
-    moved[layout.quaternion] = quat / np.sqrt(quat @ quat)
-    return moved
+        return {"moved": x + d}
+    r, first = d[layout.angular], layout.angular.start
+    quat = quat_product(half_turn(r), x[layout.quaternion])
+    quat = quat / norm(quat)
+    moved = [*(x[:first] + d[:first]), *quat, *(x[first + 4 :] + d[first + 3 :])]
+    return {"moved": pack(moved), "turn": rotation_vector(r), "slope": left_jacobian(r)}
+
+
+class Displacer:
+    """`displacement` of a robot on fixed buffers: for one thread, without the cost of checks."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Bind the program."""
+        bound = native(displacement, robot).bind()
+        self._call, self._arrays = bound.call, bound.arrays
+
+    def __call__(self, x: Array, y: Array, d: Array) -> Array:
+        """The pose x (+) d (nx,)."""
+        arrays = self._arrays
+        arrays["x"][:], arrays["y"][:], arrays["d"][:] = x, y, d
+        self._call()
+        moved: Array = arrays["moved"].copy()
+        return moved
+
+    @property
+    def turn(self) -> Array:
+        """The rotation A (3, 3) of the last displacement."""
+        return self._arrays["turn"].copy()
+
+    @property
+    def slope(self) -> Array:
+        """The left Jacobian J (3, 3) of the last displacement."""
+        return self._arrays["slope"].copy()
 
 
 def apart(robot: Robot, a: Array, b: Array, y: Array) -> Array:
@@ -117,7 +147,7 @@ def apart(robot: Robot, a: Array, b: Array, y: Array) -> Array:
         return np.asarray(a - b)
     turn = quat_multiply(a[layout.quaternion], quat_conjugate(b[layout.quaternion]))
     linear = list(layout.linear_x)
-    return layout.join_v(a[linear] - b[linear], quat_log(turn if turn[3] >= 0.0 else -turn))
+    return layout.join_v(a[linear] - b[linear], quat_log(turn))
 
 
 class Process:
@@ -131,42 +161,43 @@ class Process:
             density: of the acceleration, (n, n).
             walks: of the slow states (N - 2n,): variance that each gains in a second.
         """
-        self.robot = robot
         self.accelerations = Accelerations(robot.motion.n)
-        self._density, self._walks = density, walks
+        self.displaced = Displacer(robot)
+        self._density, self._walks = density, np.concatenate([np.zeros(2 * robot.motion.n), walks])
         self._angular = mechanism_of(robot).layout.angular
+        self._eye = np.eye(robot.motion.n)
 
     def predict(self, state: State, time: float) -> State:
         """The state at a later time."""
         h = time - state.time
         if h <= 0.0:
             return state
-        x, v = state.x, state.v
-        way = np.zeros(len(v))
-        for step, a in self.accelerations.pieces(state.time, time):
-            s = step * v + (0.5 * step * step) * a
-            x, v, way = displaced(self.robot, x, state.y, s), v + step * a, way + s
-        return replace(state, time=time, x=x, v=v, P=self._spread(state.P, h, way))
+        v = state.v
+        pieces = self.accelerations.pieces(state.time, time)
+        x, y, turn, slope = state.x, state.y, _ONE, _ONE
+        for step, a in pieces:
+            x = self.displaced(x, y, step * v + (0.5 * step * step) * a)
+            if self._angular is not None:
+                # Errors turn with the robot; the slope differs from 1 by half a turn.
+                turn = self.displaced.turn @ turn
+                slope = self.displaced.slope
+            v = v + step * a
+        return state._replace(time=time, x=x, v=v, P=self._spread(state.P, h, turn, slope))
 
-    def _spread(self, P: Array, h: float, way: Array) -> Array:
-        """The covariance after a time h (s) over a displacement (n,)."""
-        n = len(way)
+    def _spread(self, P: Array, h: float, turn: Array, slope: Array) -> Array:
+        """The covariance after a time h (s) in which an orientation turned by A (3, 3), with the slope J."""
+        n, Q = len(self._eye), self._density
+        pose, twist = slice(0, n), slice(n, 2 * n)
         F = np.eye(len(P))
-        F[:n, n : 2 * n] = h * np.eye(n)
+        F[pose, twist] = h * self._eye
         if self._angular is not None:
-            turn = way[self._angular]
-            part = slice(self._angular.start, self._angular.stop)
-            F[part, part] = rotation_vector(turn)
-            F[part, n + part.start : n + part.stop] = h * left_jacobian(turn)
+            first = self._angular.start
+            part, rates = slice(first, first + 3), slice(n + first, n + first + 3)
+            F[part, part], F[part, rates] = turn, h * slope
         P = F @ P @ F.T
-        Q = self._density
-        P[:n, :n] += (h**3 / 3.0) * Q
-        P[:n, n : 2 * n] += (0.5 * h * h) * Q
-        P[n : 2 * n, :n] += (0.5 * h * h) * Q
-        P[n : 2 * n, n : 2 * n] += h * Q
-        slow = np.arange(2 * n, len(P))
-        P[slow, slow] += h * self._walks
-        if not np.isfinite(P[0, 0]):
-            raise ObserverError("the covariance of the observer is not finite")
+        P[pose, pose] += (h**3 / 3.0) * Q
+        P[pose, twist] += (0.5 * h * h) * Q
+        P[twist, pose] += (0.5 * h * h) * Q
+        P[twist, twist] += h * Q
+        P.flat[:: len(P) + 1] += h * self._walks
         return P
-

@@ -15,7 +15,7 @@ the pose are joined by dt H_x of the twist and -H_x v of the offset.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors
-from nacelle.vision.observer.process import State, displaced
+from nacelle.vision.observer.process import Displacer, State
 from nacelle.vision.observer.sight import camera_numbers, edges, readings, shapes_of
 
 
@@ -52,13 +52,21 @@ class Innovation(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """One measurement: residual (k,), its matrix (k, N), its noise (k, k), its name; whether it can be right."""
+    """Measurements of one time: k of them, each of g rows, with independent errors.
+
+    Attributes:
+        r: residuals (k g,).
+        H: their matrix (k g, N).
+        R: their noise (k, g, g).
+        names: of what is measured, (k,).
+        possible: whether each can be right at all (k,), of bool.
+    """
 
     r: Array
     H: Array
     R: Array
-    name: str
-    possible: bool = True
+    names: tuple[str, ...]
+    possible: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +95,14 @@ class Measured:
         """Keep the models; `encoders` are standard deviations of readings (actuators,)."""
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
         moved = {"anchors": anchors} if anchors else {}
+        self.displaced = Displacer(robot)
         self._camera = camera_numbers(camera)
         self._edges = {"cylinders": shapes_of(cylinders), **moved}
         self._readings = moved
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
-    def rows(self, state: State, event: Edges | Readings) -> tuple[State, list[Rows]]:
+    def rows(self, state: State, event: Edges | Readings) -> tuple[State, Rows]:
         """The rows of an event at a state of its time, and that state with y at its pose."""
         try:
             return self._of_edges(state, event) if isinstance(event, Edges) else self._of_readings(state, event)
@@ -104,44 +113,43 @@ class Measured:
                 diverged=True,
             ) from error
 
-    def _of_edges(self, state: State, event: Edges) -> tuple[State, list[Rows]]:
-        n, size = len(state.v), len(state.P)
+    def _of_edges(self, state: State, event: Edges) -> tuple[State, Rows]:
+        n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
-        x = displaced(self.robot, state.x, state.y, dt * state.v) if dt else state.x
+        x = self.displaced(state.x, state.y, dt * state.v) if dt else state.x
         at = evaluated(edges, self.robot, x, self._camera, guess=state.y, options=self._edges)
-        frame, tangent, by_pose = (at.results[name] for name in ("frame", "tangent", "by_pose"))
-        by_anchor = at.results.get("by_anchor")
-        clocked = size > 2 * n + len(self.anchors)
-        result = []
-        for edge in event.measured:
-            place = edge.cylinder, edge.side
-            across, Hx = frame[place][1:], by_pose[place]
-            H = np.zeros((2, size))
-            H[:, :n] = Hx
-            r = across @ edge.normal
-            if by_anchor is not None:
-                H[:, 2 * n : 2 * n + len(self.anchors)] = by_anchor[place]
-                r = r - by_anchor[place] @ state.anchors
-            if clocked:
-                H[:, n : 2 * n] = dt * Hx
-                H[:, -1] = -Hx @ state.v
-            possible = tangent[edge.cylinder] > 0.0 and frame[place][0] @ edge.normal > 0.0
-            R = across @ edge.covariance @ across.T
-            result.append(Rows(r, H, R, self.cylinders[edge.cylinder].name, bool(possible)))
-        return replace(state, y=at.y), result
+        measured = event.measured
+        place = [edge.cylinder for edge in measured], [edge.side for edge in measured]
+        frame, Hx = at.results["frame"][place], at.results["by_pose"][place].reshape(-1, n)
+        normals = np.stack([edge.normal for edge in measured])
+        C = np.stack([edge.covariance for edge in measured])
+        across = frame[:, 1:]
+        H = np.zeros((len(Hx), size))
+        H[:, :n] = Hx
+        r = (across @ normals[:, :, None]).ravel()
+        if m:
+            H[:, 2 * n : 2 * n + m] = by_anchor = at.results["by_anchor"][place].reshape(-1, m)
+            r = r - by_anchor @ state.anchors
+        if size > 2 * n + m:
+            H[:, n : 2 * n] = dt * Hx
+            H[:, -1] = -Hx @ state.v
+        facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
+        R = across @ C @ np.swapaxes(across, 1, 2)
+        names = tuple(self.cylinders[k].name for k in place[0])
+        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
 
-    def _of_readings(self, state: State, event: Readings) -> tuple[State, list[Rows]]:
-        n = len(state.v)
+    def _of_readings(self, state: State, event: Readings) -> tuple[State, Rows]:
+        n, m = len(state.v), len(self.anchors)
         at = evaluated(readings, self.robot, state.x, guess=state.y, options=self._readings)
         gap = event.q - at.results["q"]
         H = np.zeros((len(gap), len(state.P)))
         H[:, :n] = at.results["by_pose"]
-        if self.anchors:
-            H[:, 2 * n : 2 * n + len(self.anchors)] = at.results["by_anchor"]
+        if m:
+            H[:, 2 * n : 2 * n + m] = at.results["by_anchor"]
             gap = gap - at.results["by_anchor"] @ state.anchors
         # Angles of the model are in (-pi, pi], those of encoders count turns.
         gap = np.where(self._revolute, (gap + np.pi) % (2.0 * np.pi) - np.pi, gap)
-        return replace(state, y=at.y), [Rows(gap, H, self._noise, "encoders")]
+        return state._replace(y=at.y), Rows(gap, H, self._noise[None], ("encoders",), np.ones(1, dtype=bool))
 
 
 @lru_cache(maxsize=256)
@@ -153,52 +161,60 @@ def quantile(degrees: int, probability: float) -> float:
 
 
 def updated(
-    robot: Robot, state: State, rows: Sequence[Rows], gate: float, kind: int
+    state: State, rows: Rows, gate: float, kind: int, displaced: Displacer
 ) -> tuple[State, list[Innovation]]:
     """The state after measurements of one time, and what each of them said.
 
     Args:
-        robot: the robot.
         state: at the time of the measurements.
-        rows: the measurements, with independent errors.
+        rows: the measurements.
         gate: probability with which a right one is rejected.
         kind: 0 for edges, 1 for readings.
+        displaced: moves poses of the robot.
     """
-    used, said = [], []
-    for one in rows:
-        S = one.H @ state.P @ one.H.T + one.R
-        nis = float(one.r @ np.linalg.solve(S, one.r)) if one.possible else np.inf
-        fits = nis <= quantile(len(one.r), gate)
-        said.append(Innovation(state.time, one.name, nis, len(one.r), fits))
-        if fits:
-            used.append(one)
+    count, degrees = rows.R.shape[:2]
+    H, PH = rows.H, state.P @ rows.H.T
+    S = H @ PH
+    R = np.zeros_like(S)
+    for k in range(count):
+        part = slice(k * degrees, (k + 1) * degrees)
+        R[part, part] = rows.R[k]
+    S += R
+    index = np.arange(count * degrees).reshape(count, degrees)
+    blocks, r = S[index[:, :, None], index[:, None, :]], rows.r.reshape(count, degrees, 1)
+    nis = (np.swapaxes(r, 1, 2) @ np.linalg.solve(blocks, r)).ravel()
+    fits = rows.possible & (nis <= quantile(degrees, gate))
+    accepted = fits.tolist()
+    said = [
+        Innovation(state.time, name, square, degrees, good)
+        for name, square, good in zip(rows.names, nis.tolist(), accepted, strict=True)
+    ]
     counts = list(state.rejected)
-    counts[kind] = 0 if used else counts[kind] + len(rows)
-    rejected = counts[0], counts[1]
-    if not used:
-        return replace(state, rejected=rejected), said
-    return replace(_joseph(robot, state, used), seen=state.time, rejected=rejected), said
+    counts[kind] = 0 if any(accepted) else counts[kind] + count
+    state = state._replace(rejected=(counts[0], counts[1]))
+    if not any(accepted):
+        return state, said
+    residual = rows.r
+    if not all(accepted):
+        used = index[fits].ravel()
+        H, PH, residual = H[used], PH[:, used], residual[used]
+        S, R = S[np.ix_(used, used)], R[np.ix_(used, used)]
+    return _joseph(state, (residual, H, R), PH, S, displaced), said
 
 
-def _joseph(robot: Robot, state: State, rows: Sequence[Rows]) -> State:
-    H, r = np.concatenate([one.H for one in rows]), np.concatenate([one.r for one in rows])
-    R = np.zeros((len(r), len(r)))
-    start = 0
-    for one in rows:
-        part = slice(start, start + len(one.r))
-        R[part, part], start = one.R, part.stop
-    PH = state.P @ H.T
-    K = np.linalg.solve(H @ PH + R, PH.T).T
+def _joseph(state: State, rows: tuple[Array, Array, Array], PH: Array, S: Array, displaced: Displacer) -> State:
+    r, H, R = rows
+    K = np.linalg.solve(S, PH.T).T
     e = K @ r
-    A = np.eye(len(state.P)) - K @ H
+    A = -K @ H
+    A.flat[:: len(A) + 1] += 1.0
     P = A @ state.P @ A.T + K @ R @ K.T
     n, m = len(state.v), len(state.anchors)
-    clock = state.clock + (float(e[-1]) if len(e) > 2 * n + m else 0.0)
-    return replace(
-        state,
-        x=displaced(robot, state.x, state.y, e[:n]),
+    return state._replace(
+        x=displaced(state.x, state.y, e[:n]),
         v=state.v + e[n : 2 * n],
         anchors=state.anchors + e[2 * n : 2 * n + m],
-        clock=clock,
+        clock=state.clock + (float(e[-1]) if len(e) > 2 * n + m else 0.0),
         P=0.5 * (P + P.T),
+        seen=state.time,
     )
