@@ -203,6 +203,11 @@ class TruePlant:
             + u * (u - 1.0) * ((1.0 - 2.0 * u) * (b - a) + (u - 1.0) * h * f + u * h * g)
         )
 
+    def split(self, state: Array) -> tuple[Array, Array]:
+        """Reduced pose (nx,) and twist (n,) of a state (size,)."""
+        n = self.model.motion.n
+        return np.asarray(pose_of(mechanism_of(self.model), state[:n], self.quat_0)), state[n : 2 * n]
+
     def signals(self, state: Array | None = None, time: float | None = None) -> dict[str, Array]:
         """Pose "x", twist "v" and the actuators' coordinates "q" at a state and time; now if None."""
         at = self.time if time is None else time
