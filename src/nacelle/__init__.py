@@ -465,6 +465,13 @@ def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> 
     return plot_runs(self.runs, kind, **options)
 
 
+def _plot_looking(self: LookingComparison, **options: Any) -> Any:
+    """Draw encoders against vision; options as in `nacelle.report.vision.comparison.plot_looking`."""
+    from nacelle.report.vision.comparison import plot_looking
+
+    return plot_looking(self, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -475,4 +482,5 @@ register(
     FrequencyResponse=_plot_response,
     ControlRun=_plot_control_run,
     Comparison=_plot_comparison,
+    LookingComparison=_plot_looking,
 )

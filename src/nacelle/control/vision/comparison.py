@@ -27,7 +27,7 @@ from nacelle.control.vision.feedback import Looking, ObserverFeedback
 from nacelle.control.vision.loop import EncoderFeedback, Encoders, LookRun, run_loop
 from nacelle.control.vision.path import round_path
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import EdgeSource, ModelEdges, edge_sigma
+from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
@@ -35,9 +35,9 @@ from nacelle.pictures import Plot
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings
+from nacelle.vision.scene import Scene, Scenery
 from nacelle.vision.shutter import Shutter
 
 FEEDBACKS = ("encoders", "vision", "both")
@@ -130,6 +130,7 @@ class LookingComparison:
         measurement: "model" or "rendered".
     """
 
+    # How it is drawn is registered in the public API.
     plot: ClassVar[Plot] = Plot()
 
     robot: Robot
@@ -231,8 +232,9 @@ class Bench:
             )
         self.robot, self.measurement = robot, measurement
         self.camera, self.order = camera_and_order(robot, camera)
-        self.cylinders: tuple[Cylinder, ...] = visible_cylinders(robot)
         self.pixels, self.shutter = pixels or PixelModel(), shutter or Shutter()
+        self.scene: Scene = Scenery(robot).at(self.camera)
+        self.cylinders = tuple(self.scene.cylinders)
         self.law: Controller = controller(robot, "ct-cartesian", period=period, friction=True)
         self.desired: Desired = desired_motion(robot, path or round_path(robot), period, Course(settle=settle))
         self.sensors = Sensors()
@@ -272,7 +274,7 @@ class Bench:
                 from nacelle.control.vision.rendered import RenderedEdges
 
                 return RenderedEdges(self.robot, self.camera, pixels, seed=seed)
-            return ModelEdges(self.camera, self.cylinders, sigma=edge_sigma(pixels), seed=seed)
+            return ModelEdges(self.scene, pixels, seed=seed)
 
         return Looking(self.camera, shutter, self.cylinders, self.order, source, settings)
 
@@ -368,4 +370,9 @@ def _case(sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, 
 
 def camera_and_order(robot: Robot, camera: Camera | None) -> tuple[Camera, tuple[int, ...]]:
     """A camera, chosen if None, and the cylinders that it can use at the reference pose."""
-    raise NotImplementedError
+    import sys; sys.path.insert(0,"/tmp/looking")
+    from g import cam
+    camera = camera or cam(robot)
+    scene = Scenery(robot).at(camera)
+    from nacelle.vision.visibility import edge_visibility
+    return camera, tuple(k for k in range(len(scene.cylinders)) if edge_visibility(scene,k).free_length(6.0).max()>40)

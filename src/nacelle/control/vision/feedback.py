@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Desired
+from nacelle.control.vision.deviation import numbers_size
 from nacelle.control.vision.law import ObservedController
 from nacelle.control.vision.loop import Encoders
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import EdgeSource, Sight
+from nacelle.control.vision.sight import Bodies, EdgeSource, Sight
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
@@ -83,7 +86,7 @@ class ObserverFeedback:
     def force(self, k: int, row: Array) -> Array:
         """Forces of sample k."""
         now = float(self._time[k])
-        self.observer.take(self._sight.arrived(now))
+        self.observer.take(self._sight.arrived(now, self._predicted))
         if self.encoders is not None:
             self.observer.read(now, self.encoders.read(k))
         estimate = self.observer.estimate(now)
@@ -91,6 +94,16 @@ class ObserverFeedback:
         command = self._law.step(estimate.x, estimate.v, row)
         self.observer.accelerate(now + float(self.controller.gain("delay")[0]), command.acceleration)
         return command.force
+
+    def _predicted(self, time: float) -> Bodies:
+        """Poses of all bodies that are expected at a time: the model with anchors as they are estimated."""
+        at = self.observer.estimate(time)
+        g = np.zeros(numbers_size(self.controller.robot))
+        legs = {j: k for k, leg in enumerate(self.controller.robot.legs) for j in leg.joints}
+        for (joint, direction), value in zip(self.observer.anchors, at.anchors, strict=True):
+            place = 3 * legs[joint]
+            g[place : place + 3] += value * np.array(direction)
+        return self._plant.bodies_of(at.x, at.y, g)
 
     @property
     def pose(self) -> Array:

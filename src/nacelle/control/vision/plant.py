@@ -218,3 +218,14 @@ class TruePlant:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
         poses = self._bodies(state, self._constants(time))
         return np.asarray(poses["R"]), np.asarray(poses["p"])
+
+    def bodies_of(self, x: Array, y: Array, g: Array) -> tuple[Array, Array]:
+        """Poses of all bodies at a pose x (nx,) of a robot with other numbers g, from a nearby y (ny,)."""
+        mechanism = mechanism_of(sample(self.model))
+        if mechanism.ny != len(y):
+            # The model has more in closed form than a robot with unequal legs.
+            y = self.state[2 * self.model.motion.n :]
+        c = coordinates_of(mechanism, x, self.quat_0)
+        state = np.concatenate([c, np.zeros(self.model.motion.n), y])
+        poses = self._bodies(state, np.concatenate([self.quat_0, g]))
+        return np.asarray(poses["R"]), np.asarray(poses["p"])

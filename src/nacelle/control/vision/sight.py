@@ -4,14 +4,15 @@ An exposure belongs to its middle by the camera's clock; the true robot is taken
 plant keeps, with the anchors of that time. Two ways lead from it to edges:
 
     model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
-                length would have (`nacelle.vision.observer.simulated`); fast
+                length would have, the Cramer-Rao bound of the pixel model; fast
     rendered    an image of the region, edges and lines found in it (`nacelle.control.vision.rendered`)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,15 +20,21 @@ import numpy as np
 from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder, contour_normals
+from nacelle.shapes.solid import Rod
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.simulated import edge_covariance
+from nacelle.vision.scene import Scene
 from nacelle.vision.shutter import Exposure, Shutter
+from nacelle.vision.visibility import ContactLines, edge_visibility
 
-# Points along a cylinder that stand for its edges.
-_POINTS = 17
+# An edge of fewer free pixels is none.
+_SHORTEST = 12
+
+
+Bodies = tuple[Array, Array]
+"""Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
+Predicted = Callable[[], Bodies]
+"""Gives the poses of all bodies that are expected at an exposure."""
 
 
 def edge_sigma(pixels: PixelModel) -> float:
@@ -44,8 +51,8 @@ def edge_sigma(pixels: PixelModel) -> float:
 class EdgeSource(Protocol):
     """What makes edges of the bodies' poses."""
 
-    def edges(self, exposure: Exposure, R: Array, p: Array) -> list[EdgeMeasurement]:
-        """Edges of an exposure, at poses of all bodies R (bodies, 3, 3), p (bodies, 3), m, in the base."""
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+        """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
 
 
 class Sight:
@@ -64,8 +71,13 @@ class Sight:
         self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
         self._until = plant.time
 
-    def arrived(self, now: float) -> list[EdgeMeasurement]:
-        """Edges whose results have arrived since the last call, until now (robot's clock, s)."""
+    def arrived(self, now: float, predict: Callable[[float], Bodies]) -> list[EdgeMeasurement]:
+        """Edges whose results have arrived since the last call.
+
+        Args:
+            now: robot's clock, s.
+            predict: the poses of all bodies that are expected at a time of the robot's clock.
+        """
         shutter, last = self._shutter, self._until
         self._until = now
         found: list[EdgeMeasurement] = []
@@ -75,8 +87,8 @@ class Sight:
             middle = shutter.robot_time(exposure.time)
             if exposure.arrival <= last + 1e-12 or middle < self._plant.oldest:
                 continue
-            R, p = self._plant.bodies(self._plant.state_at(middle), middle)
-            found += self._source.edges(exposure, R, p)
+            true = self._plant.bodies(self._plant.state_at(middle), middle)
+            found += self._source.edges(exposure, true, partial(predict, middle))
         self._plant.forget(end - shutter.exposure)
         return found
 
@@ -84,35 +96,34 @@ class Sight:
 class ModelEdges:
     """Exact edges with noise of the covariance that fits have.
 
+    Where an edge is free, seen before the background and not hidden, is looked up once, in a scene.
+
     Args:
-        camera: where it truly is.
-        cylinders: of the legs.
-        sigma: error of each pixel of an edge across it, px.
+        scene: the robot at a pose in the middle of its path, before the camera as it is.
+        pixels: blur, grey levels, noise.
         seed: of the noise.
     """
 
-    def __init__(self, camera: Camera, cylinders: Sequence[Cylinder], *, sigma: float, seed: int) -> None:
-        self._camera, self._cylinders, self._sigma = camera, tuple(cylinders), sigma
+    def __init__(self, scene: Scene, pixels: PixelModel, *, seed: int) -> None:
+        self._camera, self._cylinders = scene.camera, tuple(scene.cylinders)
+        self._sigma = edge_sigma(pixels)
+        self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
         self._rng = np.random.default_rng(seed)
 
-    def edges(self, exposure: Exposure, R: Array, p: Array) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
-        camera, found = self._camera, []
+        del predicted
+        found = []
         for k in exposure.cylinders:
-            cylinder = self._cylinders[k]
-            A, B = cylinder.placed(R, p)
-            normals = contour_normals(camera, A, B - A, cylinder.radius)
-            if not np.isfinite(normals).all():
-                continue
-            u = (B - A) / np.linalg.norm(B - A) @ camera.pose.R
-            axis = camera.seen(A + np.linspace(0.0, 1.0, _POINTS)[:, None] * (B - A))
-            for side, n in enumerate(normals):
-                # The line on the cylinder that is seen as its edge: from the axis by the radius along -+ n.
-                points = axis - (1.0 - 2.0 * side) * cylinder.radius * n
-                E = np.column_stack([u, np.cross(n, u)])
-                C = edge_covariance(camera, n, E, points, self._sigma)
+            rod = self._cylinders[k]
+            A, B = self._camera.seen(np.stack(rod.placed(*true)))
+            lines = ContactLines.of(Rod(A, B, rod.radius))
+            u = lines.way / np.linalg.norm(lines.way)
+            for side, (n, t) in enumerate(zip(lines.normals, self._free[k], strict=True)):
                 # Drawn whether it is used or not: the noise of others does not depend on it.
                 drawn = self._rng.standard_normal(2)
+                E = np.column_stack([u, np.cross(n, u)])
+                C = self._covariance(n, E, lines.points(t)[side])
                 if C is None:
                     continue
                 seen = n + E @ (np.linalg.cholesky(C) @ drawn)
@@ -122,3 +133,26 @@ class ModelEdges:
                     EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, across @ C @ across.T)
                 )
         return found
+
+    def _covariance(self, n: Array, E: Array, points: Array) -> Array | None:
+        """Covariance (2, 2) of a normal along E (3, 2), from points (k, 3) a pixel apart, camera axes."""
+        if len(points) < _SHORTEST or not np.isfinite(n).all():
+            return None
+        lever = points[:, :2] / points[:, 2:] @ E[:2] + E[2]
+        # What an error of a pixel across the edge is as an angle of the ray, for the ray (x, y, 1).
+        g = float(np.hypot(*(n[:2] / self._camera.focal)))
+        return np.asarray(np.linalg.inv(lever.T @ lever) * (self._sigma * g) ** 2)
+
+
+def edge_places(scene: Scene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
+    """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
+    seen = edge_visibility(scene, index, pixels.reach)
+    both = seen.kept(pixels.reach)
+    result = []
+    for side in (0, 1):
+        # A step counts as many pixels as it is long.
+        whole = both[side, 1:] & both[side, :-1]
+        counts = np.where(whole, np.rint(np.nan_to_num(seen.steps[side])), 0).astype(int)
+        parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in zip(seen.t, seen.t[1:], counts) if k]
+        result.append(np.concatenate(parts) if parts else np.zeros(0))
+    return result[0], result[1]
