@@ -6,8 +6,9 @@ normal, three grey levels). The Fisher information of all pixels and the least c
     J^T W J = sum_i dI_i/dq^T dI_i/dq / v_i,     C >= (J^T W J)^-1
 
 over every pixel that depends on what is seen of the edges, the grey levels unknown as they are to the fit.
-(What v_i itself says of q under shot noise is left out: it is smaller by v_i / (contrast)^2.) Direction and
-place of the cylinder follow from both normals (`line_of`), so their least covariance is C carried over. Along one straight edge of n pixels this is about, w the width of the blurred edge and s the noise,
+(What v_i itself says of q under shot noise is left out: it is smaller by v_i / contrast^2.) Direction and
+place of the cylinder follow from both normals (`line_of`), so their least covariance is C carried over.
+Along one straight edge of n pixels this is about, w the width of the blurred edge and s the noise,
 
     variance of its place = 2 sqrt(pi) w s^2 / (n contrast^2),     of its angle = 12 / n^2 of that
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.image.band import Band, band_around
+from nacelle.vision.image.band import Band, whole_band
 from nacelle.vision.image.fit import (
     edge_response,
     information_inverse,
@@ -48,8 +49,8 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     F, D = edge_response(band.patch, n, basis, band.sides, model.blur)
     levels = np.array([model.background, model.leg, model.background])
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
-    weight = 1.0 / np.sqrt(model.variance(mixture(F, band.sides) @ levels))
-    inverse = information_inverse(rows(F, D, levels, band.sides) * weight[:, None])
+    weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
+    inverse = information_inverse(rows(F, D, levels, band.sides) * weight)
     if inverse is None:
         return None
     spread = spread_of(basis)
@@ -68,7 +69,7 @@ def line_bound(scene: Scene, index: int, model: PixelModel) -> LineMeasurement |
         The bound over all pixels that depend on the free parts of both edges; None where an edge is not seen.
     """
     seen = edge_visibility(scene, index, clearance=0.0)
-    band = band_around(scene.camera, seen, model.reach, 0.0)
+    band = whole_band(scene.camera, seen, model.reach)
     if band is None or len(band.sides) < 2:
         return None
     covariance = normals_bound(band, seen.lines.normals, model)

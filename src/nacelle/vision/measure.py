@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.image.band import Band, band_around
+from nacelle.vision.image.band import band_around
 from nacelle.vision.image.edges import Picture, searched_normals
 from nacelle.vision.image.fit import EdgeFit, fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
@@ -21,10 +21,12 @@ from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.scene import Scene
 from nacelle.vision.shutter import Exposure
-from nacelle.vision.visibility import EdgeVisibility, edge_visibility
+from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.
 _FLAT = 1.5
+# Errors of a prediction that a fit starts from directly, px.
+_SLACK = 1.0
 # A fit whose residuals are larger than this many times the noise squared is no fit of this model.
 MISFIT = 2.0
 
@@ -83,7 +85,7 @@ def measure(
         start = searched_normals(Picture(image, corner), predicted.camera, seen, search, model)
     if start is None:
         return None
-    band = _band(predicted, seen, model, search)
+    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=max(search, _SLACK))
     if band is None:
         return None
     return _measured(fit_edges(band, band.values(image, corner), start, model), index, exposure)
@@ -109,16 +111,11 @@ def look(
         exposure: its times; zero if None.
     """
     seen = edge_visibility(predicted, index, model.reach + _FLAT)
-    band = _band(predicted, seen, model, 0.0)
+    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=_SLACK)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)
     return _measured(fit_edges(band, values, seen.lines.normals, model), index, exposure)
-
-
-def _band(predicted: Scene, seen: EdgeVisibility, model: PixelModel, search: float) -> Band | None:
-    reach = model.reach + _FLAT
-    return band_around(predicted.camera, seen, reach + search, reach + search)
 
 
 def _measured(fit: EdgeFit | None, index: int, exposure: Exposure | None) -> CylinderMeasurement | None:

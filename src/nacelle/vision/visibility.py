@@ -1,4 +1,4 @@
-"""Which parts of the two edges of a cylinder a camera sees free: in the image, not hidden, not touching others.
+"""Which parts of the edges of a cylinder a camera sees free: in the image, not hidden, apart from others.
 
 The cylinder from A along U = B - A touches the plane of side k along X_k(t) = A_k + t U, 0 <= t <= 1, with
 A_0 = A - r n_0 and A_1 = A + r n_1, camera axes. At samples of t the image is probed on both sides of the
@@ -12,6 +12,7 @@ since the plane through d and n_k meets the line X_k there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,33 +115,46 @@ class EdgeVisibility:
 
 
 def edge_visibility(scene: Scene, index: int, clearance: float = 6.0) -> EdgeVisibility:
-    """See what is free of the edges of cylinder `index` of a scene.
+    """See what is free of the edges of cylinder `index` of a scene; see `edge_visibilities`."""
+    return edge_visibilities(scene, (index,), clearance)[0]
+
+
+def edge_visibilities(
+    scene: Scene, indices: Sequence[int], clearance: float = 6.0, samples: int = SAMPLES
+) -> list[EdgeVisibility]:
+    """See what is free of the edges of cylinders of a scene.
 
     Args:
         scene: solids before the camera.
-        index: of the cylinder, in `scene.cylinders`.
+        indices: of the cylinders, in `scene.cylinders`.
         clearance: width of the background that an edge needs beside it, px.
+        samples: along each edge.
     """
-    camera, rod = scene.camera, scene.rods[index]
-    lines = ContactLines.of(rod)
-    t = np.linspace(0.0, 1.0, SAMPLES)
-    pixels = camera.pixels(lines.points(t))
-    with np.errstate(invalid="ignore"):
-        width = np.linalg.norm(pixels[0] - pixels[1], axis=-1)
+    if not indices:
+        return []
+    camera = scene.camera
+    lines = [ContactLines.of(scene.rods[index]) for index in indices]
+    t = np.linspace(0.0, 1.0, samples)
+    pixels = camera.pixels(np.stack([line.points(t) for line in lines]))  # cylinder, side, sample, 2
+    width = np.linalg.norm(pixels[:, 0] - pixels[:, 1], axis=-1)
     inside = camera.holds(pixels, clearance)
     hidden, crowded = np.zeros_like(inside), np.zeros_like(inside)
-    own = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        chosen = np.flatnonzero(inside[side])
-        if not len(chosen):
-            continue
-        p = pixels[side, chosen]
-        edge = Patch.of(camera, p[:, 0], p[:, 1]).from_plane(sign * lines.normals[side])
+    k, side, _ = chosen = np.nonzero(inside)
+    if len(k):
+        p = pixels[chosen]
+        normals = np.stack([line.normals * [[1.0], [-1.0]] for line in lines])[k, side].T
+        patch = Patch.of(camera, p[:, 0], p[:, 1])
+        edge = patch.from_level(np.zeros(len(k)), normals[0], normals[1])
         inwards = np.stack([edge.a, edge.b], axis=-1)
         # Not deeper than a third of the cylinder's width.
-        deep = np.minimum(1.0, width[chosen] / 3.0)[:, None]
+        deep = np.minimum(1.0, width[k, chosen[2]] / 3.0)[:, None]
         probes = [p + deep * inwards, *(p - max(clearance, 0.5) * part * inwards for part in _PROBES)]
         first = scene.first(camera.ray(np.stack(probes)))
-        hidden[side, chosen] = first[0] != own
-        crowded[side, chosen] = np.any(first[1:] >= 0, axis=0)
-    return EdgeVisibility(lines, t, pixels, inside, hidden, crowded, width)
+        places = {seen.cylinder: place for place, seen in enumerate(scene.solids)}
+        own = np.array([places[index] for index in indices])[k]
+        hidden[chosen] = first[0] != own
+        crowded[chosen] = np.any(first[1:] >= 0, axis=0)
+    return [
+        EdgeVisibility(lines[i], t, pixels[i], inside[i], hidden[i], crowded[i], width[i])
+        for i in range(len(indices))
+    ]

@@ -1,8 +1,8 @@
 """Edges that may be several pixels from their prediction: sub-pixel points on scan lines, then a plane.
 
 Across each predicted edge, at samples of its free part, the image is read along a scan line (bilinear). The
-edge on it is where the profile rises most: the maximum of its correlation with the derivative of a Gaussian of
-the blurred edge's width, of the sign that a bright (or dark) cylinder has, sharpened by a parabola through
+edge on it is where the profile rises most: the maximum of its correlation with the derivative of a Gaussian
+of the blurred edge's width, of the sign that a bright (or dark) cylinder has, sharpened by a parabola through
 three values. The plane through the camera's centre and the points has the normal n of least sum (n . d_i)^2
 over the rays d_i; points farther from it than three median distances are left out, twice.
 """

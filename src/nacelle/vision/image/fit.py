@@ -27,9 +27,9 @@ from nacelle.vision.image.band import Band
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel, filled
 
-_STEPS = 20
-# A step that moves the edges by less than this is the last, px.
-_DONE = 1e-5
+_STEPS = 15
+# The iteration ends with a step that is this small beside the standard deviations, squared.
+_DONE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def tangents(normals: Array, middles: Array) -> Array:
 def edge_response(
     patch: Patch, normals: Array, basis: Array, sides: Sequence[int], blur: float
 ) -> tuple[Array, Array]:
-    """F_k (sides, k) of pixels and its derivatives (sides, k, 2) along the tangents of the normals.
+    """F (sides, k) of pixels and its derivatives (sides, 2, k) along the tangents of the normals.
 
     Args:
         patch: the pixels (k,).
@@ -79,31 +79,36 @@ def edge_response(
         sides: for each whether it is edge 0, inside where n . d > 0, or 1, inside where n . d < 0.
         blur: of the point spread, px.
     """
-    F, D = [], []
-    for n, (m, q), side in zip(normals, basis, sides, strict=True):
+    F, D = np.empty((len(normals), len(patch.x))), np.zeros((len(normals), 2, len(patch.x)))
+    reach = 6.0 * blur + 1.0
+    for k, (n, side) in enumerate(zip(normals, sides, strict=True)):
         sign = 1.0 if side == 0 else -1.0
         edge = patch.from_plane(sign * n)
-        value, slope = filled(edge.s, edge.a, edge.b, blur)
-        slope = sign * slope / edge.slope
-        F.append(value)
-        D.append(np.stack([slope * (w[0] * patch.x + w[1] * patch.y + w[2]) for w in (m, q)], axis=-1))
-    return np.array(F), np.array(D)
+        near = np.flatnonzero(np.abs(edge.s) < reach)
+        there = edge.some(near)
+        F[k] = edge.s > 0.0
+        F[k, near], slope = filled(there.s, there.a, there.b, blur)
+        slope *= sign / there.slope
+        x, y = patch.x[near], patch.y[near]
+        for i, w in enumerate(basis[k]):
+            D[k, i, near] = slope * (w[0] * x + w[1] * y + w[2])
+    return F, D
 
 
 def mixture(F: Array, sides: Sequence[int]) -> Array:
-    """How the levels mix in pixels (k, levels): outside edge 0, within, outside edge 1, for the given sides."""
+    """How the levels mix in pixels (levels, k): outside edge 0, within, outside edge 1, for given sides."""
     within = np.sum(F, axis=0) - (len(F) - 1.0)
     outside = {side: 1.0 - f for side, f in zip(sides, F, strict=True)}
     columns = [outside.get(0), within, outside.get(1)]
-    return np.stack([column for column in columns if column is not None], axis=-1)
+    return np.stack([column for column in columns if column is not None])
 
 
 def rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Array:
-    """J (k, 2 sides + levels) = dI/d(alpha_0, beta_0, alpha_1, beta_1, levels)."""
+    """J^T (2 sides + levels, k), J = dI/d(alpha_0, beta_0, alpha_1, beta_1, levels)."""
     inner = levels[1] if 0 in sides else levels[0]
     outer = {0: levels[0], 1: levels[-1]}
     moved = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
-    return np.concatenate([*moved, mixture(F, sides)], axis=-1)
+    return np.concatenate([*moved, mixture(F, sides)])
 
 
 def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> EdgeFit | None:
@@ -125,41 +130,29 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
     unknowns = 2 * len(sides) + len(sides) + 1
     if len(values) <= 2 * unknowns:
         return None
-    converged = False
     for _ in range(_STEPS):
-        now = _Linearised(patch, values, n, band, model)
-        step = solved(now.J, now.residuals)
-        if step is None:
-            return None
-        moves = step[: 2 * len(sides)].reshape(-1, 2)
-        n = n + np.einsum("ki,kij->kj", moves, now.basis)
-        n = n / np.linalg.norm(n, axis=-1, keepdims=True)
-        # alpha is a shift of the edge by alpha / slope px at its middle.
-        if np.max(np.abs(moves)) < _DONE * float(np.median(np.abs(patch.M[0]))):
-            converged = True
-            break
-    now = _Linearised(patch, values, n, band, model)
-    inverse = information_inverse(now.J)
-    if inverse is None:
-        return None
-    spread = spread_of(now.basis)
-    covariance = spread @ inverse[: 2 * len(sides), : 2 * len(sides)] @ spread.T
-    misfit = float(now.residuals @ now.residuals) / (len(values) - unknowns)
-    return EdgeFit(sides, n, covariance, now.levels, misfit, len(values), converged)
-
-
-class _Linearised:
-    """The model at some normals: best levels, weighted residuals and derivatives."""
-
-    def __init__(self, patch: Patch, values: Array, n: Array, band: Band, model: PixelModel) -> None:
-        self.basis = tangents(n, band.middles)
-        F, D = edge_response(patch, n, self.basis, band.sides, model.blur)
-        mix = mixture(F, band.sides)
-        self.levels = np.linalg.lstsq(mix, values, rcond=None)[0]
-        means = mix @ self.levels
+        basis = tangents(n, band.middles)
+        F, D = edge_response(patch, n, basis, sides, model.blur)
+        mix = mixture(F, sides)
+        levels = np.linalg.lstsq(mix @ mix.T, mix @ values, rcond=None)[0]
+        means = levels @ mix
         weight = 1.0 / np.sqrt(model.variance(means))
-        self.J = rows(F, D, self.levels, band.sides) * weight[:, None]
-        self.residuals = (values - means) * weight
+        J, residuals = rows(F, D, levels, sides) * weight, (values - means) * weight
+        bound = information_inverse(J)
+        if bound is None:
+            return None
+        inverse, gradient = bound, J @ residuals
+        step = inverse @ gradient
+        moves = step[: 2 * len(sides)].reshape(-1, 2)
+        n = n + np.einsum("ki,kij->kj", moves, basis)
+        n = n / np.linalg.norm(n, axis=-1, keepdims=True)
+        converged = float(step @ gradient) < _DONE
+        if converged:
+            break
+    spread = spread_of(basis)
+    covariance = spread @ inverse[: 2 * len(sides), : 2 * len(sides)] @ spread.T
+    misfit = float(residuals @ residuals) / (len(values) - unknowns)
+    return EdgeFit(sides, n, covariance, levels, misfit, len(values), converged)
 
 
 def spread_of(basis: Array) -> Array:
@@ -170,19 +163,13 @@ def spread_of(basis: Array) -> Array:
     return result
 
 
-def solved(J: Array, residuals: Array) -> Array | None:
-    """The step of least squares; None where it is not determined."""
-    inverse = information_inverse(J)
-    return None if inverse is None else np.asarray(inverse @ (J.T @ residuals))
-
-
 def information_inverse(J: Array) -> Array | None:
-    """(J^T J)^-1; None where it does not exist."""
-    scale = np.sqrt(np.sum(J * J, axis=0))
+    """(J J^T)^-1 from weighted derivatives J (unknowns, k); None where it does not exist."""
+    A = J @ J.T
+    scale = np.sqrt(np.diag(A))
     if not (np.all(np.isfinite(scale)) and np.all(scale > 0.0)):
         return None
-    scaled = J / scale
-    A = scaled.T @ scaled
-    if np.linalg.cond(A) > 1e12:
+    A = A / np.outer(scale, scale)
+    if np.linalg.eigvalsh(A)[0] < 1e-12:
         return None
     return np.asarray(np.linalg.inv(A) / np.outer(scale, scale))
