@@ -144,15 +144,15 @@ class CameraFile:
         optics: dict[str, Any] = {"size": spec.size, "distortion": spec.distortion}
         if spec.field is not None:
             optics["field"] = spec.field
-        if spec.up is not None:
-            optics["up"] = spec.up
         try:
             if spec.position is None:
-                from nacelle.vision.views import camera_for
+                from nacelle.vision.placing import camera_for
 
                 camera = camera_for(robot, **optics)
             else:
-                camera = Camera.looking(spec.looks_at, spec.position, **optics)
+                camera = Camera.looking(
+                    spec.looks_at, spec.position, up=spec.up or (0.0, 0.0, 1.0), **optics
+                )
         except KinematicsError as error:
             raise DescriptionError([self.source.problem((), str(error))]) from None
         changes: dict[str, Any] = {}

@@ -37,8 +37,10 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings
+from nacelle.vision.placing import camera_for
 from nacelle.vision.scene import Scene, Scenery
 from nacelle.vision.shutter import Shutter
+from nacelle.vision.views import view
 
 FEEDBACKS = ("encoders", "vision", "both")
 MEASUREMENTS = ("model", "rendered")
@@ -211,7 +213,7 @@ class Bench:
         measurement: "model" or "rendered".
 
     Raises:
-        KinematicsError: if the camera sees too little of the robot.
+        UnobservableError: if the camera sees too little of the robot.
     """
 
     def __init__(
@@ -231,9 +233,13 @@ class Bench:
                 f"no measurement is called {measurement!r}; {did_you_mean(measurement, MEASUREMENTS)}"
             )
         self.robot, self.measurement = robot, measurement
-        self.camera, self.order = camera_and_order(robot, camera)
         self.pixels, self.shutter = pixels or PixelModel(), shutter or Shutter()
-        self.scene: Scene = Scenery(robot).at(self.camera)
+        self.camera: Camera = camera or camera_for(robot, model=self.pixels)
+        scenery = Scenery(robot)
+        seen = view(scenery, self.camera, model=self.pixels).require()
+        # A cylinder of which one edge is free says something too.
+        self.order = tuple(dict.fromkeys(cylinder for cylinder, _ in seen.edges))
+        self.scene: Scene = scenery.at(self.camera)
         self.cylinders = tuple(self.scene.cylinders)
         self.law: Controller = controller(robot, "ct-cartesian", period=period, friction=True)
         self.desired: Desired = desired_motion(robot, path or round_path(robot), period, Course(settle=settle))
@@ -366,13 +372,3 @@ def _case(sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, 
         {name: np.array([one[1] for one in rows]) for name, rows in results.items()},
         tuple(one[2] for rows in results.values() for one in rows if one[2]),
     )
-
-
-def camera_and_order(robot: Robot, camera: Camera | None) -> tuple[Camera, tuple[int, ...]]:
-    """A camera, chosen if None, and the cylinders that it can use at the reference pose."""
-    import sys; sys.path.insert(0,"/tmp/looking")
-    from g import cam
-    camera = camera or cam(robot)
-    scene = Scenery(robot).at(camera)
-    from nacelle.vision.visibility import edge_visibility
-    return camera, tuple(k for k in range(len(scene.cylinders)) if edge_visibility(scene,k).free_length(6.0).max()>40)
