@@ -465,6 +465,13 @@ def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> 
     return plot_runs(self.runs, kind, **options)
 
 
+def _plot_observation(self: Observation, **options: Any) -> Any:
+    """Draw what a camera sees; options as in `nacelle.report.vision.picture.plot_observation`."""
+    from nacelle.report.vision.picture import plot_observation
+
+    return plot_observation(self, **options)
+
+
 def _plot_looking(self: LookingComparison, **options: Any) -> Any:
     """Draw encoders against vision; options as in `nacelle.report.vision.comparison.plot_looking`."""
     from nacelle.report.vision.comparison import plot_looking
@@ -483,4 +490,5 @@ register(
     ControlRun=_plot_control_run,
     Comparison=_plot_comparison,
     LookingComparison=_plot_looking,
+    Observation=_plot_observation,
 )
