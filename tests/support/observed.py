@@ -130,7 +130,11 @@ def observed(
     observer.take(edges)
     times, errors, covariances = [], [], []
     steps = int(round(duration / PERIOD))
-    readings = nacelle.inverse_kinematics(real or robot, truth.x, follow=True, limits=False).actuators if encoders else None
+    readings = (
+        nacelle.inverse_kinematics(real or robot, truth.x, follow=True, limits=False).actuators
+        if encoders
+        else None
+    )
     guess = y0
     for k in range(steps):
         now = k * PERIOD
