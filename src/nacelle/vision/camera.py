@@ -27,7 +27,7 @@ from nacelle.spatial.scalar import Array
 
 # Newton's method converges quadratically from the distorted coordinates.
 _STEPS = 12
-_DONE = 1e-14
+_DONE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +101,17 @@ class Camera:
         """Pixels (..., 2) of points or rays (..., 3) in camera axes; NaN behind the camera."""
         rays = np.asarray(rays, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            flat = np.where(rays[..., 2:] > 0.0, rays[..., :2] / rays[..., 2:], np.nan)
-        return np.asarray(self._distorted(flat) * self.focal + self.centre)
+            x, y = (np.where(rays[..., 2] > 0.0, rays[..., k] / rays[..., 2], np.nan) for k in (0, 1))
+        return np.stack(self._distorted(x, y), axis=-1) * self.focal + self.centre
 
     def pixel_jacobian(self, rays: Any) -> Array:
         """Derivatives (..., 2, 3) of the pixels with respect to points or rays in camera axes, px/m."""
         rays = np.asarray(rays, dtype=float)
-        flat = rays[..., :2] / rays[..., 2:]
-        J = np.asarray(self.focal)[:, None] * self._slopes(flat)
-        whole = np.concatenate([J, -J @ flat[..., None]], axis=-1)
+        x, y = rays[..., 0] / rays[..., 2], rays[..., 1] / rays[..., 2]
+        a, b, d = self._slopes(x, y)
+        fx, fy = self.focal
+        rows = [[fx * a, fx * b, -fx * (a * x + b * y)], [fy * b, fy * d, -fy * (b * x + d * y)]]
+        whole = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
         return np.asarray(whole / rays[..., 2, None, None])
 
     def ray(self, pixels: Any) -> Array:
@@ -118,12 +120,46 @@ class Camera:
         Distortion is inverted by Newton's method on the branch that contains the principal point: with a
         strong negative k1 there is a radius beyond which the lens has no image.
         """
-        goal = (np.asarray(pixels, dtype=float) - self.centre) / self.focal
-        flat = goal
-        if any(self.distortion):
-            flat = self._undistorted(goal)
+        flat = self.flat(pixels)
         rays = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
         return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
+
+    def flat(self, pixels: Any) -> Array:
+        """Undistorted coordinates (x, y) (..., 2) of pixels: their rays are along (x, y, 1)."""
+        pixels = np.asarray(pixels, dtype=float)
+        return np.stack(self.undistorted(pixels[..., 0], pixels[..., 1]), axis=-1)
+
+    def undistorted(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """The same, x (...) and y (...) from u and v in arrays of their own; NaN without a solution.
+
+        Newton's method with the 2 x 2 Jacobian of Brown's equations.
+        """
+        gx, gy = (u - self.centre[0]) / self.focal[0], (v - self.centre[1]) / self.focal[1]
+        if not any(self.distortion):
+            return np.asarray(gx), np.asarray(gy)
+        x, y = gx, gy
+        with np.errstate(all="ignore"):
+            for _ in range(_STEPS):
+                dx, dy = self._distorted(x, y)
+                dx, dy = gx - dx, gy - dy
+                if not (np.max(np.abs(dx), initial=0.0) > _DONE or np.max(np.abs(dy), initial=0.0) > _DONE):
+                    break
+                a, b, d = self._slopes(x, y)
+                scale = 1.0 / (a * d - b * b)
+                x, y = x + (d * dx - b * dy) * scale, y + (a * dy - b * dx) * scale
+            a, b, d = self._slopes(x, y)
+            dx, dy = self._distorted(x, y)
+            good = (a * d > b * b) & (a > 0.0) & (np.abs(gx - dx) < 1e-9) & (np.abs(gy - dy) < 1e-9)
+        if np.all(good):
+            return np.asarray(x), np.asarray(y)
+        return np.where(good, x, np.nan), np.where(good, y, np.nan)
+
+    def undistorted_jacobian(self, x: Array, y: Array) -> Array:
+        """Derivatives dx/du, dx/dv, dy/du, dy/dv (4, ...) of undistorted coordinates, 1/px."""
+        a, b, d = self._slopes(x, y)
+        scale = 1.0 / (a * d - b * b)
+        fx, fy = self.focal
+        return np.stack([d * scale / fx, -b * scale / fy, -b * scale / fx, a * scale / fy])
 
     def holds(self, pixels: Any, margin: float = 0.0) -> Array:
         """Whether pixels (..., 2) are in the image, at least `margin` px from its border."""
@@ -132,54 +168,25 @@ class Camera:
             inside = (pixels >= -0.5 + margin) & (pixels <= np.array(self.size) - 0.5 - margin)
         return np.asarray(np.all(inside, axis=-1))
 
-    def _undistorted(self, goal: Array) -> Array:
-        flat = goal.copy()
-        with np.errstate(all="ignore"):
-            for _ in range(_STEPS):
-                J = self._slopes(flat)
-                gap = goal - self._distorted(flat)
-                det = J[..., 0, 0] * J[..., 1, 1] - J[..., 0, 1] * J[..., 1, 0]
-                step = np.stack(
-                    [
-                        J[..., 1, 1] * gap[..., 0] - J[..., 0, 1] * gap[..., 1],
-                        J[..., 0, 0] * gap[..., 1] - J[..., 1, 0] * gap[..., 0],
-                    ],
-                    axis=-1,
-                )
-                step = step / det[..., None]
-                flat = flat + step
-                if not np.any(np.abs(step) > _DONE * (1.0 + np.abs(flat))):
-                    break
-            J = self._slopes(flat)
-            folded = J[..., 0, 0] * J[..., 1, 1] <= J[..., 0, 1] * J[..., 1, 0]
-            open_ = np.max(np.abs(goal - self._distorted(flat)), axis=-1) > 1e-9
-        return np.asarray(np.where((folded | open_)[..., None], np.nan, flat))
-
-    def _distorted(self, flat: Array) -> Array:
+    def _distorted(self, x: Array, y: Array) -> tuple[Array, Array]:
         k1, k2, p1, p2, k3 = self.distortion
-        x, y = flat[..., 0], flat[..., 1]
-        s = x * x + y * y
+        xx, yy, xy = x * x, y * y, x * y
+        s = xx + yy
         radial = 1.0 + s * (k1 + s * (k2 + s * k3))
-        return np.stack(
-            [
-                x * radial + 2.0 * p1 * x * y + p2 * (s + 2.0 * x * x),
-                y * radial + p1 * (s + 2.0 * y * y) + 2.0 * p2 * x * y,
-            ],
-            axis=-1,
+        return (
+            x * radial + 2.0 * p1 * xy + p2 * (s + 2.0 * xx),
+            y * radial + p1 * (s + 2.0 * yy) + 2.0 * p2 * xy,
         )
 
-    def _slopes(self, flat: Array) -> Array:
-        """Derivatives (..., 2, 2) of the distorted coordinates with respect to the plain ones."""
+    def _slopes(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Derivatives of the distorted coordinates: d_x by x, d_x by y (and d_y by x, the same), d_y by y."""
         k1, k2, p1, p2, k3 = self.distortion
-        x, y = flat[..., 0], flat[..., 1]
-        s = x * x + y * y
+        xx, yy, xy = x * x, y * y, x * y
+        s = xx + yy
         radial = 1.0 + s * (k1 + s * (k2 + s * k3))
         slope = 2.0 * (k1 + s * (2.0 * k2 + s * 3.0 * k3))
-        cross = x * y * slope + 2.0 * (p1 * x + p2 * y)
-        return np.stack(
-            [
-                np.stack([radial + x * x * slope + 2.0 * p1 * y + 6.0 * p2 * x, cross], axis=-1),
-                np.stack([cross, radial + y * y * slope + 6.0 * p1 * y + 2.0 * p2 * x], axis=-1),
-            ],
-            axis=-2,
+        return (
+            radial + xx * slope + 2.0 * p1 * y + 6.0 * p2 * x,
+            xy * slope + 2.0 * (p1 * x + p2 * y),
+            radial + yy * slope + 6.0 * p1 * y + 2.0 * p2 * x,
         )

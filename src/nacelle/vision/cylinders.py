@@ -14,11 +14,17 @@ direct fitting and 3-D pose of cylinders with a single perspective view, ICRA 20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
+from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.solid import Block, Rod, Solid, described_solids
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 
@@ -59,18 +65,72 @@ class Cylinder:
         return np.asarray(turn @ self.A + origin), np.asarray(turn @ self.B + origin)
 
 
+@dataclass(frozen=True, eq=False)
+class LegBlock:
+    """A box of a leg, fixed on its body: it has edges, but they are not planes that touch a cylinder.
+
+    Attributes:
+        name: that of its body.
+        leg: index of the leg.
+        body: index of the body.
+        at: pose of its centre in the body's frame.
+        size: (3,), m.
+    """
+
+    name: str
+    leg: int
+    body: int
+    at: Pose
+    size: Array
+
+
+def body_solids(robot: Robot) -> list[list[Solid]]:
+    """Solids of all bodies in their frames: described, or what the joints suggest at the reference pose."""
+    described = [described_solids(body) for body in robot.bodies]
+    if all(described[BASE + 1 :]):
+        return described
+    bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
+    placed = PlacedRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+    return [
+        solids or [solid.moved(placed.poses[b].inverse()) for solid in placed.solids(b)]
+        for b, solids in enumerate(described)
+    ]
+
+
 def visible_cylinders(robot: Robot) -> tuple[Cylinder, ...]:
-    """All cylinders of the legs, leg by leg and body by body, from the shapes of the description."""
+    """All cylinders of the legs, leg by leg and body by body.
+
+    From the shapes of the description; of a body without any, the rods that its joints suggest at the
+    reference pose, as drawings have them.
+    """
     cylinders = []
-    for k, leg in enumerate(robot.legs):
-        for b in leg.bodies:
-            shapes = [shape["cylinder"] for shape in robot.bodies[b].display if "cylinder" in shape]
-            for i, shape in enumerate(shapes):
-                name = robot.bodies[b].name + (f"#{i + 1}" if len(shapes) > 1 else "")
-                A, B = np.array(shape["from"], dtype=float), np.array(shape["to"], dtype=float)
-                if float(np.linalg.norm(B - A)) > 0.0 and shape["radius"] > 0.0:
-                    cylinders.append(Cylinder(name, k, b, A, B, float(shape["radius"])))
+    for leg, b, solids in _leg_solids(robot):
+        rods = [solid for solid in solids if is_rod(solid)]
+        for i, rod in enumerate(rods):
+            name = robot.bodies[b].name + (f"#{i + 1}" if len(rods) > 1 else "")
+            cylinders.append(Cylinder(name, leg, b, rod.start, rod.stop, rod.radius))
     return tuple(cylinders)
+
+
+def leg_blocks(robot: Robot) -> tuple[LegBlock, ...]:
+    """All boxes of the legs: what a camera sees of them is no measurement of a cylinder."""
+    return tuple(
+        LegBlock(robot.bodies[b].name, leg, b, solid.at, solid.size)
+        for leg, b, solids in _leg_solids(robot)
+        for solid in solids
+        if isinstance(solid, Block)
+    )
+
+
+def is_rod(solid: Solid) -> TypeGuard[Rod]:
+    """Whether a solid is a cylinder with a length and a thickness."""
+    return isinstance(solid, Rod) and solid.radius > 0.0 and bool(np.any(solid.start != solid.stop))
+
+
+def _leg_solids(robot: Robot) -> list[tuple[int, int, list[Solid]]]:
+    """Leg, body and solids of all bodies of legs."""
+    solids = body_solids(robot)
+    return [(k, b, solids[b]) for k, leg in enumerate(robot.legs) for b in leg.bodies]
 
 
 def contour_normals(camera: Camera, point: Any, direction: Any, radius: Any) -> Array:

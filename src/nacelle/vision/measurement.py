@@ -67,13 +67,16 @@ class LineMeasurement:
         return np.asarray(self.covariance[:3, :3])
 
 
-def line_of(first: EdgeMeasurement, second: EdgeMeasurement, radius: float) -> LineMeasurement:
+def line_of(
+    first: EdgeMeasurement, second: EdgeMeasurement, radius: float, cross: Array | None = None
+) -> LineMeasurement:
     """Direction and place of a cylinder from its edges, sides 0 and 1, with their covariance.
 
     Args:
         first: one edge.
-        second: the other one, of the same cylinder; their errors are independent.
+        second: the other one, of the same cylinder.
         radius: of the cylinder, m.
+        cross: covariance (3, 3) of the normal of side 0 with that of side 1; independent if None.
 
     Raises:
         KinematicsError: if both are the same side, or their planes are parallel.
@@ -95,4 +98,7 @@ def line_of(first: EdgeMeasurement, second: EdgeMeasurement, radius: float) -> L
     J0 = np.vstack([-across @ skew(n1), nearer])
     J1 = np.vstack([across @ skew(n0), -nearer])
     covariance = J0 @ ordered[0].covariance @ J0.T + J1 @ ordered[1].covariance @ J1.T
+    if cross is not None:
+        mixed = J0 @ cross @ J1.T
+        covariance = covariance + mixed + mixed.T
     return LineMeasurement(u, P, covariance)
