@@ -49,7 +49,7 @@ def row(robot, settings, arguments, options):
         seconds += time.process_time() - begin
         errors.append(run.error[-1])
         covariances.append(run.covariance[-1])
-        said += [one for step in run.observer.steps for one in step.said]
+        said += [step.said for step in run.observer.steps]
     e, P = np.array(errors), np.array(covariances)
     n = robot.motion.n
     z = e.mean(axis=0) / (e.std(axis=0, ddof=1) / np.sqrt(len(e)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.model.reduced import layout_of
+from nacelle.spatial.pose import Pose
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.observer.observer import Observer
@@ -130,7 +131,11 @@ def observed(
     observer.take(edges)
     times, errors, covariances = [], [], []
     steps = int(round(duration / PERIOD))
-    readings = nacelle.inverse_kinematics(real or robot, truth.x, follow=True, limits=False).actuators if encoders else None
+    readings = (
+        nacelle.inverse_kinematics(real or robot, truth.x, follow=True, limits=False).actuators
+        if encoders
+        else None
+    )
     guess = y0
     for k in range(steps):
         now = k * PERIOD
@@ -145,3 +150,12 @@ def observed(
         errors.append(np.concatenate([d, truth.v[i] - estimate.v]))
         covariances.append(estimate.covariance)
     return Run(np.array(times), np.array(errors), np.array(covariances), observer, estimate)
+
+
+def displaced_anchors(robot, anchors, offsets):
+    """The robot with its anchors displaced by offsets (m,) along the directions of `anchors`."""
+    joints = list(robot.joints)
+    for (j, e), o in zip(anchors, offsets, strict=True):
+        R, p = joints[j].frame_predecessor
+        joints[j] = replace(joints[j], frame_predecessor=Pose(R, p + o * np.array(e)))
+    return replace(robot, joints=tuple(joints))

@@ -25,12 +25,19 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_vector import rotation_vector
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.observations import LENS, Sighting, edge_rows, lens_of, with_lens
+from nacelle.vision.calibration.observations import (
+    LENS,
+    Observation,
+    Sighting,
+    edge_rows,
+    lens_of,
+    with_lens,
+)
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.anchors import Anchors, anchor_names
+from nacelle.vision.observer.anchors import Anchors, anchor_names, offset_map
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.sight import camera_numbers, edges, shapes_of
+from nacelle.vision.observer.sight import anchored_edges, camera_numbers, edges, shapes_of
 
 POSE = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the camera's displacements, in camera axes."""
@@ -90,7 +97,8 @@ class Bundle:
             poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
         """
         self.robot, self.sightings = robot, tuple(sightings)
-        self._options = {"cylinders": shapes_of(cylinders)} | ({"anchors": anchors[0]} if anchors[0] else {})
+        self._shapes = {"cylinders": shapes_of(cylinders)}
+        self._offsets = offset_map(robot, anchors[0])
         self._lens = [LENS.index(name) for name in lens]
         self._anchors, self._anchor_sigma = anchors
         self._pose_sigma = poses
@@ -131,7 +139,11 @@ class Bundle:
         return point
 
     def _at(self, point: Point) -> States:
-        return evaluated(edges, self.robot, point.x, camera_numbers(point.camera), options=self._options)
+        camera = camera_numbers(point.camera)
+        if not self._anchors:
+            return evaluated(edges, self.robot, point.x, camera, options=self._shapes)
+        offsets, options = self._offsets @ point.anchors, {**self._shapes, "anchors": self._anchors}
+        return evaluated(anchored_edges, self.robot, point.x, camera, offsets, options=options)
 
     def system(self, point: Point) -> System:
         """Residuals and Jacobian at a point.
@@ -155,27 +167,26 @@ class Bundle:
         expected, J = self._expected(point)
         return System(np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(places))
 
-    def _rows(self, point: Point, at: States, k: int, edge: object) -> tuple[Array, Array]:
+    def _rows(self, point: Point, at: States, k: int, edge: Observation) -> tuple[Array, Array]:
         """Rows of one edge of sighting k."""
         place = k, edge.cylinder, edge.side
         frame, q = at.results["frame"][place], at.results["tangent"][place[:2]]
         n, u, m = frame
         if not q > 0.0 or not np.all(np.isfinite(frame)):
-            raise CalibrationError("the camera is within a cylinder that it has seen: give another first guess")
+            raise CalibrationError(
+                "the camera is within a cylinder that it has seen: give another first guess"
+            )
         own = edge_rows(point.camera, edge, frame)
-        r = own.r
         moved = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
         parts = [own.by_normal @ moved, own.by_lens[:, self._lens]]
         if self._anchors:
-            by_anchor = own.by_normal @ at.results["by_anchor"][place]
-            r = r + by_anchor @ point.anchors
-            parts.append(by_anchor)
-        J = np.zeros((len(r), self.count))
+            parts.append(own.by_normal @ at.results["by_anchor"][place])
+        J = np.zeros((len(own.r), self.count))
         J[:, : len(self.names)] = np.concatenate(parts, axis=1)
         if self._n:
             first = len(self.names) + k * self._n
             J[:, first : first + self._n] = own.by_normal @ at.results["by_pose"][place]
-        return r, J
+        return own.r, J
 
     def _expected(self, point: Point) -> tuple[Array, Array]:
         """Rows that anchors and poses are near what they are expected to be."""

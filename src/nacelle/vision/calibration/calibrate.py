@@ -162,14 +162,20 @@ def _check(
     robot: Robot, sightings: Sequence[Sighting], cylinders: Sequence[Cylinder], wanted: Unknowns
 ) -> None:
     if len(sightings) < FEWEST:
-        raise CalibrationError(f"a camera is calibrated at {FEWEST} poses of the robot or more, not {len(sightings)}")
+        raise CalibrationError(
+            f"a camera is calibrated at {FEWEST} poses of the robot or more, not {len(sightings)}"
+        )
     if not cylinders:
         raise CalibrationError(f"{robot.name} has no cylinder that a camera could see")
     for k, sighting in enumerate(sightings):
         for edge in sighting.edges:
             if not 0 <= edge.cylinder < len(cylinders) or edge.side not in (0, 1):
-                raise CalibrationError(f"sighting {k} has an edge of cylinder {edge.cylinder}, side {edge.side}")
-            numbers = edge.pixels if isinstance(edge, EdgePoints) else (*edge.normal, *edge.covariance.ravel())
+                raise CalibrationError(
+                    f"sighting {k} has an edge of cylinder {edge.cylinder}, side {edge.side}"
+                )
+            numbers = (
+                edge.pixels if isinstance(edge, EdgePoints) else (*edge.normal, *edge.covariance.ravel())
+            )
             if not np.all(np.isfinite(numbers)):
                 name = cylinders[edge.cylinder].name
                 raise CalibrationError(f"side {edge.side} of {name} in sighting {k} is not finite")
@@ -235,7 +241,9 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
         else:
             damping = 10.0 * damping
     else:
-        raise CalibrationError(f"the camera's pose has not converged after {_STEPS} steps: give a better first guess")
+        raise CalibrationError(
+            f"the camera's pose has not converged after {_STEPS} steps: give a better first guess"
+        )
     return point, system
 
 

@@ -42,7 +42,9 @@ def first_guesses(
     numbers = np.stack([camera_numbers(one) for one in candidates])
     cost = np.zeros(len(candidates))
     for sighting in few:
-        frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results["frame"]
+        frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results[
+            "frame"
+        ]
         for edge in sighting.edges:
             n = _normal(camera, edge) if isinstance(edge, EdgePoints) else edge.normal
             off = np.sum((frame[:, edge.cylinder, edge.side, 0] - n) ** 2, axis=-1)

@@ -5,14 +5,15 @@ along, and the leg's own joints move so that the closures stay closed while the 
 
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
-(`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree. To first order, which
-leaves |o|^2 / L of a length L, 2 um of 0.5 m for 1 mm, everything is linear in all o_j. Directions in which a
-displacement cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
+(`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree, which gives the
+derivatives. Positions are those of the displaced robot itself (`shifted`). Directions in which a displacement
+cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +25,8 @@ from nacelle.kinematics.tree.rates import coordinate_selections, equations, resp
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, pack, plus
 
 Anchors = tuple[tuple[int, tuple[float, ...]], ...]
 """Displacements of anchors as plain numbers: for each the joint and a unit direction in the base (3,)."""
@@ -37,10 +39,43 @@ _OPEN = 1e-7
 def anchors_of(robot: Robot) -> Anchors:
     """All displacements of anchors that the robot's closures allow, joint by joint."""
     result: list[tuple[int, tuple[float, ...]]] = []
-    for j, joint in enumerate(robot.tree_joints):
-        if joint.predecessor == BASE:
-            result += [(j, tuple(e.tolist())) for e in _free_directions(robot, j)]
+    for j in base_joints(robot):
+        result += [(j, tuple(e.tolist())) for e in _free_directions(robot, j)]
     return tuple(result)
+
+
+def base_joints(robot: Robot) -> tuple[int, ...]:
+    """The joints of the tree that hold legs on the base."""
+    return tuple(j for j, joint in enumerate(robot.tree_joints) if joint.predecessor == BASE)
+
+
+def of_offsets(robot: Robot) -> tuple[int]:
+    """Shape of the displacements of all anchors, three numbers each."""
+    return (3 * len(base_joints(robot)),)
+
+
+def offset_map(robot: Robot, anchors: Anchors) -> Array:
+    """From displacements along the directions `anchors` to those of all anchors, (3 joints, anchors)."""
+    place = {j: 3 * k for k, j in enumerate(base_joints(robot))}
+    D = np.zeros((*of_offsets(robot), len(anchors)))
+    for k, (j, e) in enumerate(anchors):
+        D[place[j] : place[j] + 3, k] = e
+    return D
+
+
+def shifted(robot: Robot, offsets: Array) -> Robot:
+    """The robot with displaced anchors: offsets (3 joints,), m, base axes, numbers or symbols."""
+    joints = list(robot.joints)
+    for k, j in enumerate(base_joints(robot)):
+        R, p = joints[j].frame_predecessor
+        moved = Pose(R, plus(p, offsets[3 * k : 3 * k + 3]))
+        joints[j] = replace(joints[j], frame_predecessor=moved)
+    result = replace(robot, joints=tuple(joints))
+    if offsets.dtype == object:
+        # What is decided from numbers, for instance how a leg is solved, is decided for the described robot.
+        object.__setattr__(result, "numeric", robot.numeric)
+        object.__setattr__(result, "is_like_numeric", False)
+    return result
 
 
 def anchor_names(robot: Robot, anchors: Anchors) -> tuple[str, ...]:

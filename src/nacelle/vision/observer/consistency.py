@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.observer.update import Innovation, quantile
+from nacelle.vision.observer.update import Said, quantile
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,12 @@ def nees(error: Array, covariance: Array) -> Array:
     return np.asarray(np.sum(e * np.linalg.solve(C, e[..., None])[..., 0], axis=-1))
 
 
-def consistency(said: Sequence[Innovation]) -> Consistency:
-    """How normalised innovations compare with chi-square."""
-    used = [one for one in said if one.accepted]
-    degrees = sum(one.degrees for one in used)
+def consistency(said: Sequence[Said]) -> Consistency:
+    """How normalised innovations of measurements at several times compare with chi-square."""
+    degrees = sum(one.degrees for one in said)
+    each = [single for one in said for single in one.each]
+    rejected = sum(not single.accepted for single in each)
     if not degrees:
-        return Consistency(float("nan"), (0.0, float("inf")), 0, len(said))
-    average = sum(one.nis for one in used) / degrees
-    return Consistency(average, chi_square_interval(degrees), len(used), len(said) - len(used))
+        return Consistency(float("nan"), (0.0, float("inf")), 0, rejected)
+    average = sum(one.nis for one in said) / degrees
+    return Consistency(average, chi_square_interval(degrees), len(each) - rejected, rejected)

@@ -65,7 +65,9 @@ def element_states(
     steps = _STEP * np.diag(twist_units(robot))
     displaced = Displacer(robot)
     poses = np.stack([displaced(at.x, at.y, s) for s in (*steps, *-steps)])
-    around = evaluated(directions, robot, poses, guess=np.broadcast_to(at.y, (len(poses), len(at.y))), options=options)
+    around = evaluated(
+        directions, robot, poses, guess=np.broadcast_to(at.y, (len(poses), len(at.y))), options=options
+    )
     ends = around.results["angular"] @ v
     n = len(v)
     slope = np.moveaxis((ends[:n] - ends[n:]) / (2.0 * np.diag(steps)[:, None, None]), 0, -1)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from nacelle.errors import ObserverError
 from nacelle.vision.observer.process import Process, State
-from nacelle.vision.observer.update import Edges, Innovation, Measured, Readings, updated
+from nacelle.vision.observer.update import Edges, Measured, Readings, Said, updated
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Step:
 
     event: Edges | Readings | None
     state: State
-    said: tuple[Innovation, ...] = ()
+    said: Said = Said()
 
 
 class History:
@@ -45,6 +45,7 @@ class History:
         """
         self._process, self._measured = process, measured
         self._gate, self._horizon = gate, horizon
+        self._clocked = len(start.P) > 2 * len(start.v) + len(start.anchors)
         self._times, self.steps = [start.time], [Step(None, start)]
         self.too_late = 0
 
@@ -57,33 +58,35 @@ class History:
         """The last state at or before a time; the first one where there is none."""
         return self.steps[max(0, bisect_right(self._times, time) - 1)].state
 
-    def add(self, event: Edges | Readings) -> list[Innovation]:
-        """Filter a measurement at its own time, and again what is later; give what it said."""
+    def add(self, event: Edges | Readings) -> None:
+        """Filter a measurement at its own time, and again what is later."""
         place = bisect_right(self._times, event.time)
         if place == 0:
             self.too_late += 1
-            return []
+            return
         later = [step.event for step in self.steps[place:]]
         del self.steps[place:], self._times[place:]
-        said = self._append(event)
+        self._append(event)
         for other in later:
             if other is not None:
                 self._append(other)
         self._forget()
-        return said
 
-    def _append(self, event: Edges | Readings) -> list[Innovation]:
+    def _append(self, event: Edges | Readings) -> None:
         state = self._process.predict(self.last, event.time)
-        state, rows = self._measured.rows(state, event)
-        kind = 0 if isinstance(event, Edges) else 1
-        state, said = updated(state, rows, self._gate, kind, self._measured.displaced)
+        state, rows = self._measured.rows(state, event, self._process.accelerations.at(event.time))
+        edges = isinstance(event, Edges)
+        state, said = updated(
+            *(state, rows, self._gate, self._measured.displaced),
+            kind=0 if edges else 1,
+            hold_clock=edges and self._clocked and state.time - state.read > self._horizon,
+        )
         if not (state.P.diagonal() > 0.0).all():
             raise ObserverError(
                 f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
             )
-        self.steps.append(Step(event, state, tuple(said)))
+        self.steps.append(Step(event, state, said))
         self._times.append(event.time)
-        return said
 
     def _forget(self) -> None:
         oldest = self._times[-1] - self._horizon

@@ -238,7 +238,7 @@ class Observer:
 
     def consistency(self) -> Consistency:
         """How normalised innovations of the last measurements compare with chi-square."""
-        return consistency([one for step in self._history.steps for one in step.said])
+        return consistency([step.said for step in self._history.steps])
 
     def jump(self, start: Start) -> None:
         """Begin again at another state, for instance after divergence; what waits is kept."""

@@ -47,6 +47,7 @@ class State(NamedTuple):
         clock: camera's clock minus robot's clock, s.
         P: covariance of the errors [pose; twist; anchors; clock] (N, N), the clock where it is estimated.
         seen: time of the last measurement that was used, s.
+        read: time of the last readings that were used, s.
         rejected: how many edges, and how many readings, have been rejected in a row.
     """
 
@@ -58,6 +59,7 @@ class State(NamedTuple):
     clock: float
     P: Array
     seen: float
+    read: float = -np.inf
     rejected: tuple[int, int] = (0, 0)
 
 
@@ -80,6 +82,11 @@ class Accelerations:
         """Drop those that end before a time."""
         first = max(0, bisect_right(self._times, before) - 1)
         del self._times[:first], self._values[:first]
+
+    def at(self, time: float) -> Array:
+        """The acceleration (n,) at a time."""
+        place = bisect_right(self._times, time)
+        return self._values[place - 1] if place else self._zero
 
     def pieces(self, start: float, stop: float) -> list[tuple[float, Array]]:
         """Durations (s) and accelerations (n,) from a time to a later one."""

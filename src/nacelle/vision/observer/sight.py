@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
@@ -34,10 +35,14 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.anchors import Anchors, anchored, anchored_rates
+from nacelle.vision.observer.anchors import Anchors, anchored, anchored_rates, of_offsets, shifted
 
 Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 """A cylinder as plain numbers: body, both ends in its frame (3,), radius; m."""
+
+
+# Newton's steps from the loops of the described robot to those with displaced anchors; each squares what is open.
+_CLOSING = 2
 
 
 def shapes_of(cylinders: Sequence[Cylinder]) -> tuple[Shape, ...]:
@@ -52,13 +57,7 @@ def camera_numbers(camera: Camera) -> Array:
 
 @physics(x=of_pose, y=of_unknowns, camera=(12,))
 def edges(
-    robot: Robot,
-    x: Array,
-    y: Array,
-    camera: Array,
-    *,
-    cylinders: tuple[Shape, ...],
-    anchors: Anchors = (),
+    robot: Robot, x: Array, y: Array, camera: Array, *, cylinders: tuple[Shape, ...]
 ) -> dict[str, Array]:
     """Edges of C cylinders, and how they change.
 
@@ -67,16 +66,50 @@ def edges(
         tangent (C,): q, m; -1 where the camera's centre is within the cylinder.
         along (C,): a of the first end, m; an edge has the points (a + s) u + q m, s along the axis.
         by_pose (C, 2, 2, n): changes (u . dn, m . dn) of the normals at unit entries of the reduced twist.
-        by_anchor (C, 2, 2, anchors): at unit displacements of anchors, where there are any.
         margins: of the legs.
     """
     now = configuration(robot, x, y)
+    return _edges(now, camera, cylinders, {"by_pose": (now.motion, rate_map(now))})
+
+
+@physics(x=of_pose, y=of_unknowns, camera=(12,), offsets=of_offsets)
+def anchored_edges(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    camera: Array,
+    offsets: Array,
+    *,
+    cylinders: tuple[Shape, ...],
+    anchors: Anchors,
+) -> dict[str, Array]:
+    """The same with displaced anchors, and by_anchor (C, 2, 2, anchors): at unit displacements of these."""
+    now, y = _shifted(robot, x, y, offsets)
+    moves = {
+        "by_pose": (now.motion, rate_map(now)),
+        "by_anchor": (anchored(now.motion, now.robot, anchors), anchored_rates(now, x, y, anchors)),
+    }
+    return _edges(now, camera, cylinders, moves)
+
+
+def _shifted(robot: Robot, x: Array, y: Array, offsets: Array) -> tuple[Configuration, Array]:
+    """The configuration with displaced anchors, its loops closed from those of the described robot."""
+    moved = shifted(robot, offsets)
+    for _ in range(_CLOSING if len(y) else 0):
+        y = y + closing_step(moved, y, x)["dy"]
+    return configuration(moved, x, y), y
+
+
+def _edges(
+    now: Configuration,
+    camera: Array,
+    cylinders: tuple[Shape, ...],
+    moves: dict[str, tuple[TreeMotion, Array]],
+) -> dict[str, Array]:
+    """Edges, and how they change with rates (rates, k) of trees."""
     R, centre = camera[:9].reshape(3, 3), camera[9:]
-    moves = [(now.motion, rate_map(now))]
-    if anchors:
-        moves.append((anchored(now.motion, robot, anchors), anchored_rates(now, x, y, anchors)))
     frames, tangents, alongs = [], [], []
-    by: list[list[Array]] = [[] for _ in moves]
+    by: dict[str, list[Array]] = {name: [] for name in moves}
     for body, A, B, radius in cylinders:
         pose = now.motion.poses[body]
         end, u = _axis(pose, np.array(A), np.array(B))
@@ -93,12 +126,10 @@ def edges(
         frames.append(np.stack([_seen(R, n, u, m) for n, m in both]))
         tangents.append(where(gap, q, -1.0))
         alongs.append(along)
-        for rows, (motion, rates) in zip(by, moves, strict=True):
-            J = motion.point_jacobian(body, end)
-            twist = product(J, rates)
-            rows.append(np.stack([_changes(n, m, along, q, twist) for n, m in both]))
-    names = ("by_pose", "by_anchor")[: len(by)]
-    changes = {name: np.stack(rows) for name, rows in zip(names, by, strict=True)}
+        for name, (motion, rates) in moves.items():
+            twist = product(motion.point_jacobian(body, end), rates)
+            by[name].append(np.stack([_changes(n, m, along, q, twist) for n, m in both]))
+    changes = {name: np.stack(rows) for name, rows in by.items()}
     places = {"tangent": pack(tangents), "along": pack(alongs)}
     return {"frame": np.stack(frames), **places, **changes, "margins": margins(now)}
 
@@ -120,21 +151,28 @@ def _changes(n: Array, m: Array, along: Scalar, q: Scalar, twist: Array) -> Arra
 
 
 @physics(x=of_pose, y=of_unknowns)
-def readings(robot: Robot, x: Array, y: Array, *, anchors: Anchors = ()) -> dict[str, Array]:
-    """Coordinates of the actuators q (actuators,), rad or m, and how they change.
+def readings(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Coordinates q (actuators,) of the actuators, rad or m, and by_pose (actuators, n): how they change."""
+    return _readings(configuration(robot, x, y))
 
-    Returns:
-        q; by_pose (actuators, n); by_anchor (actuators, anchors), where there are any; margins of the legs.
-    """
-    now = configuration(robot, x, y)
-    result = {
+
+@physics(x=of_pose, y=of_unknowns, offsets=of_offsets)
+def anchored_readings(
+    robot: Robot, x: Array, y: Array, offsets: Array, *, anchors: Anchors
+) -> dict[str, Array]:
+    """The same with displaced anchors, and by_anchor (actuators, anchors): at unit displacements of these."""
+    now, y = _shifted(robot, x, y, offsets)
+    rows = actuator_rows(now.robot, anchored(now.motion, now.robot, anchors))
+    return {**_readings(now), "by_anchor": product(rows, anchored_rates(now, x, y, anchors))}
+
+
+def _readings(now: Configuration) -> dict[str, Array]:
+    robot = now.robot
+    return {
         "q": coordinates_from_steps(actuator_steps(robot, now.motion, now.steps)),
         "by_pose": product(actuator_rows(robot, now.motion), rate_map(now)),
+        "margins": margins(now),
     }
-    if anchors:
-        rows = actuator_rows(robot, anchored(now.motion, robot, anchors))
-        result["by_anchor"] = product(rows, anchored_rates(now, x, y, anchors))
-    return {**result, "margins": margins(now)}
 
 
 @physics(x=of_pose, y=of_unknowns)

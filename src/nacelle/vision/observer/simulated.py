@@ -76,9 +76,7 @@ class SimulatedCamera:
                 # Across the measured normal, as those of fitted lines are.
                 onto = (np.eye(3) - np.outer(seen, seen)) @ E
                 covariance = onto @ C @ onto.T
-                result.append(
-                    EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, covariance)
-                )
+                result.append(EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, covariance))
         return result
 
 

@@ -9,7 +9,12 @@ the chi-square distribution of as many degrees as rows: measurements beyond its 
 
 An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The filter runs at t_0 = t_c - o_0,
 o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows H_x of
-the pose are joined by dt H_x of the twist and -H_x v of the offset.
+the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a product,
+-H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
+
+Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would then
+take the noise of its own twist for information. So the offset is corrected only while readings come; otherwise
+K has a row of zeros for it, which Joseph's form allows, and its uncertainty counts in S (Schmidt's filter).
 """
 
 from __future__ import annotations
@@ -22,15 +27,22 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, ObserverError
-from nacelle.kinematics.motion import evaluated
+from nacelle.kinematics.motion import States, evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors
+from nacelle.vision.observer.anchors import Anchors, offset_map
 from nacelle.vision.observer.process import Displacer, State
-from nacelle.vision.observer.sight import camera_numbers, edges, readings, shapes_of
+from nacelle.vision.observer.sight import (
+    anchored_edges,
+    anchored_readings,
+    camera_numbers,
+    edges,
+    readings,
+    shapes_of,
+)
 
 
 class Innovation(NamedTuple):
@@ -51,13 +63,27 @@ class Innovation(NamedTuple):
     accepted: bool
 
 
+class Said(NamedTuple):
+    """What the measurements of one time said before they were used.
+
+    Attributes:
+        each: one by one; those of one time are not independent of each other.
+        nis: normalised innovation squared of all that were used, together.
+        degrees: of freedom of it.
+    """
+
+    each: tuple[Innovation, ...] = ()
+    nis: float = 0.0
+    degrees: int = 0
+
+
 class Rows(NamedTuple):
     """Measurements of one time: k of them, each of g rows, with independent errors.
 
     Attributes:
         r: residuals (k g,).
         H: their matrix (k g, N).
-        R: their noise (k, g, g).
+        R: their noise (k g, k g).
         names: of what is measured, (k,).
         possible: whether each can be right at all (k,), of bool.
     """
@@ -94,18 +120,25 @@ class Measured:
     ) -> None:
         """Keep the models; `encoders` are standard deviations of readings (actuators,)."""
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
-        moved = {"anchors": anchors} if anchors else {}
         self.displaced = Displacer(robot)
         self._camera = camera_numbers(camera)
-        self._edges = {"cylinders": shapes_of(cylinders), **moved}
-        self._readings = moved
+        self._shapes = {"cylinders": shapes_of(cylinders)}
+        self._offsets = offset_map(robot, anchors)
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
-    def rows(self, state: State, event: Edges | Readings) -> tuple[State, Rows]:
-        """The rows of an event at a state of its time, and that state with y at its pose."""
+    def rows(self, state: State, event: Edges | Readings, a: Array) -> tuple[State, Rows]:
+        """The rows of an event at a state of its time, and that state with y at its pose.
+
+        Args:
+            state: at the time of the event.
+            event: what was measured.
+            a: acceleration (n,) of the control law then.
+        """
         try:
-            return self._of_edges(state, event) if isinstance(event, Edges) else self._of_readings(state, event)
+            if isinstance(event, Edges):
+                return self._of_edges(state, event, a)
+            return self._of_readings(state, event)
         except KinematicsError as error:
             raise ObserverError(
                 f"{self.robot.name}: the observed pose at {event.time:.6g} s is none of the robot: {error}",
@@ -113,11 +146,26 @@ class Measured:
                 diverged=True,
             ) from error
 
-    def _of_edges(self, state: State, event: Edges) -> tuple[State, Rows]:
+    def _seen(self, x: Array, state: State) -> States:
+        """Edges at a pose, with the anchors of a state."""
+        if not self.anchors:
+            return evaluated(edges, self.robot, x, self._camera, guess=state.y, options=self._shapes)
+        offsets, options = self._offsets @ state.anchors, {**self._shapes, "anchors": self.anchors}
+        return evaluated(anchored_edges, self.robot, x, self._camera, offsets, guess=state.y, options=options)
+
+    def _read(self, state: State) -> States:
+        """Readings at a state."""
+        if not self.anchors:
+            return evaluated(readings, self.robot, state.x, guess=state.y)
+        offsets, options = self._offsets @ state.anchors, {"anchors": self.anchors}
+        return evaluated(anchored_readings, self.robot, state.x, offsets, guess=state.y, options=options)
+
+    def _of_edges(self, state: State, event: Edges, a: Array) -> tuple[State, Rows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
-        x = self.displaced(state.x, state.y, dt * state.v) if dt else state.x
-        at = evaluated(edges, self.robot, x, self._camera, guess=state.y, options=self._edges)
+        v = state.v + dt * a
+        x = self.displaced(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
+        at = self._seen(x, state)
         measured = event.measured
         place = [edge.cylinder for edge in measured], [edge.side for edge in measured]
         frame, Hx = at.results["frame"][place], at.results["by_pose"][place].reshape(-1, n)
@@ -128,28 +176,39 @@ class Measured:
         H[:, :n] = Hx
         r = (across @ normals[:, :, None]).ravel()
         if m:
-            H[:, 2 * n : 2 * n + m] = by_anchor = at.results["by_anchor"][place].reshape(-1, m)
-            r = r - by_anchor @ state.anchors
+            H[:, 2 * n : 2 * n + m] = at.results["by_anchor"][place].reshape(-1, m)
+        R = _blocks(across @ C @ np.swapaxes(across, 1, 2))
         if size > 2 * n + m:
             H[:, n : 2 * n] = dt * Hx
-            H[:, -1] = -Hx @ state.v
+            H[:, -1] = -Hx @ v
+            # The product of the errors of twist and clock, which is large before the clock is known.
+            twist, clock, both = (state.P[n : 2 * n, n : 2 * n], state.P[-1, -1], Hx @ state.P[n : 2 * n, -1])
+            r = r + both
+            R += clock * (Hx @ twist @ Hx.T) + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
-        R = across @ C @ np.swapaxes(across, 1, 2)
         names = tuple(self.cylinders[k].name for k in place[0])
         return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
 
     def _of_readings(self, state: State, event: Readings) -> tuple[State, Rows]:
         n, m = len(state.v), len(self.anchors)
-        at = evaluated(readings, self.robot, state.x, guess=state.y, options=self._readings)
+        at = self._read(state)
         gap = event.q - at.results["q"]
         H = np.zeros((len(gap), len(state.P)))
         H[:, :n] = at.results["by_pose"]
         if m:
             H[:, 2 * n : 2 * n + m] = at.results["by_anchor"]
-            gap = gap - at.results["by_anchor"] @ state.anchors
         # Angles of the model are in (-pi, pi], those of encoders count turns.
         gap = np.where(self._revolute, (gap + np.pi) % (2.0 * np.pi) - np.pi, gap)
-        return state._replace(y=at.y), Rows(gap, H, self._noise[None], ("encoders",), np.ones(1, dtype=bool))
+        return state._replace(y=at.y), Rows(gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool))
+
+
+def _blocks(parts: Array) -> Array:
+    """The matrix (k g, k g) with the matrices (k, g, g) on its diagonal."""
+    k, g = parts.shape[:2]
+    whole = np.zeros((k, g, k, g))
+    place = np.arange(k)
+    whole[place, :, place, :] = parts
+    return whole.reshape(k * g, k * g)
 
 
 @lru_cache(maxsize=256)
@@ -161,50 +220,55 @@ def quantile(degrees: int, probability: float) -> float:
 
 
 def updated(
-    state: State, rows: Rows, gate: float, kind: int, displaced: Displacer
-) -> tuple[State, list[Innovation]]:
-    """The state after measurements of one time, and what each of them said.
+    state: State, rows: Rows, gate: float, displaced: Displacer, *, kind: int, hold_clock: bool = False
+) -> tuple[State, Said]:
+    """The state after measurements of one time, and what they said.
 
     Args:
         state: at the time of the measurements.
         rows: the measurements.
         gate: probability with which a right one is rejected.
-        kind: 0 for edges, 1 for readings.
         displaced: moves poses of the robot.
+        kind: 0 for edges, 1 for readings.
+        hold_clock: whether the clock's offset keeps its value, and only its uncertainty counts (Schmidt).
     """
-    count, degrees = rows.R.shape[:2]
-    H, PH = rows.H, state.P @ rows.H.T
-    S = H @ PH
-    R = np.zeros_like(S)
-    for k in range(count):
-        part = slice(k * degrees, (k + 1) * degrees)
-        R[part, part] = rows.R[k]
-    S += R
+    count = len(rows.names)
+    degrees = len(rows.r) // count
+    H, R, PH = rows.H, rows.R, state.P @ rows.H.T
+    S = H @ PH + R
     index = np.arange(count * degrees).reshape(count, degrees)
     blocks, r = S[index[:, :, None], index[:, None, :]], rows.r.reshape(count, degrees, 1)
     nis = (np.swapaxes(r, 1, 2) @ np.linalg.solve(blocks, r)).ravel()
     fits = rows.possible & (nis <= quantile(degrees, gate))
     accepted = fits.tolist()
-    said = [
+    each = tuple(
         Innovation(state.time, name, square, degrees, good)
         for name, square, good in zip(rows.names, nis.tolist(), accepted, strict=True)
-    ]
+    )
     counts = list(state.rejected)
     counts[kind] = 0 if any(accepted) else counts[kind] + count
     state = state._replace(rejected=(counts[0], counts[1]))
     if not any(accepted):
-        return state, said
+        return state, Said(each)
     residual = rows.r
     if not all(accepted):
         used = index[fits].ravel()
         H, PH, residual = H[used], PH[:, used], residual[used]
         S, R = S[np.ix_(used, used)], R[np.ix_(used, used)]
-    return _joseph(state, (residual, H, R), PH, S, displaced), said
+    # All that follows from S at once: the gain, and the innovation that it weighs.
+    solved = np.linalg.solve(S, np.concatenate([PH.T, residual[:, None]], axis=1))
+    K = solved[:, :-1].T
+    if hold_clock:
+        K[-1] = 0.0
+    state = _joseph(state, K, (residual, H, R), displaced)
+    if kind == 1:
+        state = state._replace(read=state.time)
+    return state, Said(each, float(residual @ solved[:, -1]), len(residual))
 
 
-def _joseph(state: State, rows: tuple[Array, Array, Array], PH: Array, S: Array, displaced: Displacer) -> State:
+def _joseph(state: State, K: Array, rows: tuple[Array, Array, Array], displaced: Displacer) -> State:
+    """The state after an update with the gain K (N, k) of rows r, H, R."""
     r, H, R = rows
-    K = np.linalg.solve(S, PH.T).T
     e = K @ r
     A = -K @ H
     A.flat[:: len(A) + 1] += 1.0
