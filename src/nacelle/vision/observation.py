@@ -25,7 +25,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import CylinderMeasurement, measure
-from nacelle.vision.observer.process import apart, displaced
+from nacelle.vision.observer.process import Displacer, apart
 from nacelle.vision.placing import camera_for
 from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
 from nacelle.vision.scene import Scene, Scenery
@@ -195,7 +195,7 @@ def _predicted(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> 
     """A pose (nx,) a little away from another."""
     y = inverse_kinematics(robot, x, limits=False).y
     d = off * twist_units(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
-    return displaced(robot, x, y, d)
+    return Displacer(robot)(x, y, d)
 
 
 def _distance(scene: Scene, predicted: Scene) -> float:

@@ -1,7 +1,7 @@
 """The pose of a robot from edges of its legs at one time, without a motion model: weighted least squares.
 
 Edge i gives two residuals r_i (2,) with covariance R_i and the matrix H_i (2, n) by the reduced twist
-(`nacelle.vision.observer.update`). Gauss-Newton's step from a pose x near the true one is
+(`nacelle.vision.observer.sight`). Gauss-Newton's step from a pose x near the true one is
 
     N d = sum of H_i^T R_i^-1 r_i,     N = sum of H_i^T R_i^-1 H_i,     x <- x (+) d
 
@@ -20,13 +20,15 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnobservableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.process import State, displaced
-from nacelle.vision.observer.update import Edges, Measured
+from nacelle.vision.observer.process import Displacer
+from nacelle.vision.observer.sight import camera_numbers, shapes_of
+from nacelle.vision.observer.sight import edges as expected
 
 _STEPS = 25
 # A step below this part of the standard deviations is the last.
@@ -74,16 +76,23 @@ def pose_from_edges(
         KinematicsError: if the iteration does not converge, or leaves the robot's reach.
     """
     n, units = robot.motion.n, twist_units(robot)
-    measured = Measured(robot, camera, cylinders, (), np.ones(len(robot.actuators)))
+    places = [edge.cylinder for edge in edges], [edge.side for edge in edges]
+    normals, C = (np.array([getattr(edge, name) for edge in edges]) for name in ("normal", "covariance"))
+    if not edges:
+        raise UnobservableError(f"{robot.name}: no edge was measured", {}, n)
     there = inverse_kinematics(robot, x, limits=False)
-    state = State(0.0, there.x, there.y, np.zeros(n), np.zeros(0), 0.0, np.zeros((2 * n, 2 * n)), 0.0)
+    pose, y, displaced = there.x, there.y, Displacer(robot)
+    options = {"cylinders": shapes_of(cylinders)}
     for _ in range(_STEPS):
-        state, rows = measured.rows(state, Edges(0.0, 0.0, tuple(edges)))
-        N, g, cost = np.zeros((n, n)), np.zeros(n), 0.0
-        for row in rows:
-            weight = np.linalg.inv(row.R)
-            H = row.H[:, :n]
-            N, g, cost = N + H.T @ weight @ H, g + H.T @ weight @ row.r, cost + float(row.r @ weight @ row.r)
+        at = evaluated(expected, robot, pose, camera_numbers(camera), guess=y, options=options)
+        y = at.y
+        # Along u and m of each edge's frame: what it measures, with which covariance, and how it changes.
+        across, H = at.results["frame"][places][:, 1:], at.results["by_pose"][places]
+        r = np.einsum("eij,ej->ei", across, normals)
+        weight = np.linalg.inv(across @ C @ np.swapaxes(across, 1, 2))
+        N = np.einsum("eki,ekl,elj->ij", H, weight, H)
+        g = np.einsum("eki,ekl,el->i", H, weight, r)
+        cost = float(np.einsum("ek,ekl,el->", r, weight, r))
         values, vectors = np.linalg.eigh(units[:, None] * N * units)
         seen = values > _UNSEEN**-2
         if not np.all(seen):
@@ -95,8 +104,6 @@ def pose_from_edges(
         covariance = units[:, None] * ((vectors / values) @ vectors.T) * units
         if float(np.max(np.abs(d) / np.sqrt(np.diag(covariance)))) < _DONE:
             degrees = max(1, 2 * len(edges) - n)
-            return SeenPose(state.x, covariance, cost / degrees, len(edges))
-        state = State(
-            0.0, displaced(robot, state.x, state.y, d), state.y, state.v, state.anchors, 0.0, state.P, 0.0
-        )
+            return SeenPose(pose, covariance, cost / degrees, len(edges))
+        pose = displaced(pose, y, d)
     raise KinematicsError(f"{robot.name}: the pose that fits {len(edges)} edges was not found within {_STEPS} steps")

@@ -6,26 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nacelle.report.draw.canvas import INK, new_figure
+from nacelle.report.draw.canvas import INK, new_figure, wrapped
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.observation import Observation, SeenCylinder
-from nacelle.vision.visibility import ContactLines
+from nacelle.vision.visibility import ContactLines, edge_visibility
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
 _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
-# Points of an edge in the picture: lenses bend lines.
-_POINTS = 60
 
 
 def plot_observation(observation: Observation, *, names: bool = True, shown: bool = True) -> Figure:
     """Draw the image with the measured edges over it.
 
     Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was measured
-    amber; the axes of the others are dashed in red, where they would be.
+    amber: lines where they are free and were measured, dots where they go on. The axes of the others are
+    dashed in red, where they would be.
 
     Args:
         observation: what was seen.
@@ -43,31 +42,38 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
     for one, rod in zip(observation.seen, observation.scene.rods, strict=True):
         lines = ContactLines.of(rod)
-        _draw(ax, camera, one, lines)
+        free = _draw(ax, observation, one, lines)
         if names:
-            _write(ax, camera, one, rod.start + 0.5 * lines.way)
+            _write(ax, camera, one, rod.start + free * lines.way)
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(height - 0.5, -0.5)
     ax.set_axis_off()
     words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
-    ax.set_title(words, fontsize=7.5, color=INK)
+    ax.set_title(wrapped(words), fontsize=7.5, color=INK)
     figure.set_layout_engine("tight", pad=0.3)
     return figure
 
 
-def _draw(ax: Any, camera: Camera, one: SeenCylinder, lines: ContactLines) -> None:
-    t = np.linspace(0.0, 1.0, _POINTS)
+def _draw(ax: Any, observation: Observation, one: SeenCylinder, lines: ContactLines) -> float:
+    """Draw the edges of a cylinder; give where along it there is room for its name."""
+    camera = observation.camera
+    seen = edge_visibility(observation.scene, one.view.cylinder, observation.pixels.reach)
+    t = seen.t
     if one.measured is None:
         axis = camera.pixels(np.mean(lines.points(t), axis=0))
         ax.plot(axis[:, 0], axis[:, 1], color=_NONE, linewidth=0.8, linestyle=(0, (4, 3)))
-        return
+        return 0.5
     colour = _FOUND if len(one.measured.edges) == 2 else _ONE
     for edge in one.measured.edges:
         # The measured plane, from the true ends: points of the line are put into it.
         points = lines.points(t)[edge.side]
         points = points - (points @ edge.normal)[:, None] * edge.normal
-        seen = camera.pixels(points)
-        ax.plot(seen[:, 0], seen[:, 1], color=colour, linewidth=0.9)
+        u, v = camera.pixels(points).T
+        free = seen.free[edge.side]
+        ax.plot(u, v, color=colour, linewidth=0.5, linestyle=(0, (1, 2)))
+        ax.plot(np.where(free, u, np.nan), np.where(free, v, np.nan), color=colour, linewidth=1.1)
+    both = np.any(seen.free, axis=0)
+    return float(np.mean(t[both])) if np.any(both) else 0.5
 
 
 def _write(ax: Any, camera: Camera, one: SeenCylinder, middle: Array) -> None:
