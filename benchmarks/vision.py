@@ -4,9 +4,9 @@ Every cylinder of the legs is rendered by the pixel model (distortion on, noise 
 of 160) as wide as said, with several blurs, and measured in seeded runs. *error/bound*: root mean square of
 the errors of its direction over the bound for all pixels that depend on its free edges, grey levels unknown,
 over all legs; *worst*: the worst leg; *region*: the worst leg by the bound for the pixels that are read,
-which are kept away from ends and other parts; *axis*: the worst leg along one axis of the bound. *bias^2*: the
-squared mean error by its own covariance, 2 on average if unbiased; *NEES*: the squared error by the fit's own
-covariance, over 2, is 1 on average if consistent.
+which are kept away from ends and other parts; *axis*: the worst leg along one axis of the bound. *bias^2*:
+the squared mean error by its own covariance, 2 on average if unbiased; *NEES*: the squared error by the fit's
+own covariance, over 2, is 1 on average if consistent.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("robots", nargs="*", default=ROBOTS)
     parser.add_argument("--widths", nargs="+", type=float, default=[5.0, 10.0, 20.0, 50.0])
-    parser.add_argument("--blurs", nargs="+", type=float, default=[0.5, 1.2])
+    parser.add_argument("--blurs", nargs="+", type=float, default=[0.5, 1.0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="every leg as one line of JSON")

@@ -55,8 +55,10 @@ def best_place(scenery: Scenery, index: int) -> Array:
     middle, distance = 0.5 * (A + B), 2.0 * scenery.robot.size
 
     def free(place: Array) -> float:
-        camera = zoomed(scenery, 20.0, index, place, size=2048)
-        return float(np.min(edge_visibility(scenery.at(camera), index, 20.0).free_length(8.0)))
+        scene = scenery.at(zoomed(scenery, 20.0, index, place, size=2048))
+        # A wide clearance keeps other parts away in small images, too.
+        near, far = (edge_visibility(scene, index, clearance).free_length(8.0) for clearance in (8.0, 20.0))
+        return float(np.min(near) + np.min(far))
 
     return max((middle + distance * direction for direction in directions(60)), key=free)
 
