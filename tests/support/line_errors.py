@@ -9,14 +9,14 @@ import numpy as np
 from nacelle.spatial.scalar import Array
 from nacelle.vision.bound import line_bound, normals_bound
 from nacelle.vision.camera import Camera
-from nacelle.vision.image.band import band_around
+from nacelle.vision.image.band import Band, band_around
 from nacelle.vision.image.fit import fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
-from nacelle.vision.measurement import EdgeMeasurement, line_of
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.placing import directions
-from nacelle.vision.scene import Scenery
-from nacelle.vision.visibility import edge_visibility
+from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 
 # How far the image of the corner is moved by the lens, as a part of its distance from the centre.
 LENS = 0.05
@@ -50,17 +50,39 @@ class LineErrors:
 
 
 def best_place(scenery: Scenery, index: int) -> Array:
-    """Where a camera sees most of both edges of a cylinder: a point (3,) twice the robot's size from it."""
+    """Where a camera measures a cylinder best: a point (3,) twice the robot's size from it.
+
+    Of the ten directions that see most of both edges the one with the least covariance of what is read where
+    the cylinder is narrow, which is when other parts are nearest in the image.
+    """
     A, B = scenery.cylinders[index].placed(*scenery.bodies())
     middle, distance = 0.5 * (A + B), 2.0 * scenery.robot.size
+    model = PixelModel(blur=1.0)
 
-    def free(place: Array) -> float:
+    def hidden(place: Array) -> float:
         scene = scenery.at(zoomed(scenery, 20.0, index, place, size=2048))
-        # A wide clearance keeps other parts away in small images, too.
-        near, far = (edge_visibility(scene, index, clearance).free_length(8.0) for clearance in (8.0, 20.0))
-        return float(np.min(near) + np.min(far))
+        return -float(np.min(edge_visibility(scene, index, 8.0).free_length(8.0)))
 
-    return max((middle + distance * direction for direction in directions(60)), key=free)
+    def uncertainty(place: Array) -> float:
+        scene = scenery.at(zoomed(scenery, 5.0, index, place))
+        read = _read(scene, index, model)
+        return np.inf if read is None else float(np.trace(read[2].direction_covariance))
+
+    places = sorted((middle + distance * direction for direction in directions(60)), key=hidden)
+    return min(places[:10], key=uncertainty)
+
+
+def _read(scene: Scene, index: int, model: PixelModel) -> tuple[EdgeVisibility, Band, LineMeasurement] | None:
+    """What a fit reads of a cylinder, and the bound for that; None without two edges."""
+    seen = edge_visibility(scene, index, model.reach)
+    band = band_around(scene, index, seen, model, wide=1.5, slack=0.4)
+    if band is None or len(band.sides) < 2:
+        return None
+    covariance = normals_bound(band, seen.lines.normals, model)
+    if covariance is None:
+        return None
+    edges = _edges(seen.lines.normals, covariance, index)
+    return seen, band, line_of(*edges, scene.rods[index].radius, covariance[:3, 3:])
 
 
 def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int = 512) -> Camera:
@@ -100,11 +122,11 @@ def line_errors(
     cylinder = scenery.cylinders[index]
     if bound is None:
         return LineErrors(cylinder.name, *[np.nan] * 7, runs)
-    seen = edge_visibility(scene, index, model.reach)
-    band = band_around(scene, index, seen, model, wide=1.5, slack=0.4)
+    read = _read(scene, index, model)
+    if read is None:
+        return LineErrors(cylinder.name, *[np.nan] * 7, runs)
+    seen, band, best = read
     width = float(np.median(seen.width[np.any(seen.inside, axis=0)]))
-    if band is None or len(band.sides) < 2:
-        return LineErrors(cylinder.name, width, *[np.nan] * 6, runs)
     mean = render_pixels(scene, model, band.patch)
     lines, own, failed = [], [], 0
     shift = 0.3 / camera.focal[0]
@@ -119,9 +141,6 @@ def line_errors(
         lines.append(line.direction - bound.direction)
         own.append(_squared(line.direction - bound.direction, line.direction_covariance))
     errors = np.array(lines)
-    covariance = normals_bound(band, seen.lines.normals, model)
-    assert covariance is not None
-    read = line_of(*_edges(seen.lines.normals, covariance, index), cylinder.radius, covariance[:3, 3:])
     variances, axes = np.linalg.eigh(bound.direction_covariance)
     along = errors @ axes[:, 1:]
     variances = variances[1:]
@@ -131,7 +150,7 @@ def line_errors(
         cylinder.name,
         width,
         float(np.sqrt(np.sum(along**2) / len(along) / np.sum(variances))),
-        float(np.sqrt(np.sum(errors**2) / len(along) / np.trace(read.direction_covariance))),
+        float(np.sqrt(np.sum(errors**2) / len(along) / np.trace(best.direction_covariance))),
         float(np.sqrt(np.max(np.mean(along**2, axis=0) / variances))),
         float(bias),
         float(np.mean(own) / 2.0),
