@@ -98,6 +98,7 @@ def look(
     model: PixelModel,
     rng: np.random.Generator,
     *,
+    slack: float = _SLACK,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Render and measure cylinder `index`: no more pixels than the measurement reads.
@@ -108,10 +109,11 @@ def look(
         index: of the cylinder.
         model: the pixel model.
         rng: makes the noise.
+        slack: uncertainty of the prediction, px: so far from other parts the pixels are kept.
         exposure: its times; zero if None.
     """
     seen = edge_visibility(predicted, index, model.reach + _FLAT)
-    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=_SLACK)
+    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=slack)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)

@@ -20,8 +20,10 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import Scene
 from nacelle.vision.visibility import EdgeVisibility
 
-# Another solid that fills less than this of a pixel is not noticed.
-_TRACE = 1e-4
+# Another solid that fills less than this of a pixel is not noticed beside the noise, and where a blurred edge
+# fills less than that, in standard deviations.
+_TRACE = 3e-3
+_TAIL = 2.75
 # An edge needs this many pixels near to it.
 _LEAST = 20
 
@@ -75,7 +77,7 @@ def band_around(
     near = [np.abs(patch.from_plane(normal).s) < reach for normal in seen.lines.normals]
     use = near[0] | near[1]
     for side in (0, 1):
-        use &= ~near[side] | _between(seen, side, patch, model.reach + slack)
+        use &= ~near[side] | _between(seen, side, patch, _TAIL * float(np.hypot(model.width, slack)))
     u, v, patch = u[use], v[use], patch.some(use)
     if not len(u):
         return None

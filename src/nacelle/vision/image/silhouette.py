@@ -165,7 +165,8 @@ def _end(
 ) -> Distance:
     """Distance from the outline at an end: inside the chord, or inside the ellipse of the disc."""
     plane = np.cross(at - radius * normals[0], at + radius * normals[1])
-    plane = plane if plane @ other > 0.0 else -plane
+    # The other end of the lines is inside; the centre of a flat disc may be outside.
+    plane = plane if plane @ (other - at) > 0.0 else -plane
     height = float(at @ u)
     Q = (radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
     Q += height * (np.outer(u, at) + np.outer(at, u))
