@@ -3,9 +3,9 @@
     python benchmarks/looking.py [--robots fivebar,quattro,gough-stewart] [--seeds 3] [--out FOLDER]
     python benchmarks/looking.py --check          # the same statistics from images and from their model
 
-The true robot differs from the model by errors of its anchors, by warmth, by lengths; the camera has noise and a
-rate. Writes looking.json and looking.png to the folder, and prints the tables. One process; the three robots
-with three seeds take about half an hour.
+The true robot differs from the model by errors of its anchors, by warmth, by lengths; the camera has noise
+and a rate. Writes looking.json and looking.png to the folder, and prints the tables. One process; the three
+robots with three seeds take about a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 import nacelle
 from nacelle.cli.common import console
-from nacelle.control.vision.comparison import Bench, Circumstances, LookingComparison, compare_looking
+from nacelle.control.vision.comparison import Circumstances, LookingBench, LookingComparison, compare_looking
 from nacelle.report.draw.canvas import save
 from nacelle.report.vision.comparison import looking_table, plot_looking, verdicts
 
@@ -31,7 +31,7 @@ def sweeps(robots: list[str], seeds: int, out: Path) -> None:
     results: list[LookingComparison] = []
     for name in robots:
         begin = time.perf_counter()
-        result = compare_looking(Bench(nacelle.load(name)), seeds=range(1, seeds + 1))
+        result = compare_looking(LookingBench(nacelle.load(name)), seeds=range(1, seeds + 1))
         results.append(result)
         screen = console()
         screen.print(f"\n{name}, seeds 1 to {seeds}, {time.perf_counter() - begin:.0f} s", markup=False)
@@ -52,7 +52,7 @@ def check(robots: list[str], seeds: int) -> None:
     """Rms errors of observed and true poses with edges from images and with edges from their model."""
     for name in robots:
         for measurement in ("model", "rendered"):
-            bench = Bench(nacelle.load(name), measurement=measurement)
+            bench = LookingBench(nacelle.load(name), measurement=measurement)
             begin = time.perf_counter()
             runs = [bench.run("vision", Circumstances(), seed) for seed in range(1, seeds + 1)]
             spent = (time.perf_counter() - begin) / seeds
@@ -62,14 +62,16 @@ def check(robots: list[str], seeds: int) -> None:
                 for key in ("rms_error", "rms_estimate")
             )
             print(
-                f"{name:14s} {measurement:9s} tracking {1e3 * tracking:.4f} mm, estimate {1e3 * estimate:.4f} mm, "
-                f"{spent:.1f} s a run of {bench.duration:g} s"
+                f"{name:14s} {measurement:9s} tracking {1e3 * tracking:.4f} mm, "
+                f"estimate {1e3 * estimate:.4f} mm, {spent:.1f} s a run of {bench.duration:g} s"
             )
 
 
 def main() -> None:
     """Read the arguments and run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--robots", default=",".join(ROBOTS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path())

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nacelle.control.named import controller
     from nacelle.control.scenario.scenario import Scenario, read_scenario
     from nacelle.control.sensors import Sensors
+    from nacelle.control.vision.camera_file import read_camera
+    from nacelle.control.vision.comparison import LookingBench, LookingComparison, compare_looking
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from nacelle.errors import (
         AssemblyError,
         BucklingError,
+        CalibrationError,
         CompileError,
         DescriptionError,
         ExportError,
@@ -70,12 +73,14 @@ if TYPE_CHECKING:
         KinematicsError,
         MeasurementError,
         NacelleError,
+        ObserverError,
         ParameterError,
         Problem,
         SingularError,
         TableError,
         TooLargeError,
         UnknownRobotError,
+        UnobservableError,
         UnreachableError,
     )
     from nacelle.export.export import Export, export
@@ -162,6 +167,13 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.vision.camera import Camera
+    from nacelle.vision.image.pixel_model import PixelModel
+    from nacelle.vision.observation import Observation, observe
+    from nacelle.vision.observer.observer import Observer
+    from nacelle.vision.observer.settings import ObserverSettings
+    from nacelle.vision.placing import camera_for
+    from nacelle.vision.shutter import Shutter
 
 __version__ = "0.1.0"
 __all__ = [
@@ -178,6 +190,8 @@ __all__ = [
     "Buckling",
     "BucklingError",
     "CadPrior",
+    "CalibrationError",
+    "Camera",
     "Chain",
     "Check",
     "Circle",
@@ -222,6 +236,8 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "LookingBench",
+    "LookingComparison",
     "LuGre",
     "Measurement",
     "MeasurementError",
@@ -229,11 +245,16 @@ __all__ = [
     "Model",
     "NacelleError",
     "NaturalFrequencies",
+    "Observation",
+    "Observer",
+    "ObserverError",
+    "ObserverSettings",
     "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
     "PayloadEstimate",
     "PeakReactions",
+    "PixelModel",
     "Plant",
     "Pole",
     "Polyline",
@@ -252,6 +273,7 @@ __all__ = [
     "Samples",
     "Scenario",
     "Sensors",
+    "Shutter",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -267,6 +289,7 @@ __all__ = [
     "Trapezoid",
     "Uniform",
     "UnknownRobotError",
+    "UnobservableError",
     "UnreachableError",
     "Validation",
     "Waypoints",
@@ -281,10 +304,12 @@ __all__ = [
     "body_motion",
     "buckling",
     "build",
+    "camera_for",
     "check",
     "check_measurement",
     "closed_loop",
     "compare",
+    "compare_looking",
     "compile",
     "compliance",
     "consistent_parameters",
@@ -323,6 +348,7 @@ __all__ = [
     "model",
     "moved",
     "natural_frequencies",
+    "observe",
     "operation_count",
     "payload_from_runs",
     "peak_reactions",
@@ -332,6 +358,7 @@ __all__ = [
     "potential_energy",
     "prepare",
     "reach",
+    "read_camera",
     "read_measurement",
     "read_scenario",
     "read_waypoints",

@@ -63,7 +63,9 @@ def observe_command(
     written = _camera_file(camera)
     pixels = written.pixels
     changes = {"read_noise": noise, "blur": blur}
-    pixels = dataclasses.replace(pixels, **{key: value for key, value in changes.items() if value is not None})
+    pixels = dataclasses.replace(
+        pixels, **{key: value for key, value in changes.items() if value is not None}
+    )
     if compare:
         _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out, as_json)
         return
@@ -101,8 +103,8 @@ def _print(seen: Observation) -> None:
     width, height = seen.camera.size
     place = ", ".join(f"{1e3 * value:.0f}" for value in seen.camera.pose.p)
     screen.print(
-        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, blur {seen.pixels.blur:g} px, noise "
-        f"{seen.pixels.read_noise:g} grey levels",
+        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, "
+        f"blur {seen.pixels.blur:g} px, noise {seen.pixels.read_noise:g} grey levels",
         markup=False,
     )
     screen.print(cylinder_table(seen))
@@ -122,13 +124,13 @@ def _compare(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    from nacelle.control.vision.comparison import SWEEPS, Bench, Circumstances, compare_looking
+    from nacelle.control.vision.comparison import SWEEPS, Circumstances, LookingBench, compare_looking
 
     chosen = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
     for name in chosen:
         if name not in SWEEPS:
             raise NacelleError(f"nothing called {name!r} is swept; {did_you_mean(name, SWEEPS)}")
-    bench = Bench(robot, camera=written.camera(robot), pixels=pixels, shutter=written.shutter)
+    bench = LookingBench(robot, camera=written.camera(robot), pixels=pixels, shutter=written.shutter)
     base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
     result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
     if out is not None:

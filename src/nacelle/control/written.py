@@ -1,4 +1,4 @@
-"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with their places."""
+"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     pose -> scene -> image (pixel model, noise) -> edges, looked for near a predicted pose -> pose, covariance
 
-The predicted pose differs from the true one, as that of an observer does; what the image gives does not depend
-on it, as long as the edges are within the distance that is searched.
+The predicted pose differs from the true one, as that of an observer does; what the image gives does not
+depend on it, as long as the edges are within the distance that is searched.
 """
 
 from __future__ import annotations
@@ -178,7 +178,9 @@ def observe(
     judged = view(scenery, at, true, model)
     search = _MORE + _distance(scene, predicted)
     seen = tuple(
-        _seen(one, scene, measure(image, predicted, one.cylinder, model, search=search) if one.sides else None)
+        _seen(
+            one, scene, measure(image, predicted, one.cylinder, model, search=search) if one.sides else None
+        )
         for one in judged.cylinders
     )
     edges = [edge for one in seen if one.measured is not None for edge in one.measured.edges]
@@ -201,7 +203,8 @@ def _predicted(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> 
 def _distance(scene: Scene, predicted: Scene) -> float:
     """The largest distance of the ends of cylinders in the image between two scenes, px."""
     ends = [
-        scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods])) for one in (scene, predicted)
+        scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods]))
+        for one in (scene, predicted)
     ]
     gaps = np.linalg.norm(ends[0] - ends[1], axis=-1)
     return float(np.max(gaps[np.isfinite(gaps)], initial=0.0))

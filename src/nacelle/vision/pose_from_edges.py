@@ -5,8 +5,8 @@ Edge i gives two residuals r_i (2,) with covariance R_i and the matrix H_i (2, n
 
     N d = sum of H_i^T R_i^-1 r_i,     N = sum of H_i^T R_i^-1 H_i,     x <- x (+) d
 
-and N^-1 is the covariance of the pose along the reduced twist. N is judged in units of the robot's size and of
-1 rad: where a motion moves no edge the pose is not determined.
+and N^-1 is the covariance of the pose along the reduced twist. N is judged in units of the robot's size and
+of 1 rad: where a motion moves no edge the pose is not determined.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SeenPose:
     Attributes:
         x: reduced pose (nx,).
         covariance: along the reduced twist (n, n), m^2, rad^2.
-        misfit: weighted sum of squared residuals over degrees of freedom: 1 where camera and geometry are right.
+        misfit: weighted sum of squared residuals over degrees of freedom: 1 where all is right.
         edges: how many edges were used.
     """
 
@@ -106,4 +106,6 @@ def pose_from_edges(
             degrees = max(1, 2 * len(edges) - n)
             return SeenPose(pose, covariance, cost / degrees, len(edges))
         pose = displaced(pose, y, d)
-    raise KinematicsError(f"{robot.name}: the pose that fits {len(edges)} edges was not found within {_STEPS} steps")
+    raise KinematicsError(
+        f"{robot.name}: the pose that fits {len(edges)} edges was not found within {_STEPS} steps"
+    )

@@ -11,7 +11,9 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 
 
-@pytest.mark.parametrize(("name", "free"), [("fivebar", 2), ("3rrr", 2), ("prrrp", 2), ("delta", 3), ("3rps", 3)])
+@pytest.mark.parametrize(
+    ("name", "free"), [("fivebar", 2), ("3rrr", 2), ("prrrp", 2), ("delta", 3), ("3rps", 3)]
+)
 def test_anchors_move_in_the_directions_that_the_loops_allow(name: str, free: int) -> None:
     robot = nacelle.load(name)
     for projector in possible(robot):

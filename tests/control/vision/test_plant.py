@@ -25,9 +25,7 @@ def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.
     plant.start(x, np.zeros(robot.motion.n), 0.0)
     for k in range(50):
         plant.advance(force, 1e-3 * (k + 1))
-    run = nacelle.simulate(
-        RigidPlant(true, smooth=1e-3), x, force=force, until=0.05, method="rk4", step=5e-4
-    )
+    run = nacelle.simulate(RigidPlant(true, smooth=1e-3), x, force=force, until=0.05, method="rk4", step=5e-4)
     return plant, true, run, force
 
 

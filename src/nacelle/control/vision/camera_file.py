@@ -69,7 +69,7 @@ class ShutterSpec(Strict):
         if self.exposure > 1.0 / self.rate:
             raise_at(
                 "exposure",
-                f"an exposure of {self.exposure * 1e3:g} ms does not fit into a period of {1e3 / self.rate:g} ms",
+                f"an exposure of {1e3 * self.exposure:g} ms does not fit into {1e3 / self.rate:g} ms",
                 "take a shorter exposure or a lower rate",
             )
         return self
@@ -150,9 +150,7 @@ class CameraFile:
 
                 camera = camera_for(robot, **optics)
             else:
-                camera = Camera.looking(
-                    spec.looks_at, spec.position, up=spec.up or (0.0, 0.0, 1.0), **optics
-                )
+                camera = Camera.looking(spec.looks_at, spec.position, up=spec.up or (0.0, 0.0, 1.0), **optics)
         except KinematicsError as error:
             raise DescriptionError([self.source.problem((), str(error))]) from None
         changes: dict[str, Any] = {}

@@ -164,7 +164,9 @@ class LookingComparison:
         if not crossings:
             better = cases[0].median("vision") < cases[0].median("encoders")
             return "vision wins throughout" if better else "encoders win throughout"
-        return "; ".join(f"vision wins {'above' if one.wins else 'below'} {one.value:.3g}" for one in crossings)
+        return "; ".join(
+            f"vision wins {'above' if one.wins else 'below'} {one.value:.3g}" for one in crossings
+        )
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units."""
@@ -201,7 +203,7 @@ def _crossings(cases: Sequence[Case]) -> Iterator[Crossing]:
             yield Crossing(one.sweep, value, b > 0.0)
 
 
-class Bench:
+class LookingBench:
     """A robot, a path and a camera, prepared for many runs.
 
     Args:
@@ -244,7 +246,9 @@ class Bench:
         self.scene: Scene = scenery.at(self.camera)
         self.cylinders = tuple(self.scene.cylinders)
         self.law: Controller = controller(robot, "ct-cartesian", period=period, friction=True)
-        self.desired: Desired = desired_motion(robot, path or round_path(robot), period, Course(settle=settle))
+        self.desired: Desired = desired_motion(
+            robot, path or round_path(robot), period, Course(settle=settle)
+        )
         self.sensors = Sensors()
 
     @property
@@ -304,14 +308,16 @@ class Bench:
         deviation = self.deviation(case, seed)
         plant = TruePlant(self.robot, deviation)
         if feedback == "encoders":
-            return run_loop(plant, EncoderFeedback(self.law, self.sensors, deviation, seed=seed), self.desired)
+            return run_loop(
+                plant, EncoderFeedback(self.law, self.sensors, deviation, seed=seed), self.desired
+            )
         encoders = Encoders(self.robot, self.sensors, deviation, seed) if feedback == "both" else None
         own = ObserverFeedback(self.law, self.looking(case, seed), encoders=encoders, label=feedback)
         return run_loop(plant, own, self.desired)
 
 
 def compare_looking(
-    bench: Bench,
+    bench: LookingBench,
     *,
     sweeps: Mapping[str, Sequence[float]] | None = None,
     base: Circumstances | None = None,
@@ -358,7 +364,7 @@ def compare_looking(
     return LookingComparison(bench.robot, tuple(cases), point, tuple(seeds), bench.measurement)
 
 
-def _one(bench: Bench, feedback: str, case: Circumstances, seed: int) -> tuple[float, float, str]:
+def _one(bench: LookingBench, feedback: str, case: Circumstances, seed: int) -> tuple[float, float, str]:
     try:
         run = bench.run(feedback, case, seed)
     except NacelleError as error:

@@ -1,9 +1,9 @@
 """How a true robot differs from its model: anchors on the base, lengths of legs, zeros of encoders, warmth.
 
-Leg i is fastened to the base at A_i in the model and at A_i + d_i + c (t - t_0) (A_i - A_0) in truth, d_i a mistake of
-assembly (m), c the growth of a base that warms (1/s), A_0 the mean of the anchors. The joints that a body of
-leg i carries are farther from the one that carries it by l_i times the mean of these distances, so that
-parallelograms stay parallelograms. Encoders read q + z, z what their zeros are off by (rad or m).
+Leg i is fastened to the base at A_i in the model and at A_i + d_i + c (t - t_0) (A_i - A_0) in truth, d_i a
+mistake of assembly (m), c the growth of a base that warms (1/s), A_0 the mean of the anchors. The joints that
+a body of leg i carries are farther from the one that carries it by l_i times the mean of these distances, so
+that parallelograms stay parallelograms. Encoders read q + z, z what their zeros are off by (rad or m).
 
     g(t) = [d_1 + c (t - t_0) (A_1 - A_0); ...; l_1; ...]           (4 legs,)    the numbers of the true robot
 
@@ -109,7 +109,7 @@ class Deviation:
         )
 
     def numbers(self, robot: Robot, time: float) -> Array:
-        """g (4 legs,) at a time, s."""
+        """G (4 legs,) at a time, s."""
         d = self.anchors
         if self.growth:
             d = d + (self.growth * max(0.0, time - self.begin)) * _outwards(robot)
@@ -171,7 +171,7 @@ def _spans(robot: Robot) -> dict[int, Array]:
 
 
 def _plus(p: Array, factor: Any, span: Array) -> Array:
-    """p + factor span over any scalar; coordinates along which there is no span stay numbers."""
+    """P + factor span over any scalar; coordinates along which there is no span stay numbers."""
     return pack([a + factor * b if b else a for a, b in zip(p.tolist(), span.tolist(), strict=True)])
 
 
@@ -238,4 +238,4 @@ def _outwards(robot: Robot) -> Array:
             raise KinematicsError(f"leg {leg.name!r} of {robot.name} is not fastened to the base")
         places.append(np.mean(own, axis=0))
     out = np.array(places) - np.mean(places, axis=0)
-    return np.einsum("kij,kj->ki", possible(robot), out)
+    return np.asarray(np.einsum("kij,kj->ki", possible(robot), out))

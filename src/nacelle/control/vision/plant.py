@@ -1,7 +1,7 @@
 """A rigid robot that is not its model, stepped sample by sample from Python.
 
 Its state is that of `nacelle.simulation.flow`, s = [c; v; y]; its numbers g(t) (`deviation`) are inputs of
-the compiled flow, so that one program serves every deviation and anchors that drift. A period is some steps
+the compiled flow, so that one program is that of every deviation and of drifting anchors. A period is some steps
 of the classical Runge-Kutta method in native code, forces and g held. Between steps the state follows by the
 cubic through both ends and their slopes, whose error is of the fourth order as the method's.
 """
@@ -164,8 +164,8 @@ class TruePlant:
         )
         if not np.isfinite(states).all():
             raise KinematicsError(
-                f"the true {self.model.name} left what it can do at {self.time:.4g} s: a singularity, or a loop "
-                "that does not close"
+                f"the true {self.model.name} left what it can do at {self.time:.4g} s: a singularity, or "
+                "a loop that does not close"
             )
         ends = np.concatenate([self.state[None], states])
         slopes = [np.array(self._flow(state, u[0])) for state in ends]

@@ -1,7 +1,7 @@
 """What a camera sees of a true robot in motion: edges of its legs, exposure by exposure.
 
-An exposure belongs to its middle by the camera's clock; the true robot is taken there from the states that the
-plant keeps, with the anchors of that time. Two ways lead from it to edges:
+An exposure belongs to its middle by the camera's clock; the true robot is taken there from the states that
+the plant keeps, with the anchors of that time. Two ways lead from it to edges:
 
     model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
                 length would have, the Cramer-Rao bound of the pixel model; fast
@@ -19,8 +19,8 @@ import numpy as np
 
 from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
-from nacelle.spatial.scalar import Array
 from nacelle.shapes.solid import Rod
+from nacelle.spatial.scalar import Array
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.scene import Scene
@@ -153,6 +153,7 @@ def edge_places(scene: Scene, index: int, pixels: PixelModel) -> tuple[Array, Ar
         # A step counts as many pixels as it is long.
         whole = both[side, 1:] & both[side, :-1]
         counts = np.where(whole, np.rint(np.nan_to_num(seen.steps[side])), 0).astype(int)
-        parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in zip(seen.t, seen.t[1:], counts) if k]
+        steps = zip(seen.t[:-1], seen.t[1:], counts, strict=True)
+        parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in steps if k]
         result.append(np.concatenate(parts) if parts else np.zeros(0))
     return result[0], result[1]

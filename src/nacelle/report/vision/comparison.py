@@ -33,8 +33,8 @@ def plot_looking(
 ) -> Figure:
     """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
 
-    Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where vision
-    and encoders are equally good. Values of zero are drawn at the left border.
+    Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
+    vision and encoders are equally good. Values of zero are drawn at the left border.
 
     Args:
         comparisons: one, or one for each of several robots with the same sweeps.
@@ -117,10 +117,10 @@ def verdicts(comparison: LookingComparison) -> list[str]:
         words, unit, factor = LABELS[sweep]
         crossings = [one for one in comparison.crossings if one.sweep == sweep]
         if crossings:
-            told = " and ".join(
+            sides = " and ".join(
                 f"{'above' if one.wins else 'below'} {factor * one.value:.2g} {unit}" for one in crossings
             )
-            lines.append(f"{words}: vision wins {told}")
+            lines.append(f"{words}: vision wins {sides}")
         else:
             lines.append(f"{words}: {comparison.verdict(sweep)}")
     return lines

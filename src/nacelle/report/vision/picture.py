@@ -22,9 +22,9 @@ _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
 def plot_observation(observation: Observation, *, names: bool = True, shown: bool = True) -> Figure:
     """Draw the image with the measured edges over it.
 
-    Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was measured
-    amber: lines where they are free and were measured, dots where they go on. The axes of the others are
-    dashed in red, where they would be.
+    Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was
+    measured amber: lines where they are free and were measured, dots where they go on. The axes of the others
+    are dashed in red, where they would be.
 
     Args:
         observation: what was seen.
@@ -104,16 +104,22 @@ def _coordinates(observation: Observation) -> tuple[tuple[str, ...], Array, list
 
 
 def cylinder_table(observation: Observation) -> Table:
-    """A row a cylinder: width and free length in the image, direction with its error, or why there is none."""
+    """A row a cylinder: width and free length in the image, error of its direction, or why there is none."""
     from nacelle.report.table import plain_table
 
     table = plain_table(
-        "cylinder", "width (px)>", "free edges (px)>", "direction sigma (urad)>", "true error (urad)>", "usable"
+        "cylinder",
+        "width (px)>",
+        "free edges (px)>",
+        "direction sigma (urad)>",
+        "true error (urad)>",
+        "usable",
     )
     for one in observation.seen:
         free = " / ".join(f"{value:.0f}" for value in one.view.length)
         sigma, error = (
-            f"{1e6 * value:.3g}" if np.isfinite(value) else "" for value in (one.direction_sigma, one.direction_error)
+            f"{1e6 * value:.3g}" if np.isfinite(value) else ""
+            for value in (one.direction_sigma, one.direction_error)
         )
         table.add_row(one.view.name, f"{one.view.width:.1f}", free, sigma, error, one.reason or "yes")
     for box in observation.view.boxes:
