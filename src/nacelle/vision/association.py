@@ -1,9 +1,9 @@
 """Which line in an image belongs to which edge of which cylinder.
 
 A detected segment with ends p_1, p_2 and a predicted edge, the plane n (pointing into the cylinder), are as
-far apart as the ends are from the image of the plane, d = rms of the two signed distances, px. They may belong
-together if d is within a gate, the leg is on the same side of both, and the segment is beside the edge, not
-beyond its ends. Among all such pairs the assignment of least
+far apart as the ends are from the image of the plane, d = rms of the two signed distances, px. They may
+belong together if d is within a gate, the leg is on the same side of both, and the segment is beside the
+edge, not beyond its ends. Among all such pairs the assignment of least
 
     sum over pairs of (d / gate)^2 + (1 - part of the edge that the segment covers)
 
