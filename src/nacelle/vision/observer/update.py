@@ -27,22 +27,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, ObserverError
-from nacelle.kinematics.motion import States, evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors, offset_map
+from nacelle.vision.observer.anchors import Anchors
 from nacelle.vision.observer.process import Displacer, State
-from nacelle.vision.observer.sight import (
-    anchored_edges,
-    anchored_readings,
-    camera_numbers,
-    edges,
-    readings,
-    shapes_of,
-)
+from nacelle.vision.observer.sight import Sight, camera_numbers
 
 
 class Innovation(NamedTuple):
@@ -122,8 +114,7 @@ class Measured:
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
         self.displaced = Displacer(robot)
         self._camera = camera_numbers(camera)
-        self._shapes = {"cylinders": shapes_of(cylinders)}
-        self._offsets = offset_map(robot, anchors)
+        self._sight = Sight(robot, cylinders, anchors)
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
@@ -146,26 +137,12 @@ class Measured:
                 diverged=True,
             ) from error
 
-    def _seen(self, x: Array, state: State) -> States:
-        """Edges at a pose, with the anchors of a state."""
-        if not self.anchors:
-            return evaluated(edges, self.robot, x, self._camera, guess=state.y, options=self._shapes)
-        offsets, options = self._offsets @ state.anchors, {**self._shapes, "anchors": self.anchors}
-        return evaluated(anchored_edges, self.robot, x, self._camera, offsets, guess=state.y, options=options)
-
-    def _read(self, state: State) -> States:
-        """Readings at a state."""
-        if not self.anchors:
-            return evaluated(readings, self.robot, state.x, guess=state.y)
-        offsets, options = self._offsets @ state.anchors, {"anchors": self.anchors}
-        return evaluated(anchored_readings, self.robot, state.x, offsets, guess=state.y, options=options)
-
     def _of_edges(self, state: State, event: Edges, a: Array) -> tuple[State, Rows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
         v = state.v + dt * a
         x = self.displaced(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
-        at = self._seen(x, state)
+        at = self._sight.edges(x, self._camera, state.anchors, guess=state.y)
         measured = event.measured
         place = [edge.cylinder for edge in measured], [edge.side for edge in measured]
         frame, Hx = at.results["frame"][place], at.results["by_pose"][place].reshape(-1, n)
@@ -191,7 +168,7 @@ class Measured:
 
     def _of_readings(self, state: State, event: Readings) -> tuple[State, Rows]:
         n, m = len(state.v), len(self.anchors)
-        at = self._read(state)
+        at = self._sight.readings(state.x, state.anchors, guess=state.y)
         gap = event.q - at.results["q"]
         H = np.zeros((len(gap), len(state.P)))
         H[:, :n] = at.results["by_pose"]
