@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.observed import camera_of
 
 import nacelle
 from nacelle.kinematics.jacobian import twist_units
@@ -15,6 +14,7 @@ from nacelle.spatial.rotation_vector import rotation_vector
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.observer.process import displacement
 from nacelle.vision.observer.sight import camera_numbers, directions, edges, readings, shapes_of
+from support.observed import camera_of
 
 
 @pytest.fixture(params=["fivebar", "quattro", "gough-stewart", "3rps"], scope="module")

@@ -7,7 +7,7 @@ Unknowns, in this order, each in its own unit (robot sizes, rad, focal lengths, 
     anchors  displacements of anchors on the base, with a standard deviation before anything is measured
     poses    displacements d_i (n) of the robot at each sighting along its reduced twist, likewise
 
-Edges give rows r = r_0 + J z (`observations`), what is expected of anchors and poses gives further rows z / sigma.
+Edges give rows r = r_0 + J z (`observations`), what is expected of anchors and poses further rows z / sigma.
 """
 
 from __future__ import annotations

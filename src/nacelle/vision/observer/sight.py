@@ -1,8 +1,9 @@
 """What is measured at a pose, and how it changes with the pose: edges of cylinders, readings of encoders.
 
 A cylinder of radius r has its axis through the point P, seen from the camera's centre, along the unit vector
-u. The plane of its edge k has the unit normal n with n . u = 0, n . P = +-r (`nacelle.vision.cylinders`). With
-a = u . P the place of P along the axis, D^2 = P . P - a^2 and q = sqrt(D^2 - r^2) the length of the tangent,
+u. The plane of its edge k has the unit normal n with n . u = 0, n . P = +-r (`nacelle.vision.cylinders`).
+With a = u . P the place of P along the axis, D^2 = P . P - a^2 and q = sqrt(D^2 - r^2) the length of the
+tangent,
 
     n = (+-r (P - a u) + q u x P) / D^2,     m = n x u,     m . P = q
 
@@ -43,7 +44,7 @@ Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 """A cylinder as plain numbers: body, both ends in its frame (3,), radius; m."""
 
 
-# Newton's steps from the loops of the described robot to those with displaced anchors; each squares what is open.
+# Newton's steps from the loops of the described robot to those with displaced anchors.
 _CLOSING = 2
 
 
@@ -179,7 +180,7 @@ def _readings(now: Configuration) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns)
 def directions(robot: Robot, x: Array, y: Array, *, cylinders: tuple[Shape, ...]) -> dict[str, Array]:
-    """Unit directions of cylinders (C, 3), and the angular velocities of their bodies (C, 3, n), base axes."""
+    """Unit directions of cylinders (C, 3), and angular velocities of their bodies (C, 3, n), base axes."""
     now = configuration(robot, x, y)
     U = rate_map(now)
     axes = [_axis(now.motion.poses[body], np.array(A), np.array(B))[1] for body, A, B, _ in cylinders]
@@ -193,7 +194,7 @@ def _angular(now: Configuration, body: int) -> Array:
 
 
 class Sight:
-    """What is measured of a robot, natively: edges of cylinders and readings, with displaced anchors or without.
+    """What is measured of a robot, natively: edges of cylinders and readings, anchors displaced or not.
 
     Attributes:
         robot: the robot.

@@ -7,14 +7,15 @@ A measurement r = H e + noise, R its covariance, says of the error e with covari
 in Joseph's form, which stays symmetric and positive. r^T S^-1 r, the normalised innovation squared (NIS), has
 the chi-square distribution of as many degrees as rows: measurements beyond its quantile are rejected.
 
-An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The filter runs at t_0 = t_c - o_0,
-o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows H_x of
-the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a product,
--H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
+An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The filter runs at t_0 = t_c -
+o_0, o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows
+H_x of the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a
+product, -H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
 
-Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would then
-take the noise of its own twist for information. So the offset is corrected only while readings come; otherwise
-K has a row of zeros for it, which Joseph's form allows, and its uncertainty counts in S (Schmidt's filter).
+Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would
+then take the noise of its own twist for information. So the offset is corrected only while readings come;
+otherwise K has a row of zeros for it, which Joseph's form allows, and its uncertainty counts in S (Schmidt's
+filter).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors
-from nacelle.vision.observer.process import Displacer, State
+from nacelle.vision.observer.process import Displacer, State, apart
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
 
@@ -89,7 +90,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges that were seen at one time: `time` is that of the filter, `clock` the offset that it was made with."""
+    """Edges that were seen at one time: `time` is that of the filter, `clock` the offset it was made with."""
 
     time: float
     clock: float
@@ -136,6 +137,13 @@ class Measured:
                 event.time,
                 diverged=True,
             ) from error
+
+    def error(self, before: State, after: State) -> Array:
+        """What an update has changed (N,): pose along the reduced twist, twist, anchors, clock."""
+        d = apart(self.robot, after.x, before.x, before.y)
+        clock = np.array([after.clock - before.clock])
+        parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
+        return np.concatenate(parts)[: len(before.P)]
 
     def _of_edges(self, state: State, event: Edges, a: Array) -> tuple[State, Rows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
