@@ -96,7 +96,9 @@ class History:
                 *(before, rows, self._gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
             )
             e = self._measured.error(before, state)
-            if np.max(np.abs(e[: len(state.v)] / self._units)) < _LINEAR:
+            # Of the pose, and of its place in time.
+            way = np.abs(e[: len(state.v)]) + np.abs((state.clock - before.clock) * state.v)
+            if np.max(way / self._units) < _LINEAR:
                 break
             # A long step: the model is linearised anew at its end, and the step taken again from its start.
             _, again = self._measured.rows(state, event, a)

@@ -11,6 +11,7 @@ An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The 
 o_0, o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows
 H_x of the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a
 product, -H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
+Over |dt| the robot has moved by noise of the acceleration, too: Q |dt|^3 / 3.
 
 Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would
 then take the noise of its own twist for information. So the offset is corrected only while readings come;
@@ -20,7 +21,6 @@ filter).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,12 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, ObserverError
-from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors
 from nacelle.vision.observer.process import Displacer, State, apart
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
@@ -108,14 +105,21 @@ class Readings:
 class Measured:
     """The measurement models of a robot, a camera and its cylinders."""
 
-    def __init__(
-        self, robot: Robot, camera: Camera, cylinders: Sequence[Cylinder], anchors: Anchors, encoders: Array
-    ) -> None:
-        """Keep the models; `encoders` are standard deviations of readings (actuators,)."""
+    def __init__(self, camera: Camera, sight: Sight, *, encoders: Array, density: Array) -> None:
+        """Keep the models.
+
+        Args:
+            camera: the camera.
+            sight: what is measured of the robot.
+            encoders: standard deviations of readings (actuators,).
+            density: of the noise of the acceleration (n, n).
+        """
+        robot, cylinders, anchors = sight.robot, sight.cylinders, sight.anchors
+        self._density = density
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
         self.displaced = Displacer(robot)
         self._camera = camera_numbers(camera)
-        self._sight = Sight(robot, cylinders, anchors)
+        self._sight = sight
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
@@ -169,7 +173,8 @@ class Measured:
             # The product of the errors of twist and clock, which is large before the clock is known.
             twist, clock, both = (state.P[n : 2 * n, n : 2 * n], state.P[-1, -1], Hx @ state.P[n : 2 * n, -1])
             r = r + both
-            R += clock * (Hx @ twist @ Hx.T) + np.outer(both, both)
+            away = (dt * dt + clock) ** 1.5 / 3.0
+            R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
         names = tuple(self.cylinders[k].name for k in place[0])
         return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
