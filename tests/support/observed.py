@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +13,15 @@ from nacelle.model.reduced import layout_of
 from nacelle.spatial.pose import Pose
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import visible_cylinders
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measure import look
+from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.process import Displacer, apart
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
+from nacelle.vision.observer.sight import Sight
 from nacelle.vision.observer.simulated import SimulatedCamera
+from nacelle.vision.scene import Scenery
 from nacelle.vision.shutter import Shutter
 
 # Steps in which the true motion is drawn, s: finer than anything that is measured.
@@ -46,7 +52,7 @@ class Truth:
 
     def at(self, time):
         """Index of a time."""
-        return int(round((time - self.t[0]) / FINE))
+        return round((time - self.t[0]) / FINE)
 
 
 def true_motion(robot, density, duration, rng, *, amplitude=0.08, frequency=1.5):
@@ -58,7 +64,7 @@ def true_motion(robot, density, duration, rng, *, amplitude=0.08, frequency=1.5)
     unit = per_twist(robot, amplitude * robot.size)
     phase = rng.uniform(0.0, 2.0 * np.pi, n)
     W = 2.0 * np.pi * frequency * rng.uniform(0.7, 1.3, n)
-    steps = int(round(duration / FINE)) + 1
+    steps = round(duration / FINE) + 1
     t = FINE * np.arange(steps)
     held = PERIOD * np.floor(t / PERIOD + 1e-6)
     a = -unit * W**2 * np.sin(held[:, None] * W + phase)
@@ -100,56 +106,76 @@ def observed(
     robot,
     seed,
     *,
-    sigma=0.1,
+    sigma=0.02,
     duration=0.4,
     settings=None,
     shutter=None,
     encoders=None,
-    real=None,
+    displaced=None,
     start=(1e-3, 0.05),
-    measure=None,
+    eye=None,
     believed_clock=0.0,
 ):
-    """Run an observer over a noisy motion; `real` is the robot as it is, `encoders` a period of readings."""
+    """Run an observer over a noisy motion; `displaced` anchors, `encoders`: a period of readings."""
     rng = np.random.default_rng(seed)
     settings = settings or ObserverSettings()
     shutter = shutter or Shutter()
     truth = true_motion(robot, settings.density(robot), duration, rng)
     camera, cylinders = camera_of(robot), visible_cylinders(robot)
-    eye = SimulatedCamera(real or robot, camera, cylinders, sigma=sigma, rng=rng)
+    moved = anchors_of(robot) if displaced is not None else ()
+    displaced = np.zeros(0) if displaced is None else displaced
+    if eye is None:
+        eye = SimulatedCamera(robot, camera, cylinders, sigma=sigma, rng=rng, anchors=(moved, displaced))
+    else:
+        eye = eye(robot, camera, rng)
     n = robot.motion.n
     sx, sv = (per_twist(robot, s) for s in start)
     y0 = nacelle.inverse_kinematics(robot, truth.x[0], limits=False).y
     x0 = Displacer(robot)(truth.x[0], y0, sx * rng.standard_normal(n))
     v0 = truth.v[0] + sv * rng.standard_normal(n)
     observer = Observer(robot, camera, Start(x0, v0, *start, clock=believed_clock), settings)
-    edges = []
-    for exposure in shutter.exposures(0.0, duration, range(len(cylinders))):
-        seen_at = shutter.robot_time(exposure.time)
-        if seen_at >= 0.0:
-            edges += (measure or eye.measure)(exposure, truth.x[truth.at(seen_at)])
-    observer.take(edges)
+    exposures = shutter.exposures(0.0, duration, range(len(cylinders)))
+    coming = deque(one for one in exposures if shutter.robot_time(one.time) >= 0.0)
     times, errors, covariances = [], [], []
-    steps = int(round(duration / PERIOD))
-    readings = (
-        nacelle.inverse_kinematics(real or robot, truth.x, follow=True, limits=False).actuators
-        if encoders
-        else None
-    )
+    steps = round(duration / PERIOD)
+    sight = Sight(robot, cylinders, moved)
     guess = y0
     for k in range(steps):
         now = k * PERIOD
         i = truth.at(now)
         observer.accelerate(now, truth.a[i])
-        if encoders and k % int(round(encoders / PERIOD)) == 0:
+        if encoders and k % round(encoders / PERIOD) == 0:
             noise = np.asarray(settings.encoders) * rng.standard_normal(len(robot.actuators))
-            observer.read(now, readings[i] + noise)
+            real = sight.readings(truth.x[i], displaced, guess=guess)
+            observer.read(now, real.results["q"] + noise)
+            guess = real.y
+        while coming and shutter.robot_time(coming[0].time) <= now:
+            exposure = coming.popleft()
+            seen_at = shutter.robot_time(exposure.time)
+            x = truth.x[truth.at(seen_at)]
+            observer.take(eye.measure(exposure, x, lambda t=seen_at: observer.estimate(t).x))
         estimate = observer.estimate(now)
         times.append(now)
         d = apart(robot, truth.x[i], estimate.x, guess)
         errors.append(np.concatenate([d, truth.v[i] - estimate.v]))
         covariances.append(estimate.covariance)
     return Run(np.array(times), np.array(errors), np.array(covariances), observer, estimate)
+
+
+class RenderingCamera:
+    """A camera whose regions of interest are rendered and measured, where the observer expects the legs."""
+
+    def __init__(self, robot, camera, rng):
+        self._camera, self._rng, self._model = camera, rng, PixelModel()
+        self._scenery = Scenery(robot)
+
+    def measure(self, exposure, x, expected):
+        true, predicted = (self._scenery.at(self._camera, pose) for pose in (x, expected()))
+        edges = []
+        for k in exposure.cylinders:
+            measured = look(true, predicted, k, self._model, self._rng, exposure=exposure)
+            edges += measured.edges if measured else ()
+        return edges
 
 
 def displaced_anchors(robot, anchors, offsets):

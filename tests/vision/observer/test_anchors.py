@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.observed import camera_of, displaced_anchors
 
 import nacelle
 from nacelle.kinematics.iteration.newton_steps import closing_step
@@ -18,6 +17,7 @@ from nacelle.vision.observer.sight import (
     readings,
     shapes_of,
 )
+from support.observed import camera_of, displaced_anchors
 
 
 def test_a_planar_robot_stays_in_its_plane():

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.observed import camera_of
 
 import nacelle
 from nacelle.kinematics.jacobian import twist_units
@@ -15,6 +14,7 @@ from nacelle.spatial.rotation_vector import rotation_vector
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.observer.process import displacement
 from nacelle.vision.observer.sight import camera_numbers, directions, edges, readings, shapes_of
+from support.observed import camera_of
 
 
 @pytest.fixture(params=["fivebar", "quattro", "gough-stewart", "3rps"], scope="module")
@@ -53,7 +53,9 @@ def test_edges_and_their_jacobian(seen):
     n = normals(robot, cylinders, camera, ik)
     np.testing.assert_allclose(at["frame"][:, :, 0], n, atol=1e-13)
     frames = at["frame"]
-    np.testing.assert_allclose(frames @ np.swapaxes(frames, -1, -2), np.broadcast_to(np.eye(3), frames.shape), atol=1e-13)
+    np.testing.assert_allclose(
+        frames @ np.swapaxes(frames, -1, -2), np.broadcast_to(np.eye(3), frames.shape), atol=1e-13
+    )
     slopes = differences(seen, lambda one: normals(robot, cylinders, camera, one))
     expected = np.einsum("csij,csjk->csik", frames[:, :, 1:], slopes)
     np.testing.assert_allclose(at["by_pose"], expected, atol=3e-8 * np.max(np.abs(expected)))
@@ -68,7 +70,9 @@ def test_a_camera_that_moves(seen):
         ends = []
         for s in (h, -h):
             dp, dr = np.eye(6)[k, :3] * s, np.eye(6)[k, 3:] * s
-            ends.append(normals(robot, cylinders, camera.placed(Pose(R @ rotation_vector(dr), p + R @ dp)), ik))
+            ends.append(
+                normals(robot, cylinders, camera.placed(Pose(R @ rotation_vector(dr), p + R @ dp)), ik)
+            )
         expected = np.einsum("csij,csj->csi", frame[:, :, 1:], (ends[0] - ends[1]) / (2.0 * h))
         n, u, m = (frame[:, :, row] for row in range(3))
         first = -m[..., k - 3] if k >= 3 else np.zeros(m.shape[:2])

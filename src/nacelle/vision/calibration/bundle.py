@@ -7,7 +7,7 @@ Unknowns, in this order, each in its own unit (robot sizes, rad, focal lengths, 
     anchors  displacements of anchors on the base, with a standard deviation before anything is measured
     poses    displacements d_i (n) of the robot at each sighting along its reduced twist, likewise
 
-Edges give rows r = r_0 + J z (`observations`), what is expected of anchors and poses gives further rows z / sigma.
+Edges give rows r = r_0 + J z (`observations`), what is expected of anchors and poses further rows z / sigma.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.errors import CalibrationError
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.motion import States, evaluated
+from nacelle.kinematics.motion import States
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_vector import rotation_vector
@@ -35,9 +35,9 @@ from nacelle.vision.calibration.observations import (
 )
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.anchors import Anchors, anchor_names, offset_map
+from nacelle.vision.observer.anchors import Anchors, anchor_names
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.sight import anchored_edges, camera_numbers, edges, shapes_of
+from nacelle.vision.observer.sight import Sight, camera_numbers
 
 POSE = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the camera's displacements, in camera axes."""
@@ -97,8 +97,7 @@ class Bundle:
             poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
         """
         self.robot, self.sightings = robot, tuple(sightings)
-        self._shapes = {"cylinders": shapes_of(cylinders)}
-        self._offsets = offset_map(robot, anchors[0])
+        self._sight = Sight(robot, cylinders, anchors[0])
         self._lens = [LENS.index(name) for name in lens]
         self._anchors, self._anchor_sigma = anchors
         self._pose_sigma = poses
@@ -139,11 +138,7 @@ class Bundle:
         return point
 
     def _at(self, point: Point) -> States:
-        camera = camera_numbers(point.camera)
-        if not self._anchors:
-            return evaluated(edges, self.robot, point.x, camera, options=self._shapes)
-        offsets, options = self._offsets @ point.anchors, {**self._shapes, "anchors": self._anchors}
-        return evaluated(anchored_edges, self.robot, point.x, camera, offsets, options=options)
+        return self._sight.edges(point.x, camera_numbers(point.camera), point.anchors)
 
     def system(self, point: Point) -> System:
         """Residuals and Jacobian at a point.

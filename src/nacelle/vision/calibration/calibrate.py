@@ -1,12 +1,12 @@
-"""The pose of a camera, and its lens where it is to be determined, from edges of a robot's legs at given poses.
+"""The pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses.
 
 Levenberg and Marquardt's method on the bundle (`bundle`): with r and J at a point, in the unknowns' units,
 
     (J^T J + l 1) z = -J^T r,     l smaller after each step that lowers the cost, larger otherwise
 
-Then edges that do not fit (their normalised residual squared beyond its chi-square quantile) are left out and the
-rest is fitted again. The covariance of the result is (J^T J)^-1; the sum of squares has, where everything is
-right, the chi-square distribution of rows less unknowns.
+Then edges that do not fit (their normalised residual squared beyond its chi-square quantile) are left out and
+the rest is fitted again. The covariance of the result is (J^T J)^-1; the sum of squares has, where everything
+is right, the chi-square distribution of rows less unknowns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Unknowns:
     """What is unknown beside the camera's pose.
 
     Attributes:
-        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need points of edges.
+        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
         anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
         poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
     """
@@ -267,8 +267,8 @@ def _result(
     if said.undetermined:
         listed = "; ".join(said.undetermined)
         raise CalibrationError(
-            f"{bundle.robot.name}: the sightings do not determine {listed} (robot sizes, rad, focal lengths; camera "
-            "axes): move the robot further, show more legs, or hold what is not determined",
+            f"{bundle.robot.name}: the sightings do not determine {listed} (robot sizes, rad, focal lengths; "
+            "camera axes): move the robot further, show more legs, or hold what is not determined",
             said.undetermined,
         )
     own = (said.directions.T * said.sigma**2) @ said.directions * np.outer(units[:count], units[:count])

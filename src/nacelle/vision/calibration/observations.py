@@ -7,7 +7,7 @@ normal that was measured by a lens that is known leaves, whitened by its covaria
 
 Points of the edge in the image, (u, v) px, have the rays d = (a_x, a_y, 1), on which the lens has a say:
 
-    r_i = n . d_i / s_i,     s_i = s |n . dd/d(u, v)|,     dr_i = (d_i . u, d_i . m) (u . dn, m . dn) / s_i + ...
+    r_i = n . d_i / s_i,   s_i = s |n . dd/d(u, v)|,   dr_i = (d_i . u, d_i . m) (u . dn, m . dn) / s_i + ...
 
 and with the pixel as a function of ray and lens, P(a, k) = pixel, da = -(dP/da)^-1 dP/dk dk for the lens k =
 (f_x, f_y, c_x, c_y, k1, k2, p1, p2, k3).

@@ -1,7 +1,8 @@
 """Anchors on the base that are not where the description says: how the legs move with them.
 
-The joint j that holds a leg on the base is displaced by o_j (3,), m, base axes. All that hangs on it is carried
-along, and the leg's own joints move so that the closures stay closed while the nacelle keeps its pose x:
+The joint j that holds a leg on the base is displaced by o_j (3,), m, base axes. All that hangs on it is
+carried along, and the leg's own joints move so that the closures stay closed while the nacelle keeps its pose
+x:
 
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
@@ -91,7 +92,7 @@ def _direction_name(e: Array) -> str:
 
 
 def _free_directions(robot: Robot, j: int) -> list[Array]:
-    """Unit directions (3,) in which an anchor may be displaced, along the base's axes where these are free."""
+    """Unit directions (3,) in which an anchor may be displaced, along the base's axes where possible."""
     x, y = mechanism_of(robot).reference
     every: Anchors = tuple((j, tuple(e.tolist())) for e in np.eye(3))
     now = configuration(robot, x, y)

@@ -1,8 +1,8 @@
 """Is an observer right about its own errors: normalised squares against chi-square.
 
-With the error e (k,) of an estimate and its covariance P, e^T P^-1 e (NEES) has the chi-square distribution of k
-degrees; so has the normalised innovation squared r^T S^-1 r (NIS) with those of r. The sum over N independent
-ones has N k degrees, and their average lies in
+With the error e (k,) of an estimate and its covariance P, e^T P^-1 e (NEES) has the chi-square distribution
+of k degrees; so has the normalised innovation squared r^T S^-1 r (NIS) with those of r. The sum over N
+independent ones has N k degrees, and their average lies in
 
     [chi2(N k, 0.025), chi2(N k, 0.975)] / N          in 95 of 100 cases
 
@@ -42,13 +42,14 @@ class Consistency:
         return self.interval[0] <= self.average <= self.interval[1]
 
 
-def chi_square_interval(degrees: int) -> tuple[float, float]:
-    """Where a chi-square variable over its degrees lies in 95 of 100 cases."""
-    return quantile(degrees, 0.975) / degrees, quantile(degrees, 0.025) / degrees
+def chi_square_interval(degrees: int, outside: float = 0.05) -> tuple[float, float]:
+    """Where a chi-square variable over its degrees lies, but for a probability of being outside."""
+    tail = 0.5 * outside
+    return quantile(degrees, 1.0 - tail) / degrees, quantile(degrees, tail) / degrees
 
 
 def nees(error: Array, covariance: Array) -> Array:
-    """Normalised estimation error squared e^T P^-1 e (...) of errors (..., k) with covariances (..., k, k)."""
+    """Normalised estimation error squared e^T P^-1 e (...) of errors (..., k), covariances (..., k, k)."""
     scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))
     e, C = error / scale, covariance / (scale[..., :, None] * scale[..., None, :])
     return np.asarray(np.sum(e * np.linalg.solve(C, e[..., None])[..., 0], axis=-1))

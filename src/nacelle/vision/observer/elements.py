@@ -4,8 +4,8 @@ A cylinder's direction u (3,) turns with its body: w = J(x) v, J (3, n) linear i
 
     u' = w x u,     du = (J d) x u,     du' = (J e + (dJ/dd v) d) x u + w x du
 
-for errors d of the pose and e of the twist. dJ/dd v, which enters only the covariance of the rates, is taken by
-central differences over n small displacements, all in one batch. [OAM] writes x for these directions.
+for errors d of the pose and e of the twist. dJ/dd v, which enters only the covariance of the rates, is taken
+by central differences over n small displacements, all in one batch. [OAM] writes x for these directions.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from nacelle.vision.observer.elements import ElementStates, element_states
 from nacelle.vision.observer.history import History, Step
 from nacelle.vision.observer.process import Process, State
 from nacelle.vision.observer.settings import ObserverSettings, Start
+from nacelle.vision.observer.sight import Sight
 from nacelle.vision.observer.update import Edges, Measured, Readings
 
 
@@ -104,7 +105,8 @@ class Observer:
         walks = [s.anchors_walk**2] * len(self.anchors) + [s.clock_walk**2] * (s.clock > 0.0)
         self._process = Process(robot, s.density(robot), np.array(walks))
         noise = np.broadcast_to(np.asarray(s.encoders, dtype=float), (len(robot.actuators),))
-        self._measured = Measured(robot, camera, self.cylinders, self.anchors, noise)
+        sight = Sight(robot, self.cylinders, self.anchors)
+        self._measured = Measured(camera, sight, encoders=noise, density=s.density(robot))
         self._history = History(
             self._first(start), self._process, self._measured, gate=s.gate, horizon=s.horizon
         )

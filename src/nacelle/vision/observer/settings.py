@@ -1,4 +1,4 @@
-"""What an observer assumes: noise of the acceleration, of encoders, of anchors and clocks; what it tolerates."""
+"""What an observer assumes of noise, of anchors and clocks, and what it tolerates."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Start:
 
 
 def per_twist(robot: Robot, length: Any) -> Array:
-    """A length (or its rate) as numbers (n,) for the entries of the reduced twist: over the size if angles."""
+    """A length (or its rate) as numbers (n,) for the entries of the reduced twist: angles over the size."""
     return np.asarray(float(length) / robot.size * twist_units(robot))
 
 

@@ -1,8 +1,9 @@
 """What is measured at a pose, and how it changes with the pose: edges of cylinders, readings of encoders.
 
 A cylinder of radius r has its axis through the point P, seen from the camera's centre, along the unit vector
-u. The plane of its edge k has the unit normal n with n . u = 0, n . P = +-r (`nacelle.vision.cylinders`). With
-a = u . P the place of P along the axis, D^2 = P . P - a^2 and q = sqrt(D^2 - r^2) the length of the tangent,
+u. The plane of its edge k has the unit normal n with n . u = 0, n . P = +-r (`nacelle.vision.cylinders`).
+With a = u . P the place of P along the axis, D^2 = P . P - a^2 and q = sqrt(D^2 - r^2) the length of the
+tangent,
 
     n = (+-r (P - a u) + q u x P) / D^2,     m = n x u,     m . P = q
 
@@ -19,12 +20,14 @@ A camera that moves by dp and turns by dr, both in camera axes, changes n by the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.margins import margins
+from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
@@ -35,13 +38,13 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.anchors import Anchors, anchored, anchored_rates, of_offsets, shifted
+from nacelle.vision.observer.anchors import Anchors, anchored, anchored_rates, of_offsets, offset_map, shifted
 
 Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 """A cylinder as plain numbers: body, both ends in its frame (3,), radius; m."""
 
 
-# Newton's steps from the loops of the described robot to those with displaced anchors; each squares what is open.
+# Newton's steps from the loops of the described robot to those with displaced anchors.
 _CLOSING = 2
 
 
@@ -177,7 +180,7 @@ def _readings(now: Configuration) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns)
 def directions(robot: Robot, x: Array, y: Array, *, cylinders: tuple[Shape, ...]) -> dict[str, Array]:
-    """Unit directions of cylinders (C, 3), and the angular velocities of their bodies (C, 3, n), base axes."""
+    """Unit directions of cylinders (C, 3), and angular velocities of their bodies (C, 3, n), base axes."""
     now = configuration(robot, x, y)
     U = rate_map(now)
     axes = [_axis(now.motion.poses[body], np.array(A), np.array(B))[1] for body, A, B, _ in cylinders]
@@ -188,3 +191,34 @@ def directions(robot: Robot, x: Array, y: Array, *, cylinders: tuple[Shape, ...]
 def _angular(now: Configuration, body: int) -> Array:
     motion: TreeMotion = now.motion
     return motion.jacobian(body)[3:]
+
+
+class Sight:
+    """What is measured of a robot, natively: edges of cylinders and readings, anchors displaced or not.
+
+    Attributes:
+        robot: the robot.
+        cylinders: that are seen.
+        anchors: displacements that there may be; empty without.
+    """
+
+    def __init__(self, robot: Robot, cylinders: Sequence[Cylinder], anchors: Anchors = ()) -> None:
+        """Keep them."""
+        self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
+        self._shapes = {"cylinders": shapes_of(cylinders)}
+        self._anchors = {"anchors": anchors}
+        self._offsets = offset_map(robot, anchors)
+
+    def edges(self, x: Array, camera: Array, displaced: Array, *, guess: Any = None) -> States:
+        """`edges` at poses x (..., nx), camera numbers (..., 12), anchors displaced by (anchors,), m."""
+        if not self.anchors:
+            return evaluated(edges, self.robot, x, camera, guess=guess, options=self._shapes)
+        inputs, options = (x, camera, self._offsets @ displaced), {**self._shapes, **self._anchors}
+        return evaluated(anchored_edges, self.robot, *inputs, guess=guess, options=options)
+
+    def readings(self, x: Array, displaced: Array, *, guess: Any = None) -> States:
+        """`readings` likewise."""
+        if not self.anchors:
+            return evaluated(readings, self.robot, x, guess=guess)
+        inputs = (x, self._offsets @ displaced)
+        return evaluated(anchored_readings, self.robot, *inputs, guess=guess, options=self._anchors)

@@ -11,17 +11,17 @@ which is the Cramer-Rao bound of N independent points. Only the part of an edge 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.sight import camera_numbers, edges, shapes_of
+from nacelle.vision.observer.anchors import Anchors
+from nacelle.vision.observer.sight import Sight, camera_numbers
 from nacelle.vision.shutter import Exposure
 
 # Points of an edge that stand for all its pixels.
@@ -41,25 +41,37 @@ class SimulatedCamera:
         *,
         sigma: float,
         rng: np.random.Generator,
+        anchors: tuple[Anchors, Array] | None = None,
     ) -> None:
         """Keep them.
 
         Args:
-            robot: the robot as it is, not as it is described.
+            robot: the robot.
             camera: the camera as it is.
             cylinders: that it sees.
             sigma: error of each pixel of an edge across it, px.
             rng: draws the noise.
+            anchors: where anchors are displaced: directions, and how far along each (m,), m.
         """
         self.robot, self.camera, self.cylinders = robot, camera, tuple(cylinders)
         self._sigma, self._rng = sigma, rng
         self._numbers = camera_numbers(camera)
-        self._options = {"cylinders": shapes_of(cylinders)}
+        nothing: tuple[Anchors, Array] = ((), np.zeros(0))
+        moved, self._displaced = anchors or nothing
+        self._sight = Sight(robot, cylinders, moved)
         self._y: Array | None = None
 
-    def measure(self, exposure: Exposure, x: Array) -> list[EdgeMeasurement]:
-        """The edges that an exposure gives at a pose x (nx,): two of each cylinder, where it is in view."""
-        at = evaluated(edges, self.robot, x, self._numbers, guess=self._y, options=self._options)
+    def measure(
+        self, exposure: Exposure, x: Array, expected: Callable[[], Array] | None = None
+    ) -> list[EdgeMeasurement]:
+        """The edges that an exposure gives: two of each cylinder, where it is in view.
+
+        Args:
+            exposure: when, and of which cylinders.
+            x: reduced pose (nx,) then.
+            expected: gives the pose that is expected, as cameras with images need it; not used here.
+        """
+        at = self._sight.edges(x, self._numbers, self._displaced, guess=self._y)
         self._y = at.y if at.y.size else None
         frame, tangent, along = (at.results[name] for name in ("frame", "tangent", "along"))
         result = []

@@ -7,19 +7,20 @@ A measurement r = H e + noise, R its covariance, says of the error e with covari
 in Joseph's form, which stays symmetric and positive. r^T S^-1 r, the normalised innovation squared (NIS), has
 the chi-square distribution of as many degrees as rows: measurements beyond its quantile are rejected.
 
-An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The filter runs at t_0 = t_c - o_0,
-o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows H_x of
-the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a product,
--H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
+An edge was seen at t = t_c - o by the robot's clock, o the clock's offset. The filter runs at t_0 = t_c -
+o_0, o_0 the offset as it was when the edge came; with dt = o_0 - o the pose then was x (+) dt v, so the rows
+H_x of the pose are joined by dt H_x of the twist and -H_x v of the offset. Their errors e and c enter as a
+product, -H_x e c, too: its mean and variance, P_vv P_cc + P_vc P_vc^T, are those of a second-order filter.
+Over |dt| the robot has moved by noise of the acceleration, too: Q |dt|^3 / 3.
 
-Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would then
-take the noise of its own twist for information. So the offset is corrected only while readings come; otherwise
-K has a row of zeros for it, which Joseph's form allows, and its uncertainty counts in S (Schmidt's filter).
+Without encoders only the accelerations of the control law tell the two clocks apart; a linear filter would
+then take the noise of its own twist for information. So the offset is corrected only while readings come;
+otherwise K has a row of zeros for it, which Joseph's form allows, and its uncertainty counts in S (Schmidt's
+filter).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,22 +28,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, ObserverError
-from nacelle.kinematics.motion import States, evaluated
-from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.anchors import Anchors, offset_map
-from nacelle.vision.observer.process import Displacer, State
-from nacelle.vision.observer.sight import (
-    anchored_edges,
-    anchored_readings,
-    camera_numbers,
-    edges,
-    readings,
-    shapes_of,
-)
+from nacelle.vision.observer.process import Displacer, State, apart
+from nacelle.vision.observer.sight import Sight, camera_numbers
 
 
 class Innovation(NamedTuple):
@@ -97,7 +87,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges that were seen at one time: `time` is that of the filter, `clock` the offset that it was made with."""
+    """Edges that were seen at one time: `time` is that of the filter, `clock` the offset it was made with."""
 
     time: float
     clock: float
@@ -115,15 +105,21 @@ class Readings:
 class Measured:
     """The measurement models of a robot, a camera and its cylinders."""
 
-    def __init__(
-        self, robot: Robot, camera: Camera, cylinders: Sequence[Cylinder], anchors: Anchors, encoders: Array
-    ) -> None:
-        """Keep the models; `encoders` are standard deviations of readings (actuators,)."""
+    def __init__(self, camera: Camera, sight: Sight, *, encoders: Array, density: Array) -> None:
+        """Keep the models.
+
+        Args:
+            camera: the camera.
+            sight: what is measured of the robot.
+            encoders: standard deviations of readings (actuators,).
+            density: of the noise of the acceleration (n, n).
+        """
+        robot, cylinders, anchors = sight.robot, sight.cylinders, sight.anchors
+        self._density = density
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
         self.displaced = Displacer(robot)
         self._camera = camera_numbers(camera)
-        self._shapes = {"cylinders": shapes_of(cylinders)}
-        self._offsets = offset_map(robot, anchors)
+        self._sight = sight
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
@@ -146,26 +142,19 @@ class Measured:
                 diverged=True,
             ) from error
 
-    def _seen(self, x: Array, state: State) -> States:
-        """Edges at a pose, with the anchors of a state."""
-        if not self.anchors:
-            return evaluated(edges, self.robot, x, self._camera, guess=state.y, options=self._shapes)
-        offsets, options = self._offsets @ state.anchors, {**self._shapes, "anchors": self.anchors}
-        return evaluated(anchored_edges, self.robot, x, self._camera, offsets, guess=state.y, options=options)
-
-    def _read(self, state: State) -> States:
-        """Readings at a state."""
-        if not self.anchors:
-            return evaluated(readings, self.robot, state.x, guess=state.y)
-        offsets, options = self._offsets @ state.anchors, {"anchors": self.anchors}
-        return evaluated(anchored_readings, self.robot, state.x, offsets, guess=state.y, options=options)
+    def error(self, before: State, after: State) -> Array:
+        """What an update has changed (N,): pose along the reduced twist, twist, anchors, clock."""
+        d = apart(self.robot, after.x, before.x, before.y)
+        clock = np.array([after.clock - before.clock])
+        parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
+        return np.concatenate(parts)[: len(before.P)]
 
     def _of_edges(self, state: State, event: Edges, a: Array) -> tuple[State, Rows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
         v = state.v + dt * a
         x = self.displaced(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
-        at = self._seen(x, state)
+        at = self._sight.edges(x, self._camera, state.anchors, guess=state.y)
         measured = event.measured
         place = [edge.cylinder for edge in measured], [edge.side for edge in measured]
         frame, Hx = at.results["frame"][place], at.results["by_pose"][place].reshape(-1, n)
@@ -184,14 +173,15 @@ class Measured:
             # The product of the errors of twist and clock, which is large before the clock is known.
             twist, clock, both = (state.P[n : 2 * n, n : 2 * n], state.P[-1, -1], Hx @ state.P[n : 2 * n, -1])
             r = r + both
-            R += clock * (Hx @ twist @ Hx.T) + np.outer(both, both)
+            away = (dt * dt + clock) ** 1.5 / 3.0
+            R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
         names = tuple(self.cylinders[k].name for k in place[0])
         return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
 
     def _of_readings(self, state: State, event: Readings) -> tuple[State, Rows]:
         n, m = len(state.v), len(self.anchors)
-        at = self._read(state)
+        at = self._sight.readings(state.x, state.anchors, guess=state.y)
         gap = event.q - at.results["q"]
         H = np.zeros((len(gap), len(state.P)))
         H[:, :n] = at.results["by_pose"]
