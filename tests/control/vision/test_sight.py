@@ -33,19 +33,23 @@ def plant() -> TruePlant:
 
 @pytest.mark.parametrize("offset", [0.0, 0.0137])
 def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlant, offset: float) -> None:
-    plant.start(nacelle.reference_pose(plant.model), [0.1, 0.0], 0.0)
+    # A twin that forgets nothing.
+    twin = TruePlant(plant.model, plant.deviation)
+    for one in (plant, twin):
+        one.start(nacelle.reference_pose(plant.model), [0.1, 0.0], 0.0)
     shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
     source = Recorder()
     sight = Sight(plant, shutter, source, (0, 1, 2, 3))
     seen = []
     for k in range(1, 60):
-        plant.advance(np.zeros(2), 1e-3 * k)
+        for one in (plant, twin):
+            one.advance(np.zeros(2), 1e-3 * k)
         before = len(source.calls)
         sight.arrived(1e-3 * k, lambda time: (np.zeros(0), np.zeros(0)))
         for exposure, p in source.calls[before:]:
             # The robot is where it was in the middle of the exposure, by its own clock.
             middle = exposure.time - offset
-            there = plant.bodies(plant.state_at(middle), middle)[1]
+            there = twin.bodies(twin.state_at(middle), middle)[1]
             np.testing.assert_allclose(p, there, atol=1e-15)
             assert 1e-3 * (k - 1) < exposure.arrival + 1e-9 <= 1e-3 * k + 2e-9
             seen.append(exposure)
