@@ -88,7 +88,7 @@ def observe_command(
             from nacelle.report.draw.canvas import save
             from nacelle.report.vision.picture import plot_observation
 
-            save(plot_observation(seen, names=names, shown=False), out)
+            save(plot_observation(seen, names=names, shown=False), out, step=5)
         console(stderr=True).print(f"wrote {out}", markup=False)
     if as_json:
         print_json(seen.summary())
