@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacelle.pictures import register
 from nacelle.public import HOMES
+from nacelle.report import plots
 
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
@@ -478,34 +479,6 @@ def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
     return plot_response(self, **options)
 
 
-def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
-    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs([self], kind, **options)
-
-
-def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
-    """Draw closed loops beside each other, as `_plot_control_run` does one."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs(self.runs, kind, **options)
-
-
-def _plot_observation(self: Observation, **options: Any) -> Any:
-    """Draw what a camera sees; options as in `nacelle.report.vision.picture.plot_observation`."""
-    from nacelle.report.vision.picture import plot_observation
-
-    return plot_observation(self, **options)
-
-
-def _plot_looking(self: LookingComparison, **options: Any) -> Any:
-    """Draw encoders against vision; options as in `nacelle.report.vision.comparison.plot_looking`."""
-    from nacelle.report.vision.comparison import plot_looking
-
-    return plot_looking(self, **options)
-
-
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -514,8 +487,8 @@ register(
     NaturalFrequencies=_plot_modes,
     FrequencyMap=_plot_frequency_map,
     FrequencyResponse=_plot_response,
-    ControlRun=_plot_control_run,
-    Comparison=_plot_comparison,
-    LookingComparison=_plot_looking,
-    Observation=_plot_observation,
+    ControlRun=plots.control_run,
+    Comparison=plots.comparison,
+    LookingComparison=plots.looking,
+    Observation=plots.observation,
 )

@@ -54,7 +54,7 @@ def observe_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """What a camera sees of a robot: its legs' edges in an image, directions, pose and their errors."""
+    """What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors."""
     check_new(out, PICTURES)
     for option, value in (("--noise", noise), ("--blur", blur)):
         if value is not None and not 0.0 <= value < 1e4:
@@ -73,7 +73,8 @@ def observe_command(
         pixels, **{key: value for key, value in changes.items() if value is not None}
     )
     if compare:
-        _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out, as_json)
+        chosen = range(seed, seed + seeds)
+        _compare(robot, written, pixels, sweeps, seeds=chosen, out=out, as_json=as_json)
         return
     if calibrate:
         _calibrate(robot, written, pixels, calibrate, seed, as_json)
@@ -160,6 +161,7 @@ def _compare(
     written: CameraFile,
     pixels: PixelModel,
     names: str,
+    *,
     seeds: range,
     out: Path | None,
     as_json: bool,
