@@ -13,7 +13,7 @@ which takes that leg out of them. What is decided, and how, is in `plan`, above 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from nacelle.kinematics.general.nacelle import Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
-from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.ties import Line, Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -203,9 +203,24 @@ class Placed:
         return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
 
 
+# Gives how the rod of a leg that ends at a closure moves, or a leg's only one; None where it is not given.
+Lines = Callable[[int, int | None], Line | None]
+
+
+def _no_lines(leg: int, closure: int | None) -> Line | None:
+    """Lines follow from their ends."""
+    del leg, closure
+    return None
+
+
 def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
     """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
     return _placed(robot, parts, configuration(robot, x, y), pole)
+
+
+def place_with_lines(now: Configuration, parts: Parts, lines: Lines, *, pole: bool = False) -> Placed:
+    """A robot at a configuration, whose rods and struts are given by their lines."""
+    return _placed(now.robot, parts, now, pole, lines)
 
 
 def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
@@ -214,7 +229,7 @@ def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
     return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
+def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, lines: Lines = _no_lines) -> Placed:
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
     nacelle = replace(nacelle_at(now), spread=_is_spread(robot))
@@ -227,10 +242,13 @@ def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Place
             local = first if nacelle.spread and _are_struts(parts, bars) else None
             nacelle = replace(nacelle, pole=Pole(nacelle.point(PLATFORM, first), local))
     listed = rods_of(robot, parts.rods)
+
+    def bar(k: int) -> Tie:
+        tie = bar_tie(frames, nacelle, k, bars[k], lines(k, None))
+        return tie if feet is None else replace(tie, foot=feet[k])
+
     ties = tuple(
-        (replace(bar_tie(frames, nacelle, k, bars[k]), foot=None if feet is None else feet[k]),)
-        if k in bars
-        else tuple(_ties(robot, frames, nacelle, k, listed, parts.spins[k]))
+        (bar(k),) if k in bars else tuple(_ties((robot, frames, nacelle), k, listed, parts.spins[k], lines))
         for k in range(len(robot.legs))
     )
     return Placed(robot, parts, now, frames, nacelle, tuple(listed.values()), ties)
@@ -306,12 +324,17 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    robot: Robot, frames: LegTrees, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
+    at: tuple[Robot, LegTrees, Nacelle],
+    leg: int,
+    rods: dict[int, Rod],
+    spins: tuple[Spin, ...],
+    lines: Lines,
 ) -> Iterator[Tie]:
+    robot, frames, nacelle = at
     by_closure = {rod.closure: rod for rod in rods.values()}
     for c in robot.legs[leg].closures:
         if c in by_closure:
-            yield rod_tie(frames, nacelle, by_closure[c])
+            yield rod_tie(frames, nacelle, by_closure[c], lines(leg, c))
         elif not robot.joints[c].at_point:
             yield closure_tie(robot, frames, nacelle, c)
     for spin in spins:

@@ -10,11 +10,28 @@ other side puts on the leg along it. `tie_rows` writes the rows, `tie_motion` ha
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from typing import NamedTuple
 
 from nacelle.kinematics.general.bars import Bar
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.spatial.scalar import Array, Scalar
+
+
+class Line(NamedTuple):
+    """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
+
+    Attributes:
+        x: its direction.
+        r: B - A, m.
+        v: its derivative, m/s.
+        a: its second derivative, m/s^2.
+    """
+
+    x: Array
+    r: Array
+    v: Array
+    a: Array
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,7 @@ class Tie:
         free: axis of the only free rotation, where it is constant in the tie's axes.
         link: the rod or bar that the row belongs to.
         foot: a constant point of a strut's line, base axes, where moments are counted from such points.
+        line: how a rod or strut moves, in the tie's axes, where that is given.
     """
 
     axes: int
@@ -99,6 +117,7 @@ class Tie:
     free: Array | None = None
     link: Rod | Bar | None = None
     foot: Array | None = None
+    line: Line | None = None
 
     @property
     def bar(self) -> Bar | None:

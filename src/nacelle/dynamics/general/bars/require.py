@@ -84,6 +84,8 @@ def _massless(form: LegForm) -> LegForm:
 def line(legs: Legs, tie: Tie) -> Array:
     """B - A of a bar (3,), m, in the tie's axes."""
     assert tie.point is not None
+    if tie.line is not None:
+        return tie.line.r
     if tie.rows[0].kind == "rod":
         return tie.rows[0].force
     return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
