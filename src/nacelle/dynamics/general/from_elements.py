@@ -22,7 +22,7 @@ from nacelle.kinematics.elements.from_pose import element_shapes
 from nacelle.kinematics.elements.placement import ElementMotion
 from nacelle.kinematics.elements.samples import element_samples
 from nacelle.kinematics.general.legs import GivenMotion, Legs, Motion, factorised, motion_as_given
-from nacelle.kinematics.general.placed import WHOLE, Way, place_with_lines
+from nacelle.kinematics.general.placed import WHOLE, Way, place_as_seen
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
@@ -33,7 +33,7 @@ from nacelle.spatial.scalar import Array
 def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> Legs:
     """The robot as its elements are measured, its legs eliminated."""
     plan = plan_of(seen.robot, way)
-    return factorised(plan, place_with_lines(seen.configuration, plan.parts, seen.line, pole=pole))
+    return factorised(plan, place_as_seen(seen, plan.parts, pole=pole))
 
 
 def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> Motion:

@@ -8,16 +8,14 @@ are placed already. With g = B_2 - B_1 and l = b_2 - b_1 its orientation R and o
     any                    R = [g_1 g_2 g_1 x g_2] [l_1 l_2 l_1 x l_2]^-1                from three points
 
 so all of it is linear in the points, or in them and one cross product; which of the three a body has is
-decided at sample poses. Differentiated twice the same lines give c_k' and c_k'' of the columns c_k of R, and
-
-    w = sum of c_k x c_k' / 2,      w' = sum of c_k x c_k'' / 2
+decided at sample poses. Differentiated twice the same lines give c_k' and c_k'' of the columns c_k of R;
+points whose motion is known stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -26,14 +24,14 @@ import numpy as np
 from nacelle.kinematics.bars.form import clean
 from nacelle.kinematics.elements.jets import Jet, plus_jet
 from nacelle.kinematics.elements.layout import sample_geometries
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import GivenFrame, GivenPoint
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, cross, dot, pack, product
+from nacelle.spatial.scalar import Array, cross, divide, dot, pack, product
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
@@ -56,27 +54,6 @@ class Orientation(NamedTuple):
     kind: str
     R: Array
     axis: Array
-
-
-@dataclass(frozen=True, eq=False)
-class SeenFrame(Frame):
-    """A body of the nacelle whose columns have derivatives of their own, not found from w.
-
-    Attributes:
-        columns: first and second derivatives of the columns of R, (2, 3, 3): [order, column].
-    """
-
-    columns: Array = None  # type: ignore[assignment]
-
-    @cached_property
-    def columns_dot(self) -> list[Array]:
-        """c_k' (3,) for the three axes, base axes, 1/s."""
-        return list(self.columns[0])
-
-    @cached_property
-    def columns_ddot(self) -> list[Array]:
-        """c_k'' (3,) for the three axes, base axes, 1/s^2."""
-        return list(self.columns[1])
 
 
 @lru_cache(maxsize=64)
@@ -129,7 +106,7 @@ class NacellePlaces:
         self.mechanism, self.robot = mechanism, mechanism.robot
         self.points: dict[int, list[Known]] = {body: [] for body in nacelle_bodies(mechanism)}
         self.directions: dict[int, list[Known]] = {body: [] for body in self.points}
-        self.frames: dict[int, Frame] = {}
+        self.frames: dict[int, GivenFrame] = {}
 
     def add(self, body: int, local: Array, place: Jet) -> None:
         """A point of a body."""
@@ -258,22 +235,37 @@ class NacellePlaces:
         for order in range(3):
             vectors = (g[0][order], g[1][order], third[order])
             columns.append(pack([_sum(vectors, L[:, column]).tolist() for column in range(3)]))
-        self._place(body, np.stack(columns), known[0])
+        self._place(body, np.stack(columns), known[0], _angular(g, third[0]))
         return True
 
     def _place(self, body: int, columns: Array, known: Known, w: tuple[Array, Array] | None = None) -> None:
         """A body from a point and the columns of its orientation, [order, column, entry]."""
         origin = [add(row, -_sum(columns[order], known.local)) for order, row in enumerate(known.place)]
         still = columns.dtype != object and not np.any(columns[1:])
-        if still:
-            w = (ZERO, ZERO)
-        elif w is None:
-            w = (_half_crosses(columns[0], columns[1]), _half_crosses(columns[0], columns[2]))
+        w = (ZERO, ZERO) if still else w
+        assert w is not None
         pose = Pose(columns[0].T, origin[0])
-        if still:
-            self.frames[body] = Frame(pose, *w, origin[1], origin[2])
-        else:
-            self.frames[body] = SeenFrame(pose, *w, origin[1], origin[2], columns=columns[1:])
+        points = tuple(GivenPoint(point.local, *point.place) for point in self.points[body])
+        rates = None if still else columns[1:]
+        self.frames[body] = GivenFrame(pose, *w, origin[1], origin[2], points=points, rates=rates)
+
+
+def _angular(g: list[Jet], n: Array) -> tuple[Array, Array]:
+    """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2.
+
+        w = ((g_2' . n) g_1 - (g_1' . n) g_2 + (g_1' . g_2) n) / |n|^2
+
+    and w' by the same of g_i'' - w x g_i'. |n| is constant.
+    """
+    one, two = g
+    reciprocal = divide(1.0, dot(n, n))
+
+    def turning(first: Array, second: Array) -> Array:
+        total = add(scaled(dot(second, n), one[0]), scaled(-dot(first, n), two[0]))
+        return scaled(reciprocal, add(total, scaled(dot(first, two[0]), n)))
+
+    w = turning(one[1], two[1])
+    return w, turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))
 
 
 def _sum(vectors: Iterable[Array], factors: Array) -> Array:
@@ -281,14 +273,6 @@ def _sum(vectors: Iterable[Array], factors: Array) -> Array:
     for vector, factor in zip(vectors, factors.tolist(), strict=True):
         total = add(total, scaled(factor, vector))
     return total
-
-
-def _half_crosses(columns: Array, rates: Array) -> Array:
-    """Half the sum of c_k x c_k'."""
-    total: Array = ZERO
-    for c, rate in zip(columns, rates, strict=True):
-        total = add(total, crossed(c, rate))
-    return scaled(0.5, total)
 
 
 def _crossed(a: Jet, b: Jet) -> Jet:

@@ -21,7 +21,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.layout import ElementLayout, Variable, leg_layout, spread
 from nacelle.kinematics.elements.leg_points import MeasuredLeg
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import GivenFrame
 from nacelle.kinematics.general.ties import Line
 from nacelle.kinematics.general.vectors import add, crossed, scaled
 from nacelle.kinematics.legs.solution import solve_leg
@@ -95,7 +95,7 @@ class ElementMotion:
             elif v.leg < 0:
                 places.add(v.body, np.zeros(3), given[v.name])
         places.solve()
-        self.frames: dict[int, Frame] = places.frames
+        self.frames: dict[int, GivenFrame] = places.frames
 
     # ---- positions
 
@@ -220,7 +220,7 @@ class ElementMotion:
         for k, rod in enumerate(seen.points.rods[: len(seen.lines)]):
             if tip is None or rod.tip == tip:
                 r, v, a = seen.lines[k]
-                return Line(seen.directions[k][0], r, v, a)
+                return Line(seen.directions[k], r, v, a, seen.start(k)[2], seen.length)
         return None
 
 

@@ -30,7 +30,7 @@ from nacelle.kinematics.general.tie_motion import (
     onto_nacelle,
     weighed,
 )
-from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times
+from nacelle.kinematics.general.vectors import ZERO, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
@@ -329,7 +329,7 @@ class _States:
         self.trees, self.u, self.heavy, self.friction = legs.placed.trees, u, heavy, friction
         self.gravity = np.asarray(legs.placed.robot.gravity)
         self.free = dict(free)
-        self.frames = {body: replace(frame, a=add(frame.a, -self.gravity)) for body, frame in free.items()}
+        self.frames = {body: frame.against(self.gravity) for body, frame in free.items()}
         if pole_held:
             for listed, a_pole in ((self.free, ZERO), (self.frames, -self.gravity)):
                 platform = listed[PLATFORM]

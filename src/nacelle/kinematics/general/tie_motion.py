@@ -70,6 +70,8 @@ class Moving:
 
         In base axes gravity is a constant: it is not turned into the leg's axes and back.
         """
+        if tie.line is not None:
+            return add(tie.line.a_start, -self.trees.down(tie.axes, self.gravity))
         if tie.axes == tie.node:
             return self.nodes[tie.node].acceleration(tie.own)
         bare = self.weightless[tie.node].acceleration(tie.own)

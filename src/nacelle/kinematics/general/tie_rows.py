@@ -197,7 +197,7 @@ def _difference(near: Columns, far: Columns) -> Columns:
 
 def _seen_line(trees: LegTrees, axes: int, line: Line | None) -> Line | None:
     """A line in the axes of a tie."""
-    return None if line is None else Line(*(trees.down(axes, vector) for vector in line))
+    return None if line is None else line.through(lambda vector: trees.down(axes, vector))
 
 
 def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: Line | None = None) -> Tie:
@@ -220,7 +220,8 @@ def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: Line | None = Non
         moved = _difference(columns(trees, node, A, top), columns(trees, other, Q, top))
         tie = Tie(top, _along(d, moved), node=node, own=A, other=(other, Q))
         return replace(tie, joint=rod.closure, first=side == 0, link=rod)
-    point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
+    given_point = body in nacelle.given
+    point = nacelle.point(body, B) if given_point else (nacelle.poses[body] @ Pose(np.eye(3), B)).p
     # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
     axes = 0 if len(trees.path(node)) <= 1 else node
     given = _seen_line(trees, axes, line)
@@ -260,9 +261,9 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: Line | 
     own = bar.seen(trees.node(axes).G.R if axes else None)
     given = _seen_line(trees, axes, line)
     if given is not None:
-        given = Line(*(flat(own, vector) for vector in given))
+        given = given.through(lambda vector: flat(own, vector))
         # Of a strut the direction alone counts: its length is 1.
-        d, length = (given.x, 1.0) if bar.is_strut else (given.r, None)
+        d, length = (given.direction[0], 1.0) if bar.is_strut else (given.r, None)
     else:
         d, length = flat(own, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes)))), None
     if bar.is_strut:

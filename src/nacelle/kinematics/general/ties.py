@@ -9,8 +9,11 @@ other side puts on the leg along it. `tie_rows` writes the rows, `tie_motion` ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from nacelle.kinematics.general.bars import Bar
 from nacelle.kinematics.general.leg_trees import LegTrees
@@ -22,16 +25,25 @@ class Line(NamedTuple):
     """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
 
     Attributes:
-        x: its direction.
+        direction: its direction x with first and second derivative (3, 3).
         r: B - A, m.
         v: its derivative, m/s.
         a: its second derivative, m/s^2.
+        a_start: acceleration of A, m/s^2.
+        length: of a strut, with its derivatives (3,).
     """
 
-    x: Array
+    direction: Array
     r: Array
     v: Array
     a: Array
+    a_start: Array
+    length: Array | None = None
+
+    def through(self, change: Callable[[Array], Array]) -> Line:
+        """The same line with all its vectors changed, to other axes."""
+        r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
+        return Line(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
 
 
 @dataclass(frozen=True)
