@@ -19,8 +19,9 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.layout import ElementLayout, Variable, leg_layout, spread
-from nacelle.kinematics.elements.leg_points import MeasuredLeg
+from nacelle.kinematics.elements.leg_points import MeasuredLeg, leg_points
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
+from nacelle.kinematics.elements.reading import UncoveredError
 from nacelle.kinematics.general.nacelle import GivenFrame
 from nacelle.kinematics.general.ties import Line
 from nacelle.kinematics.general.vectors import add, crossed, scaled
@@ -182,7 +183,7 @@ class ElementMotion:
         return rates, seconds
 
     def _place(self, j: int) -> int:
-        return self.robot.platform_nv + self.robot.v_slices[j].start
+        return int(self.robot.platform_nv + self.robot.v_slices[j].start)
 
     @cached_property
     def nacelle_rates(self) -> tuple[Rates, Rates]:
@@ -235,10 +236,13 @@ def _nowhere(robot: Robot, j: int) -> list[Step]:
     return steps
 
 
-def refuse(robot: Robot) -> str:
-    """Why a robot's motion does not follow from its elements; empty if it does."""
+@lru_cache(maxsize=64)
+def reason_without_elements(mechanism: Mechanism) -> str:
+    """Why a robot's motion does not follow from its elements, in one sentence; empty if it does."""
     try:
-        element_layout(mechanism_of(robot.numeric))
-    except KinematicsError as reason:
+        element_layout(mechanism)
+        for leg in element_layout(mechanism).legs:
+            leg_points(mechanism, leg)
+    except (KinematicsError, UncoveredError) as reason:
         return str(reason)
     return ""
