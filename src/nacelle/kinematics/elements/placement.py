@@ -105,7 +105,7 @@ class ElementMotion:
         """All positions; joints of rods that no form needs are not there (NaN)."""
         robot, mechanism = self.robot, mechanism_of(self.robot)
         poses = {BASE: identity(), **{body: frame.pose for body, frame in self.frames.items()}}
-        steps: dict[int, list[Step]] = {j: self._nacelle_step(j) for j in robot.nacelle.joints}
+        steps: dict[int, list[Step]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
         for leg, plan, seen in zip(robot.legs, mechanism.legs, self.legs, strict=True):
             steps |= {j: _nowhere(robot, j) for j in leg.joints}
             if plan.recipe is not None:
@@ -146,7 +146,7 @@ class ElementMotion:
             steps[j] = [CosSin(dot(zero, x[0]), dot(cross(z, zero), x[0]))]
         return steps
 
-    def _nacelle_step(self, j: int) -> list[Step]:
+    def nacelle_step(self, j: int) -> list[Step]:
         """Where a joint of the nacelle is, from its two bodies."""
         joint = self.robot.joints[j]
         one, two = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
