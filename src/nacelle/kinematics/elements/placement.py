@@ -142,8 +142,8 @@ class ElementMotion:
                 )
         if leg.prismatic is not None and seen.length is not None:
             steps[leg.prismatic] = [(seen.length[0] - points.length_at_zero) * leg.flip]
-        for j, (zero, z), x in seen.hinges():
-            steps[j] = [CosSin(dot(zero, x[0]), dot(cross(z, zero), x[0]))]
+        for hinge, x in seen.hinges():
+            steps[hinge.joint] = [hinge.step(x[0])]
         return steps
 
     def nacelle_step(self, j: int) -> list[Step]:
@@ -184,9 +184,9 @@ class ElementMotion:
                     and leg.form != "shaft"
                 ):
                     self._universal_rates(rod.universal, x, rates, seconds)
-            for j, (_, z), x in seen.hinges():
-                y, place = cross(z, x[0]), self._place(j)
-                rates[place], seconds[place] = dot(y, x[1]), dot(y, x[2])
+            for hinge, x in seen.hinges():
+                place = self._place(hinge.joint)
+                rates[place], seconds[place] = hinge.rates(x)
         return rates, seconds
 
     def _universal_rates(self, joint: Universal, x: Array, rates: Rates, seconds: Rates) -> None:
