@@ -284,7 +284,9 @@ SEVERAL = {
     "6 UPS + PUS + RUS + SPS + P-C5 + URS": (
         "leg 'leg1' is askew: it is not perpendicular to the second axis of its universal joint"
     ),
-    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": "leg 'leg1' has no closed form",
+    "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
+        "leg 'leg1' has no closed form"
+    ),
     "planar RRR + PRR + RPR": (
         "leg 'leg3' is askew: the line along its slide through its end misses the joint on the base"
     ),
