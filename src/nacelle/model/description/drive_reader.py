@@ -173,8 +173,6 @@ class DriveReader:
         if value is None:
             return free
         pairs = [value] if len(axes) == 1 else value
-        if isinstance(pairs, str) and len(axes) == 1:
-            pairs = [pairs.split(",")]
         if not isinstance(pairs, list | tuple) or len(pairs) != len(axes):
             self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", _limits_example(axes))
             return free
