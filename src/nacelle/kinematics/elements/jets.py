@@ -1,0 +1,49 @@
+"""Vectors with their first and second derivatives, linear in measured ones.
+
+A jet is an array (3, 3): a vector (3,) in base axes, its first and its second derivative, row by row. Sums,
+products with constants and constant matrices act on all rows alike; a product with a length d that changes is
+
+    r = d x,     r' = d' x + d x',     r'' = d'' x + 2 d' x' + d x''                        [OAM] (14), (15)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.kinematics.general.vectors import add, all_zero, crossed, scaled
+from nacelle.spatial.scalar import Array, Scalar, pack, product
+
+# A vector with its first and second derivative (3, 3).
+Jet = Array
+
+
+def constant(point: Array) -> Jet:
+    """A jet of what does not move."""
+    return np.stack([point, np.zeros(3), np.zeros(3)])
+
+
+def plus_jet(a: Jet, b: Jet, factor: Scalar = 1.0) -> Jet:
+    """The sum a + factor b, with a constant factor."""
+    return pack([add(p, scaled(factor, q)).tolist() for p, q in zip(a, b, strict=True)])
+
+
+def turned(R: Array, a: Jet) -> Jet:
+    """R a for a constant matrix R (3, 3)."""
+    return pack([np.zeros(3).tolist() if all_zero(row) else product(R, row).tolist() for row in a])
+
+
+def crossed_jet(z: Array, a: Jet) -> Jet:
+    """The cross product z x a with a constant vector z."""
+    return pack([crossed(z, row).tolist() for row in a])
+
+
+def along(z: Array, a: Jet) -> Jet:
+    """Components of a jet along constant axes z (3, k): (3, k)."""
+    return pack([product(z.T, row).tolist() for row in a])
+
+
+def stretched(d: Array, x: Jet) -> Jet:
+    """The jet of d x from a length d with its derivatives (3,) and a direction."""
+    first = add(scaled(d[1], x[0]), scaled(d[0], x[1]))
+    second = add(add(scaled(d[2], x[0]), scaled(2.0 * d[1], x[1])), scaled(d[0], x[2]))
+    return pack([scaled(d[0], x[0]).tolist(), first.tolist(), second.tolist()])
