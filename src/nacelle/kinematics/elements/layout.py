@@ -24,9 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.reading import UncoveredError, element_legs
+from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.elements.structure import ElementLeg
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -103,31 +102,14 @@ def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
     return [ElementGeometry(robot, motion.poses) for motion in motions]
 
 
-def reason_without_elements(mechanism: Mechanism) -> str:
-    """Why a robot has no element state, in one sentence; empty if it has one."""
-    try:
-        element_legs(mechanism)
-    except UncoveredError as reason:
-        return str(reason)
-    return ""
-
-
-def legs_of(robot: Robot, mechanism: Mechanism) -> tuple[ElementLeg, ...]:
-    """The legs as elements.
-
-    Raises:
-        KinematicsError: if they are not made of elements.
-    """
-    reason = reason_without_elements(mechanism)
-    if reason:
-        raise KinematicsError(f"{robot.name} has no element state: {reason}")
-    return element_legs(mechanism)
-
-
 @lru_cache(maxsize=64)
 def leg_layout(mechanism: Mechanism) -> ElementLayout:
-    """The variables of the legs alone."""
-    legs = legs_of(mechanism.robot, mechanism)
+    """The variables of the legs alone.
+
+    Raises:
+        UncoveredError: if the legs are not made of elements.
+    """
+    legs = element_legs(mechanism)
     samples = sample_geometries(mechanism)
     variables: list[Variable] = []
     of_rod: dict[tuple[int, int], str] = {}

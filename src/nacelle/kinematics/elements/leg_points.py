@@ -30,7 +30,7 @@ from nacelle.kinematics.general.vectors import add, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind
-from nacelle.spatial.scalar import Array, divide, dot, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
 
 # Constants of a leg that differ by more between sample poses, over the robot's size, are none.
 _SAME = 1e-9
@@ -67,6 +67,24 @@ class Universal(NamedTuple):
             CosSin(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal)),
             CosSin(m * x_a + n * x_c, m * x_c - n * x_a),
         ]
+
+    def rates(self, x: Jet) -> tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar]]:
+        """Rates and accelerations of the two angles where a does not move.
+
+        With rho^2 = 1 - m^2 and m' = a . x'
+
+            q_1' = (a x x) . x' / rho^2       q_1'' = ((a x x) . x'' + 2 m m' q_1') / rho^2
+            q_2' = m' / n                     q_2'' = (m'' + m q_2'^2) / n
+        """
+        beside = cross(self.a, x[0])
+        m, m_dot, m_ddot = (dot(self.a, row) for row in x)
+        square = 1.0 - m * m
+        reciprocal = divide(1.0, square)
+        first = dot(beside, x[1]) * reciprocal
+        first_dot = (dot(beside, x[2]) + (2.0 * m * m_dot) * first) * reciprocal
+        n = divide(1.0, self.side * sqrt(square))
+        second = m_dot * n
+        return (first, second), (first_dot, (m_ddot + m * second * second) * n)
 
 
 def turned_about(z: Array, turn: CosSin | None, u: Array) -> Array:

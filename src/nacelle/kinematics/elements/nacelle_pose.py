@@ -31,7 +31,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, cross, divide, dot, pack, product
+from nacelle.spatial.scalar import Array, cross, dot, pack, product
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
@@ -227,15 +227,16 @@ class NacellePlaces:
         if not pairs or max(areas) < (_SHORT * self.robot.size) ** 2:
             return False
         pair = [vectors[k] for k in pairs[first_largest(np.array(areas))]]
-        l, g = [vector.local for vector in pair], [vector.place for vector in pair]
-        third = _crossed(*g)
-        L = np.linalg.inv(np.stack([*l, np.cross(*l)], axis=1))
+        one, two = (vector.local for vector in pair)
+        g = [vector.place for vector in pair]
+        third, normal = _crossed(*g), np.cross(one, two)
+        L = np.linalg.inv(np.stack([one, two, normal], axis=1))
         L = clean(L * self.robot.size) / self.robot.size
         columns = []
         for order in range(3):
-            vectors = (g[0][order], g[1][order], third[order])
-            columns.append(pack([_sum(vectors, L[:, column]).tolist() for column in range(3)]))
-        self._place(body, np.stack(columns), known[0], _angular(g, third[0]))
+            spanned = (g[0][order], g[1][order], third[order])
+            columns.append(pack([_sum(spanned, L[:, column]).tolist() for column in range(3)]))
+        self._place(body, np.stack(columns), known[0], _angular(g, third[0], float(normal @ normal)))
         return True
 
     def _place(self, body: int, columns: Array, known: Known, w: tuple[Array, Array] | None = None) -> None:
@@ -247,22 +248,22 @@ class NacellePlaces:
         pose = Pose(columns[0].T, origin[0])
         points = tuple(GivenPoint(point.local, *point.place) for point in self.points[body])
         rates = None if still else columns[1:]
-        self.frames[body] = GivenFrame(pose, *w, origin[1], origin[2], points=points, rates=rates)
+        motion = (w[0], w[1], origin[1], origin[2])
+        self.frames[body] = GivenFrame(pose, *motion, points=points, rates=rates)
 
 
-def _angular(g: list[Jet], n: Array) -> tuple[Array, Array]:
-    """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2.
+def _angular(g: list[Jet], n: Array, square: float) -> tuple[Array, Array]:
+    """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2, |n|^2 constant.
 
         w = ((g_2' . n) g_1 - (g_1' . n) g_2 + (g_1' . g_2) n) / |n|^2
 
-    and w' by the same of g_i'' - w x g_i'. |n| is constant.
+    and w' by the same of g_i'' - w x g_i'.
     """
     one, two = g
-    reciprocal = divide(1.0, dot(n, n))
 
     def turning(first: Array, second: Array) -> Array:
         total = add(scaled(dot(second, n), one[0]), scaled(-dot(first, n), two[0]))
-        return scaled(reciprocal, add(total, scaled(dot(first, two[0]), n)))
+        return scaled(1.0 / square, add(total, scaled(dot(first, two[0]), n)))
 
     w = turning(one[1], two[1])
     return w, turning(add(one[2], -crossed(w, one[1])), add(two[2], -crossed(w, two[1])))

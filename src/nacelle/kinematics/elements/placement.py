@@ -19,8 +19,9 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.layout import ElementLayout, Variable, leg_layout, spread
-from nacelle.kinematics.elements.leg_points import MeasuredLeg
+from nacelle.kinematics.elements.leg_points import MeasuredLeg, Universal, leg_points
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
+from nacelle.kinematics.elements.reading import UncoveredError
 from nacelle.kinematics.general.nacelle import GivenFrame
 from nacelle.kinematics.general.ties import Line
 from nacelle.kinematics.general.vectors import add, crossed, scaled
@@ -130,7 +131,7 @@ class ElementMotion:
                 steps[leg.driver] = [seen.coordinate[0]]
             if turn is not None:
                 steps[leg.driver] = [turn]
-        for rod, x in zip(points.rods if not closed_form else (), seen.directions, strict=False):
+        for rod, x in zip(points.rods, seen.directions, strict=False):
             if rod.universal is not None:
                 angles = rod.universal.steps(x[0], turn, points.z)
                 joints = rod.universal.joints
@@ -176,13 +177,28 @@ class ElementMotion:
             if leg.prismatic is not None and seen.length is not None:
                 place = self._place(leg.prismatic)
                 rates[place], seconds[place] = leg.flip * seen.length[1], leg.flip * seen.length[2]
+            for rod, x in zip(points.rods, seen.directions, strict=False):
+                if (
+                    rod.universal is not None
+                    and (leg.driver is None or seen.coordinate is not None)
+                    and leg.form != "shaft"
+                ):
+                    self._universal_rates(rod.universal, x, rates, seconds)
             for j, (_, z), x in seen.hinges():
                 y, place = cross(z, x[0]), self._place(j)
                 rates[place], seconds[place] = dot(y, x[1]), dot(y, x[2])
         return rates, seconds
 
+    def _universal_rates(self, joint: Universal, x: Array, rates: Rates, seconds: Rates) -> None:
+        """Put in the rates of a universal joint whose first axis does not move."""
+        places = [self._place(j) for j in joint.joints]
+        if len(places) == 1:
+            places.append(places[0] + 1)
+        for place, rate, second in zip(places, *joint.rates(x), strict=True):
+            rates[place], seconds[place] = rate, second
+
     def _place(self, j: int) -> int:
-        return self.robot.platform_nv + self.robot.v_slices[j].start
+        return int(self.robot.platform_nv + self.robot.v_slices[j].start)
 
     @cached_property
     def nacelle_rates(self) -> tuple[Rates, Rates]:
@@ -235,10 +251,13 @@ def _nowhere(robot: Robot, j: int) -> list[Step]:
     return steps
 
 
-def refuse(robot: Robot) -> str:
-    """Why a robot's motion does not follow from its elements; empty if it does."""
+@lru_cache(maxsize=64)
+def reason_without_elements(mechanism: Mechanism) -> str:
+    """Why a robot's motion does not follow from its elements, in one sentence; empty if it does."""
     try:
-        element_layout(mechanism_of(robot.numeric))
-    except KinematicsError as reason:
+        element_layout(mechanism)
+        for leg in element_layout(mechanism).legs:
+            leg_points(mechanism, leg)
+    except (KinematicsError, UncoveredError) as reason:
         return str(reason)
     return ""

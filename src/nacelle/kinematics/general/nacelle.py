@@ -104,7 +104,7 @@ class Frame:
 
 
 class GivenPoint(NamedTuple):
-    """A point of a nacelle body whose motion is given: in the body's frame (3,), its place and derivatives."""
+    """A point of a nacelle body whose motion is given: in the body's frame (3,), and p, p', p''."""
 
     local: Array
     p: Array

@@ -101,7 +101,8 @@ def _require_strut(
     gravity = trees.down(tie.axes, np.asarray(legs.placed.robot.gravity))
     w = trees.down(tie.axes, motion.frames[tie.body].w)
     if tie.line is not None and tie.line.length is not None:
-        moving = StrutMotion(*tie.line.direction, gravity, w, tie.line.length)
+        r, v, a = tie.line.direction
+        moving = StrutMotion(r, v, a, gravity, w, tie.line.length)
     else:
         state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
         moving = StrutMotion(*state, gravity, w)
