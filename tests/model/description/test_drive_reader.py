@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.drive_reader import Drive, DriveReader, ball_first
+from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import FrictionTerm, JointKind, Spring
 from nacelle.model.source.node import KeyPath
 
@@ -81,6 +81,6 @@ def test_a_c5_joint_with_its_plane_on_the_successor_rotates_first() -> None:
         guess=["1 m", "2 m", 0.6, 0, 0, 0.8],
     )
     assert not faults
-    moved = ball_first(drive)
+    moved = spherical_first(drive)
     assert [terms[0].coefficient for terms in moved.friction] == [3.0, 1.0, 2.0]
     assert moved.guess == (0.6, 0.0, 0.0, 0.8, 1.0, 2.0)

@@ -75,13 +75,13 @@ class Local(NamedTuple):
         )
 
     def rotated(self, axes: Array, rates: Rates) -> Local:
-        """The motion after a turn about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
+        """The motion after a rotation about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
         own = axes @ rates.rate
         dw = self.dw + cross(self.w, own) + axes @ rates.acceleration
         return self._replace(w=self.w + own, dw=dw, JR=self.JR + axes @ rates.partial)
 
     def translated(self, axes: Array, rates: Rates) -> Local:
-        """The motion after a slide along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
+        """The motion after a translation along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
         own = axes @ rates.rate
         dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, own)
         return self._replace(v=self.v + own, dv=dv, JT=self.JT + axes @ rates.partial)

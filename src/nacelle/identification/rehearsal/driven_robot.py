@@ -177,10 +177,10 @@ class DrivenRobot:
     def power(self, s: Array, u: Array) -> Array:
         """Power of motors and cogging (...,) at states (..., size), W."""
         x, v = self.split(s)
-        found = native(inverse_jacobian, self.robot)(x, self.rigid.unknowns(self.rigid_states(s)))
+        outputs = native(inverse_jacobian, self.robot)(x, self.rigid.unknowns(self.rigid_states(s)))
         force = self.motor_forces(s, u)
-        force = force + self.cogging_at(found["q"])
-        return np.asarray(np.einsum("...i,...ij,...j->...", force, found["J"], v))
+        force = force + self.cogging_at(outputs["q"])
+        return np.asarray(np.einsum("...i,...ij,...j->...", force, outputs["J"], v))
 
     def cogging_at(self, q: Array) -> Array:
         """Forces of cogging (..., actuators) at coordinates (..., actuators), N or N m."""
