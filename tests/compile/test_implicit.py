@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nacelle.compile import compile_irk5, implicit
+from nacelle.compile import compile_irk5, drivers
 from nacelle.emit.irk5 import NumpyIrk5
 from nacelle.emit.registry import target
 from nacelle.emit.store import Store
