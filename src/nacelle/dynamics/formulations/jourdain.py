@@ -155,7 +155,11 @@ def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Ra
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist, tau of [AGH2005] (11)."""
+    """Force tau (n,), N or N m, along the reduced twist that a motion requires ([AGH2005] (11)).
+
+    tau = sum over bodies J_T^T f + J_R^T n, f and n (3,) the inertial less the external wrench in body axes
+    at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
+    """
     robot, poses = state.robot, state.now.motion.poses
     u_dot = state.moving.U @ a + state.moving.bias
     bodies = body_motions(state, u_dot)

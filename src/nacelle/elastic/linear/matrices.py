@@ -141,7 +141,7 @@ def closure_springs(own: Extended) -> list[tuple[int, int]]:
 
 
 def spring_row(frames: Frames, index: int, number: int) -> Array:
-    """Rate (r,) of an axis of a joint."""
+    """Row (r,) over r = [z; e] that gives the rate of one axis of a joint, rad/s or m/s."""
     return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 
 
