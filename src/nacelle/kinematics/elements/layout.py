@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.reading import element_legs
+from nacelle.kinematics.elements.reading import UncoveredError, element_legs
 from nacelle.kinematics.elements.structure import ElementLeg
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -110,7 +110,17 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
         UncoveredError: if the legs are not made of elements.
     """
     legs = element_legs(mechanism)
+    for leg in legs:
+        for j in (leg.driver, leg.prismatic):
+            if j is not None and j >= mechanism.robot.tree:
+                raise UncoveredError(
+                    f"leg {leg.leg.name!r} is cut at its joint {mechanism.robot.joints[j].name}; describe it "
+                    "from the base to the nacelle"
+                )
     samples = sample_geometries(mechanism)
+    for leg in legs:
+        if not _has_lengths(mechanism, leg, samples):
+            raise UncoveredError(f"leg {leg.leg.name!r} has an element of no length")
     variables: list[Variable] = []
     of_rod: dict[tuple[int, int], str] = {}
     for k, leg in enumerate(legs):
@@ -130,6 +140,21 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     )
     axes = tuple(axis for axis in range(3) if size[axis] > _SAME)
     return ElementLayout(mechanism, legs, tuple(variables), axes, of_rod)
+
+
+def _has_lengths(mechanism: Mechanism, leg: ElementLeg, samples: list[ElementGeometry]) -> bool:
+    """Whether all elements of a leg are so long that they have a direction."""
+    lengths = []
+    for at in samples:
+        for rod in leg.rods if leg.form != "plane" else ():
+            A, B = at.ends(leg, rod)
+            lengths.append(float(np.linalg.norm(B - A)))
+        driven = None if leg.driver is None else mechanism.robot.joints[leg.driver].kind
+        if driven is JointKind.REVOLUTE and leg.form != "shaft" and leg.driver is not None:
+            F = at.frame(leg.driver)
+            arm = at.ends(leg, leg.rods[0])[0] - F.p
+            lengths.append(float(np.linalg.norm(np.cross(F.R[:, 2], arm))))
+    return min(lengths, default=1.0) > _SAME * mechanism.robot.size
 
 
 def _leg_variables(

@@ -23,7 +23,15 @@ import numpy as np
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.bars.form import clean
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.jets import Jet, constant, crossed_jet, plus_jet, stretched
+from nacelle.kinematics.elements.jets import (
+    Jet,
+    constant,
+    cross_jets,
+    crossed_jet,
+    plus_jet,
+    stretched,
+    unit_jet,
+)
 from nacelle.kinematics.elements.layout import ARM, ElementLayout, direction, sample_geometries, spread
 from nacelle.kinematics.elements.structure import ElementLeg, Rod
 from nacelle.kinematics.general.vectors import add, scaled
@@ -34,6 +42,36 @@ from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
 
 # Constants of a leg that differ by more between sample poses, over the robot's size, are none.
 _SAME = 1e-9
+
+
+class Hinge(NamedTuple):
+    """A revolute joint at the input of an element, whose axis does not move; base axes.
+
+    With k what is across the axis of the element's direction x at angle 0, cos q = k . x / |k|^2,
+    sin q = (z x k) . x / |k|^2, q' = (z x x) . x' / |k|^2 and q'' the same of x''.
+
+    Attributes:
+        joint: the joint.
+        z: its axis.
+        cosine: k / |k|^2.
+        square: |k|^2.
+    """
+
+    joint: int
+    z: Array
+    cosine: Array
+    square: float
+
+    def step(self, x: Array) -> CosSin:
+        """The angle from the direction."""
+        return CosSin(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
+
+    def rates(self, x: Jet) -> tuple[Scalar, Scalar]:
+        """Rate and acceleration of the angle."""
+        y = cross(self.z, x[0])
+        if self.square == 1.0:
+            return dot(y, x[1]), dot(y, x[2])
+        return dot(y, x[1]) * (1.0 / self.square), dot(y, x[2]) * (1.0 / self.square)
 
 
 class Universal(NamedTuple):
@@ -103,12 +141,12 @@ class RodPoints:
         start: its input E in the axes x, z x x, z of the driven bar (3,), from F; of a slider, and of a strut
             on the base, in base axes, from the base's origin with the slider at 0.
         length: l; of a strut 0.
-        offset: B less E + l x or A + d x, base axes, m: constant.
+        offset: B less E + l x or A + d x, m, along axes that its joint gives: x, z x x and z of a hinge, x, b
+            and x x b of a universal joint, with b its second axis; base axes of others.
         tip: the joint at its output.
         body: the body of the nacelle there.
         local: its output in the frame of that body.
-        hinge: of a revolute joint at its input whose axis does not move, its direction at angle 0, and the
-            axis.
+        hinge: of a revolute joint at its input whose axis does not move, how it is.
         universal: of a universal joint at its input whose second axis is perpendicular to it, how it is.
     """
 
@@ -118,7 +156,7 @@ class RodPoints:
     tip: int
     body: int
     local: Array
-    hinge: tuple[Array, Array] | None = None
+    hinge: Hinge | None = None
     universal: Universal | None = None
 
 
@@ -159,7 +197,7 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
             apart = np.concatenate([one.start - two.start, one.offset - two.offset])
             if float(np.max(np.abs([*apart, one.length - two.length]))) > _SAME * size:
                 raise KinematicsError(
-                    f"leg {leg.leg.name!r} ends beside the line of its elements, and not by a constant offset"
+                    f"leg {leg.leg.name!r} ends beside the line of its elements, at no constant place"
                 )
     return first
 
@@ -191,33 +229,40 @@ def _constants(mechanism: Mechanism, leg: ElementLeg, at: ElementGeometry) -> Le
         start = clean(axes.T @ (E - root), size)
         hinge = _hinge(leg, rod, at, x) if not np.any(zero) else None
         cross_joint = _universal(leg, rod, at, x)
-        if leg.prismatic is None:
-            l = float(x @ (B - E))
-            rods.append(
-                RodPoints(
-                    start, l, clean(B - E - l * x, size), rod.tip, rod.nacelle, local, hinge, cross_joint
-                )
-            )
-            continue
-        d = float(x @ (B - E))
-        q = float(x @ (at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p))
-        length = d - q
-        rods.append(
-            RodPoints(start, 0.0, clean(B - E - d * x, size), rod.tip, rod.nacelle, local, hinge, cross_joint)
-        )
+        l = float(x @ (B - E))
+        offset = clean(B - E - l * x, size)
+        if leg.prismatic is not None:
+            length = l - float(x @ (at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p))
+            own = _offset_axes(constant(x), hinge, cross_joint if leg.driver is None else None)
+            if own is not None:
+                Q = np.stack([axis[0] for axis in own], axis=1).astype(float)
+                offset = clean(np.linalg.solve(Q, offset), size)
+            l = 0.0
+        points = RodPoints(start, l, offset, rod.tip, rod.nacelle, local, hinge, cross_joint)
+        rods.append(points)
     return LegPoints(leg, F, z, zero, tuple(rods), length)
 
 
-def _hinge(leg: ElementLeg, rod: Rod, at: ElementGeometry, x: Array) -> tuple[Array, Array] | None:
-    """Direction at angle 0 and axis of a revolute joint at the input of a rod or strut on base or slider."""
+def _hinge(leg: ElementLeg, rod: Rod, at: ElementGeometry, x: Array) -> Hinge | None:
+    """A revolute joint at the input of a rod or strut on base or slider."""
     if rod.hold.letter != "R" or leg.fold is not None:
         return None
     (j,) = rod.hold.joints
     frame, far = at.frame(j), at.frame(j, on_successor=True)
-    z = clean(frame.R[:, 2])
-    if abs(float(z @ x)) > _SAME:
-        return None
-    return clean(frame.R @ far.R.T @ x), z
+    z, zero = clean(frame.R[:, 2]), frame.R @ far.R.T @ x
+    k = zero - z * (z @ zero)
+    square = float(clean(np.array([k @ k]))[0])
+    return None if square < _SAME else Hinge(j, z, clean(k / square), square)
+
+
+def _offset_axes(x: Jet, hinge: Hinge | None, universal: Universal | None) -> list[Jet] | None:
+    """Axes fixed to an element that its joint and its direction give; None where they do not."""
+    if hinge is not None:
+        return [x, crossed_jet(hinge.z, x), constant(hinge.z)]
+    if universal is not None:
+        b = unit_jet(crossed_jet(universal.a, x))
+        return [x, b, cross_jets(x, b)]
+    return None
 
 
 def _universal(leg: ElementLeg, rod: Rod, at: ElementGeometry, x: Array) -> Universal | None:
@@ -284,13 +329,26 @@ class MeasuredLeg:
             line = scaled_line(x, rod.length) if self.length is None else stretched(self.length, x)
             self.directions.append(x)
             self.lines.append(line)
-            self.ends.append(plus_jet(plus_jet(self.start(k), line), constant(rod.offset)))
+            self.ends.append(plus_jet(plus_jet(self.start(k), line), self._offset(rod, x)))
 
-    def hinges(self) -> Iterator[tuple[int, tuple[Array, Array], Jet]]:
-        """Revolute joints at the inputs of rods: joint, direction at angle 0 with the axis, and direction."""
-        for rod, points, x in zip(self.points.leg.rods, self.points.rods, self.directions, strict=False):
+    def _offset(self, rod: RodPoints, x: Jet) -> Jet:
+        """B less the end of the line."""
+        leg = self.points.leg
+        if leg.prismatic is None or not np.any(rod.offset):
+            return constant(rod.offset)
+        axes = _offset_axes(x, rod.hinge, rod.universal if leg.driver is None else None)
+        if axes is None:
+            return constant(rod.offset)
+        total: Jet = np.zeros((3, 3))
+        for axis, entry in zip(axes, rod.offset.tolist(), strict=True):
+            total = plus_jet(total, axis, entry)
+        return total
+
+    def hinges(self) -> Iterator[tuple[Hinge, Jet]]:
+        """Revolute joints at the inputs of rods that do not move, each with the rod's direction."""
+        for points, x in zip(self.points.rods, self.directions, strict=False):
             if points.hinge is not None:
-                yield rod.hold.joints[0], points.hinge, x
+                yield points.hinge, x
 
     def start(self, number: int) -> Jet:
         """The input E of a rod or strut."""

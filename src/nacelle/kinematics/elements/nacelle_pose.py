@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.bars.form import clean
-from nacelle.kinematics.elements.jets import Jet, plus_jet
+from nacelle.kinematics.elements.jets import Jet, cross_jets, plus_jet
 from nacelle.kinematics.elements.layout import sample_geometries
 from nacelle.kinematics.general.nacelle import GivenFrame, GivenPoint
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
@@ -31,7 +31,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, cross, dot, pack, product
+from nacelle.spatial.scalar import Array, dot, pack, product
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
@@ -229,7 +229,7 @@ class NacellePlaces:
         pair = [vectors[k] for k in pairs[first_largest(np.array(areas))]]
         one, two = (vector.local for vector in pair)
         g = [vector.place for vector in pair]
-        third, normal = _crossed(*g), np.cross(one, two)
+        third, normal = cross_jets(*g), np.cross(one, two)
         L = np.linalg.inv(np.stack([one, two, normal], axis=1))
         L = clean(L * self.robot.size) / self.robot.size
         columns = []
@@ -274,11 +274,3 @@ def _sum(vectors: Iterable[Array], factors: Array) -> Array:
     for vector, factor in zip(vectors, factors.tolist(), strict=True):
         total = add(total, scaled(factor, vector))
     return total
-
-
-def _crossed(a: Jet, b: Jet) -> Jet:
-    """The jet of a x b."""
-    value = cross(a[0], b[0])
-    first = add(crossed(a[1], b[0]), crossed(a[0], b[1]))
-    second = add(add(crossed(a[2], b[0]), crossed(a[0], b[2])), scaled(2.0, crossed(a[1], b[1])))
-    return pack([value.tolist(), first.tolist(), second.tolist()])

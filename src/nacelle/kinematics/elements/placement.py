@@ -105,7 +105,7 @@ class ElementMotion:
         """All positions; joints of rods that no form needs are not there (NaN)."""
         robot, mechanism = self.robot, mechanism_of(self.robot)
         poses = {BASE: identity(), **{body: frame.pose for body, frame in self.frames.items()}}
-        steps: dict[int, list[Step]] = {j: self._nacelle_step(j) for j in robot.nacelle.joints}
+        steps: dict[int, list[Step]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
         for leg, plan, seen in zip(robot.legs, mechanism.legs, self.legs, strict=True):
             steps |= {j: _nowhere(robot, j) for j in leg.joints}
             if plan.recipe is not None:
@@ -142,11 +142,11 @@ class ElementMotion:
                 )
         if leg.prismatic is not None and seen.length is not None:
             steps[leg.prismatic] = [(seen.length[0] - points.length_at_zero) * leg.flip]
-        for j, (zero, z), x in seen.hinges():
-            steps[j] = [CosSin(dot(zero, x[0]), dot(cross(z, zero), x[0]))]
+        for hinge, x in seen.hinges():
+            steps[hinge.joint] = [hinge.step(x[0])]
         return steps
 
-    def _nacelle_step(self, j: int) -> list[Step]:
+    def nacelle_step(self, j: int) -> list[Step]:
         """Where a joint of the nacelle is, from its two bodies."""
         joint = self.robot.joints[j]
         one, two = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
@@ -184,9 +184,9 @@ class ElementMotion:
                     and leg.form != "shaft"
                 ):
                     self._universal_rates(rod.universal, x, rates, seconds)
-            for j, (_, z), x in seen.hinges():
-                y, place = cross(z, x[0]), self._place(j)
-                rates[place], seconds[place] = dot(y, x[1]), dot(y, x[2])
+            for hinge, x in seen.hinges():
+                place = self._place(hinge.joint)
+                rates[place], seconds[place] = hinge.rates(x)
         return rates, seconds
 
     def _universal_rates(self, joint: Universal, x: Array, rates: Rates, seconds: Rates) -> None:
