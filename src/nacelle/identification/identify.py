@@ -32,7 +32,7 @@ from nacelle.identification.estimation.least_squares import (
     WeightedLeastSquares,
 )
 from nacelle.identification.estimation.prior import CadPrior
-from nacelle.identification.one_thread import one_blas_thread
+from nacelle.one_thread import one_blas_thread
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
 
