@@ -32,9 +32,9 @@ from nacelle.identification.estimation.least_squares import (
     WeightedLeastSquares,
 )
 from nacelle.identification.estimation.prior import CadPrior
-from nacelle.one_thread import one_blas_thread
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
 
 METHODS: dict[str, type[Estimator]] = {
     "iv": InstrumentalVariables,
