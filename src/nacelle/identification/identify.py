@@ -109,6 +109,15 @@ class Identification:
             f"{prepared.instruments} motion; "
             f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces count"
         )
+        shaking = np.max([part.vibration for part in self.samples], axis=0)
+        if np.any(shaking):
+            most = int(np.argmax(shaking))
+            unit = "rad/s" if self.robot.revolute_actuators[most] else "m/s"
+            said.append(
+                f"forces shake {self.robot.actuators[most].name} by {shaking[most]:.2g} {unit} beyond the "
+                "encoders' filter, and rates contain that: less noise of the encoders, or a softer "
+                "controller, would make dry friction more certain"
+            )
         if self.excitation != "good":
             said.append(
                 f"the excitation is {self.excitation}: the condition of the scaled regressor is "

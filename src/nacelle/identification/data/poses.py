@@ -19,6 +19,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
+from nacelle.kinematics.iteration.unknowns import Start
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
@@ -116,8 +117,11 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
     """
     there = np.asarray(start, dtype=float)
     size = np.full(len(q), np.inf)
+    # What needs iteration is sought from the reference once, and then near the pose before.
+    before: Start | None = None
     for _ in range(_STEPS):
-        at, y, _ = solved(robot, there)
+        at, y, _ = solved(robot, there, guess=before)
+        before = Start(at, y)
         now = native(kinematic_model.inverse_jacobian, robot)(at, y)
         bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(q), axis=1))
         bad |= ~np.all(np.isfinite(now["J"]), axis=(1, 2))
@@ -128,7 +132,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
         # At a singular pose there is no step either.
         bad |= ~np.all(np.isfinite(step), axis=1)
         step = np.where(bad[:, None], 0.0, step)
-        there = moved(robot, there, step)
+        there = moved(robot, there, step, guess=before)
         size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
         if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
             break
