@@ -25,7 +25,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import Motion, motion_of
-from nacelle.identification.data.vibration import beyond_filter, vibration
+from nacelle.identification.data.vibration import vibration
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -275,7 +275,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     else:
         instruments = _motion(robot, part, _splines(part, width), inner)
     used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
-    motion, shaking = _with_vibration(part, motion, chosen, inner)
+    motion, shaking = _with_vibration(part, motion, chosen, inner, used)
     return Samples(
         robot,
         part.time[inner],
@@ -302,17 +302,19 @@ def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:
 
 
 def _with_vibration(
-    part: Measurement, motion: Motion, chosen: Preparation, inner: slice
+    part: Measurement, motion: Motion, chosen: Preparation, inner: slice, used: Array
 ) -> tuple[Motion, Array]:
     """The motion with what forces say beyond the cutoff, where that counts, and its size (actuators,)."""
     assert chosen.cutoff is not None
-    impulse = beyond_filter(part.force, chosen.cutoff, part.rate)[inner]
-    v, rates = vibration(part.robot, motion, impulse)
-    size = np.sqrt(np.mean(rates[motion.ok] ** 2, axis=0))
+    none = np.zeros(len(part.robot.actuators))
+    if not np.any(used):
+        return motion, none
+    v, rates = vibration(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
+    size = np.sqrt(np.mean(rates[used] ** 2, axis=0))
     speed = np.std(np.diff(part.q, axis=0) * part.rate, axis=0)
     noise = _rate_noise(encoder_noise(part.q), chosen.cutoff, part.rate)
     if not np.any(size > np.maximum(noise, _RATE_NOISE * speed)):
-        return motion, np.zeros_like(size)
+        return motion, none
     return dataclasses.replace(motion, v=motion.v + v), size
 
 
