@@ -4,10 +4,11 @@ A controller that answers to noisy encoders shakes the robot. The encoders' filt
 noise, and in a closed loop their spectrum does not even show it: what shakes is what the loop has done about
 the noise. Dry friction of a slow joint changes its sign with the true rate all the same, is less on average
 than the filtered rate says, and would be estimated too small. Forces show the vibration, since they make it.
-With H the filter, Gamma_H the forces that the description requires along the filtered motion (they jump where
-driven joints with dry friction reverse), and M, J_a nearly constant over a period of the cutoff,
+With H the filter, Gamma_0 the forces that the description requires along the filtered motion without its
+accelerations (they jump where joints with dry friction reverse), and M, J_a nearly constant over a period of
+the cutoff,
 
-    v - H v = M^-1 J_a^T (1 - H) p,    p = integral of (Gamma - Gamma_H) dt     J_a = J_r^-1 (actuators, n)
+    v - H v = M^-1 J_a^T (1 - H) p,    p = integral of (Gamma - Gamma_0) dt     J_a = J_r^-1 (actuators, n)
 
 M is that of the description: good to 20 %, it leaves a fifth of the effect. Noise of the measured forces is
 integrated and hardly counts. Accelerations are left alone: from forces they would say what one believes.
@@ -44,7 +45,7 @@ def vibration(robot: Robot, motion: Motion, force: Array, cutoff: float, rate: f
     if not places.size:
         return v, rates
     x = motion.x[places]
-    off[places] = force[places] - inverse_dynamics(robot, x, motion.v[places], motion.a[places]).force
+    off[places] = force[places] - inverse_dynamics(robot, x, motion.v[places]).force
     impulse = beyond_filter(np.nan_to_num(off), cutoff, rate)[places]
     M, J_a = mass_matrix(robot, x), jacobian(robot, x).inverse
     sound = np.all(np.isfinite(M), axis=(1, 2)) & np.all(np.isfinite(J_a), axis=(1, 2))
