@@ -189,6 +189,21 @@ class BucklingError(KinematicsError):
         super().__init__(message)
 
 
+class UnobservableError(KinematicsError):
+    """What a camera sees of a robot does not determine its pose.
+
+    Attributes:
+        reasons: for each part of a leg that cannot be used, by its name, why.
+        undetermined: how many of the robot's motions the camera does not see.
+    """
+
+    def __init__(self, message: str, reasons: dict[str, str], undetermined: int) -> None:
+        """Keep the reasons beside the message."""
+        self.reasons = reasons
+        self.undetermined = undetermined
+        super().__init__(message)
+
+
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 
