@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
     from nacelle.identification.validation import Validation, validate
     from nacelle.kinematics.along import along
+    from nacelle.kinematics.elements.project import ElementProjection, SeenVariable, project_elements
+    from nacelle.kinematics.elements.state import ElementState, element_state
     from nacelle.kinematics.flags import Flag
     from nacelle.kinematics.forward.assemblies import Assemblies
     from nacelle.kinematics.forward.forward import ForwardKinematics, forward_kinematics
@@ -196,6 +198,8 @@ __all__ = [
     "Drives",
     "DynamicsDerivatives",
     "ElasticPlant",
+    "ElementProjection",
+    "ElementState",
     "Event",
     "EventGroup",
     "Excitation",
@@ -251,6 +255,7 @@ __all__ = [
     "Sampled",
     "Samples",
     "Scenario",
+    "SeenVariable",
     "Sensors",
     "Simulation",
     "SingularError",
@@ -293,6 +298,7 @@ __all__ = [
     "dissipation",
     "dynamics_derivatives",
     "elastic_model",
+    "element_state",
     "equilibrium",
     "equilibrium_pose",
     "excite",
@@ -331,6 +337,7 @@ __all__ = [
     "pose",
     "potential_energy",
     "prepare",
+    "project_elements",
     "reach",
     "read_measurement",
     "read_scenario",

@@ -189,6 +189,34 @@ class BucklingError(KinematicsError):
         super().__init__(message)
 
 
+class ObserverError(NacelleError):
+    """An observer cannot use what it is given, or its estimate has diverged.
+
+    Attributes:
+        time: of the measurement or estimate, s; NaN where there is none.
+        diverged: whether measurements contradict the estimate, so that it cannot be trusted.
+    """
+
+    def __init__(self, message: str, time: float = float("nan"), *, diverged: bool = False) -> None:
+        """Keep the time and the reason beside the message."""
+        self.time = time
+        self.diverged = diverged
+        super().__init__(message)
+
+
+class CalibrationError(NacelleError):
+    """A camera cannot be calibrated: too few poses, directions that nothing determines, no convergence.
+
+    Attributes:
+        directions: combinations of parameters that the measurements do not determine, in words.
+    """
+
+    def __init__(self, message: str, directions: Iterable[str] = ()) -> None:
+        """Keep the directions beside the message."""
+        self.directions = tuple(directions)
+        super().__init__(message)
+
+
 class UnobservableError(KinematicsError):
     """What a camera sees of a robot does not determine its pose.
 

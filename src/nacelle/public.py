@@ -115,6 +115,8 @@ _MODULES = {
     "nacelle.kinematics.along": ("along",),
     "nacelle.kinematics.mechanism.check": ("Check",),
     "nacelle.kinematics.mechanism.dependent": ("dependent_coordinates",),
+    "nacelle.kinematics.elements.project": ("ElementProjection", "SeenVariable", "project_elements"),
+    "nacelle.kinematics.elements.state": ("ElementState", "element_state"),
     "nacelle.kinematics.flags": ("Flag",),
     "nacelle.kinematics.forward.assemblies": ("Assemblies",),
     "nacelle.kinematics.forward.forward": ("ForwardKinematics", "forward_kinematics"),
