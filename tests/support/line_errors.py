@@ -13,6 +13,7 @@ from nacelle.vision.image.band import Band, band_around
 from nacelle.vision.image.fit import fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
+from nacelle.vision.measure import FLAT
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.placing import directions
 from nacelle.vision.scene import Scene, Scenery
@@ -75,7 +76,7 @@ def best_place(scenery: Scenery, index: int) -> Array:
 def _read(scene: Scene, index: int, model: PixelModel) -> tuple[EdgeVisibility, Band, LineMeasurement] | None:
     """What a fit reads of a cylinder, and the bound for that; None without two edges."""
     seen = edge_visibility(scene, index, model.reach)
-    band = band_around(scene, index, seen, model, wide=1.5, slack=0.4)
+    band = band_around(scene, index, seen, model, wide=FLAT, slack=0.4)
     if band is None or len(band.sides) < 2:
         return None
     covariance = normals_bound(band, seen.lines.normals, model)
@@ -85,7 +86,7 @@ def _read(scene: Scene, index: int, model: PixelModel) -> tuple[EdgeVisibility, 
     return seen, band, line_of(*edges, scene.rods[index].radius, covariance[:3, 3:])
 
 
-def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int = 512) -> Camera:
+def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int = 256) -> Camera:
     """A camera at a place, zoomed so that a cylinder is `width` px wide, off the centre; distorted."""
     A, B = scenery.cylinders[index].placed(*scenery.bodies())
     middle = 0.5 * (A + B)

@@ -162,6 +162,9 @@ def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
         major = int(np.argmax(span))
         if len(run) < 2 or not span[major] > 0.0:
             continue
+        # Pixels beside its ends belong to it, too: it is lengthened.
+        way = reach * (run[-1] - run[0]) / np.linalg.norm(run[-1] - run[0])
+        run = np.concatenate([run[:1] - way, run, run[-1:] + way])
         run = run[np.argsort(run[:, major])]
         rows = np.arange(int(np.ceil(run[0, major])), int(np.floor(run[-1, major])) + 1)
         across = np.interp(rows, run[:, major], run[:, 1 - major])
