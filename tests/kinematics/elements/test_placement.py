@@ -36,4 +36,10 @@ def test_poses_and_rates(name: str) -> None:
 def test_geometry_is_constant(tmp_path: Path) -> None:
     """Numbers of geometry are no inputs from elements; those of inertia may be."""
     with pytest.raises(NacelleError, match="have its geometry as constants"):
-        nacelle.export(library_robot("fivebar"), out=tmp_path, input="elements", parameters=("geometry",))
+        nacelle.export(
+            library_robot("fivebar"),
+            "inverse_dynamics",
+            out=tmp_path,
+            input="elements",
+            parameters=("geometry",),
+        )
