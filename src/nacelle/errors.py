@@ -189,6 +189,49 @@ class BucklingError(KinematicsError):
         super().__init__(message)
 
 
+class ObserverError(NacelleError):
+    """An observer cannot use what it is given, or its estimate has diverged.
+
+    Attributes:
+        time: of the measurement or estimate, s; NaN where there is none.
+        diverged: whether measurements contradict the estimate, so that it cannot be trusted.
+    """
+
+    def __init__(self, message: str, time: float = float("nan"), *, diverged: bool = False) -> None:
+        """Keep the time and the reason beside the message."""
+        self.time = time
+        self.diverged = diverged
+        super().__init__(message)
+
+
+class CalibrationError(NacelleError):
+    """A camera cannot be calibrated: too few poses, directions that nothing determines, no convergence.
+
+    Attributes:
+        directions: combinations of parameters that the measurements do not determine, in words.
+    """
+
+    def __init__(self, message: str, directions: Iterable[str] = ()) -> None:
+        """Keep the directions beside the message."""
+        self.directions = tuple(directions)
+        super().__init__(message)
+
+
+class UnobservableError(KinematicsError):
+    """What a camera sees of a robot does not determine its pose.
+
+    Attributes:
+        reasons: for each part of a leg that cannot be used, by its name, why.
+        undetermined: how many of the robot's motions the camera does not see.
+    """
+
+    def __init__(self, message: str, reasons: dict[str, str], undetermined: int) -> None:
+        """Keep the reasons beside the message."""
+        self.reasons = reasons
+        self.undetermined = undetermined
+        super().__init__(message)
+
+
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 

@@ -15,6 +15,8 @@ _MODULES = {
     "nacelle.control.named": ("controller",),
     "nacelle.control.scenario.scenario": ("Scenario", "read_scenario"),
     "nacelle.control.sensors": ("Sensors",),
+    "nacelle.control.vision.camera_file": ("read_camera",),
+    "nacelle.control.vision.comparison": ("LookingBench", "LookingComparison", "compare_looking"),
     "nacelle.dynamics.gravity_balance.balancing": (
         "BalanceSpring",
         "Counterweight",
@@ -53,6 +55,7 @@ _MODULES = {
     "nacelle.errors": (
         "AssemblyError",
         "BucklingError",
+        "CalibrationError",
         "CompileError",
         "DescriptionError",
         "ExportError",
@@ -60,12 +63,14 @@ _MODULES = {
         "KinematicsError",
         "MeasurementError",
         "NacelleError",
+        "ObserverError",
         "ParameterError",
         "Problem",
         "SingularError",
         "TableError",
         "TooLargeError",
         "UnknownRobotError",
+        "UnobservableError",
         "UnreachableError",
     ),
     "nacelle.export.export": ("Export", "export"),
@@ -176,6 +181,13 @@ _MODULES = {
     "nacelle.simulation.sampled.law": ("Sampled",),
     "nacelle.simulation.simulate": ("Simulation", "simulate"),
     "nacelle.spatial.physics": ("physics",),
+    "nacelle.vision.camera": ("Camera",),
+    "nacelle.vision.image.pixel_model": ("PixelModel",),
+    "nacelle.vision.observation": ("Observation", "observe"),
+    "nacelle.vision.observer.observer": ("Observer",),
+    "nacelle.vision.observer.settings": ("ObserverSettings",),
+    "nacelle.vision.placing": ("camera_for",),
+    "nacelle.vision.shutter": ("Shutter",),
 }
 # Public names that differ from those in their modules.
 _RENAMED = {

@@ -44,7 +44,7 @@ NAMES = (
     "reference_regressor",
 )
 INPUTS = ("pose", "elements", "encoders")
-_TAKE = {
+TAKEN_BY = {
     "pose": NAMES,
     "elements": ("inverse_dynamics", "regressor"),
     "encoders": ("inverse_dynamics",),
@@ -116,9 +116,9 @@ def model(
         raise KinematicsError(f"no model is called {name!r}; {did_you_mean(name, NAMES)}")
     if input not in INPUTS:
         raise KinematicsError(f"no input is called {input!r}; {did_you_mean(input, INPUTS)}")
-    if name not in _TAKE[input]:
+    if name not in TAKEN_BY[input]:
         raise KinematicsError(
-            f"the model {name} takes the pose; {input} are an input of {' and '.join(_TAKE[input])}"
+            f"the model {name} takes the pose; {input} are an input of {' and '.join(TAKEN_BY[input])}"
         )
     if parameters is not None and not name.endswith("regressor"):
         raise KinematicsError(f"the model {name} has no columns of parameters; regressors have")

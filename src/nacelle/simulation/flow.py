@@ -34,8 +34,8 @@ from nacelle.program.symbol import Symbol, node_of
 from nacelle.simulation.protocol import Derivative
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.rotation_vector import left_jacobian
-from nacelle.spatial.scalar import Array, Scalar, atan2, cos, dot, pack, sin, sqrt, where
+from nacelle.spatial.rotation_vector import half_turn, left_jacobian
+from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
 
 Options = tuple[tuple[str, Any], ...]
@@ -44,17 +44,6 @@ Options = tuple[tuple[str, Any], ...]
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state s."""
     return (2 * robot.motion.n + mechanism_of(robot).ny,)
-
-
-def half_turn(r: Array) -> Array:
-    """Unit quaternion (x y z w) of a rotation vector, smooth at zero."""
-    square = 0.25 * dot(r, r)
-    small = 1e-6 - square
-    half = sqrt(where(small, 1.0, square))
-    series = 1.0 - square / 6.0 * (1.0 - square / 20.0)
-    s = 0.5 * where(small, series, sin(half) / half)
-    c = where(small, 1.0 - square / 2.0 * (1.0 - square / 12.0), cos(half))
-    return pack([s * r[0], s * r[1], s * r[2], c])
 
 
 def turn_from(quat_0: Array, quat: Array) -> Array:

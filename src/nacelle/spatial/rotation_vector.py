@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.spatial.rotation import quat_from_rotation, skew
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, plus, product, sin, sqrt, where
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, pack, plus, product, sin, sqrt, where
 
 # Below this square of an angle the series of sin(a)/a is exact to rounding.
 _SMALL = 1e-3
@@ -45,6 +45,17 @@ def rotation_vector(r: Array) -> Array:
     K = skew(r)
     R: Array = plus(plus(np.eye(3), s * K), c * product(K, K))
     return R
+
+
+def half_turn(r: Array) -> Array:
+    """Unit quaternion (x y z w) of a rotation vector, smooth at zero."""
+    square = 0.25 * dot(r, r)
+    small = 1e-6 - square
+    half = sqrt(where(small, 1.0, square))
+    series = 1.0 - square / 6.0 * (1.0 - square / 20.0)
+    s = 0.5 * where(small, series, sin(half) / half)
+    c = where(small, 1.0 - square / 2.0 * (1.0 - square / 12.0), cos(half))
+    return pack([s * r[0], s * r[1], s * r[2], c])
 
 
 def left_jacobian(r: Array) -> Array:

@@ -38,8 +38,9 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import coordinate_rates, half_turn
+from nacelle.simulation.flow import coordinate_rates
 from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.rotation_vector import half_turn
 from nacelle.spatial.scalar import Array, dot, minimum, pack, where
 from nacelle.spatial.solve import solve
 

@@ -33,7 +33,7 @@ from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import identity
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, sin
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, dot, settled, sin
 
 Rates = dict[int, Scalar]
 
@@ -84,6 +84,7 @@ class ElementMotion:
 
     def __init__(self, robot: Robot, arrays: Mapping[str, Array]) -> None:
         """Place everything; `arrays` has the variables by name (`ElementLayout.shapes`)."""
+        _require_constant_geometry(robot)
         self.robot = robot
         self.layout = element_layout(mechanism_of(robot.numeric))
         given = dict(arrays)
@@ -238,6 +239,16 @@ class ElementMotion:
                 r, v, a = seen.lines[k]
                 return Line(seen.directions[k], r, v, a, seen.start(k)[2], seen.length)
         return None
+
+
+def _require_constant_geometry(robot: Robot) -> None:
+    """Check that a robot's geometry is not given at run time: constants of its elements are found before."""
+    frames = (f for joint in robot.joints for f in (joint.frame_predecessor, joint.frame_successor))
+    if any(settled(part).dtype == object for frame in frames for part in frame):
+        raise KinematicsError(
+            f"models of {robot.name} from elements or encoders have its geometry as constants; inertia and "
+            "friction may be inputs"
+        )
 
 
 def _nowhere(robot: Robot, j: int) -> list[Step]:

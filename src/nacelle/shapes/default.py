@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.report.solids import apart, cylinder, plate, rim, sphere
+from nacelle.shapes.points import apart, rim
+from nacelle.shapes.solid import Ball, Plate, Rod, Solid
 from nacelle.spatial.scalar import Array
 
 # Radii of a rod, of the tube of a telescopic pair and of a ball, and half the thickness of a plate.
@@ -42,14 +43,8 @@ class Slide:
 
 
 def body_solids(
-    centres: Sequence[Array],
-    slides: Sequence[Slide],
-    origin: Array,
-    extent: float,
-    face: float,
-    *,
-    platform: bool,
-) -> list[Array]:
+    centres: Sequence[Array], slides: Sequence[Slide], origin: Array, extent: float, *, platform: bool
+) -> list[Solid]:
     """Solids of a body.
 
     A tube or a rod along each stroke, a plate over the joints of a platform that lie in a plane, and rods
@@ -61,40 +56,38 @@ def body_solids(
         slides: its sliding joints to other moving bodies.
         origin: of the body (3,), for one without joints.
         extent: of the robot, m.
-        face: longest face, m.
         platform: whether the body belongs to the nacelle.
     """
-    solids = [_telescopic_part(slide, extent, face) for slide in slides if _long(slide, extent)]
+    solids: list[Solid] = [_telescopic_part(slide, extent) for slide in slides if _long(slide, extent)]
     points = apart([*centres], 1e-3 * extent)
     if len(points) >= 2:
         edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
         if len(edges) > 2:
             corners = [points[i] for i, _ in edges]
-            solids.append(plate(corners, PLATE * extent, face))
+            solids.append(Plate(np.array(corners), PLATE * extent))
             inner = [point for point in points if not any(point is corner for corner in corners)]
-            solids += [sphere(point, ROD * extent) for point in inner]
+            solids += [Ball(point, ROD * extent) for point in inner]
         else:
-            solids += _rods(points, ROD * extent, face)
+            solids += _rods(points, ROD * extent)
     if not solids:
-        solids.append(sphere(points[0] if points else origin, BALL * extent))
+        solids.append(Ball(points[0] if points else origin, BALL * extent))
     return solids
 
 
-def arc_solids(tips: Sequence[Array], centre: Array, radius: float, face: float) -> list[Array]:
+def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Solid]:
     """Solids of a body of a spherical mechanism: arcs about the centre between the tips of its axes.
 
     Args:
         tips: for each joint a point on its axis (3,), m, all at one distance from the centre.
         centre: where all axes meet (3,), m.
         radius: of the rods, m.
-        face: longest face, m.
     """
     points = apart([*tips], 1e-6 + radius)
-    solids: list[Array] = []
+    solids: list[Solid] = []
     for a, b in itertools.pairwise(points):
         way = arc(a, b, centre)
-        solids += [cylinder(start, stop, radius, face) for start, stop in itertools.pairwise(way)]
-    return solids or [sphere(points[0] if points else centre, 2.0 * radius)]
+        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(way)]
+    return solids or [Ball(points[0] if points else centre, 2.0 * radius)]
 
 
 def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
@@ -115,20 +108,18 @@ def _long(slide: Slide, extent: float) -> bool:
     return float(np.linalg.norm(slide.stop - slide.start)) > SHORT * extent
 
 
-def _telescopic_part(slide: Slide, extent: float, face: float) -> Array:
+def _telescopic_part(slide: Slide, extent: float) -> Rod:
     """The tube from the joint's end to the mouth, or the rod from its end into the tube."""
     way = slide.stop - slide.start
     if slide.tube:
-        return cylinder(slide.start, slide.start + MOUTH * way, TUBE * extent, face)
-    return cylinder(slide.start, slide.start + (1.0 - 0.9 * MOUTH) * way, ROD * extent, face)
+        return Rod(slide.start, slide.start + MOUTH * way, TUBE * extent)
+    return Rod(slide.start, slide.start + (1.0 - 0.9 * MOUTH) * way, ROD * extent)
 
 
-def _rods(points: list[Array], radius: float, face: float) -> list[Array]:
+def _rods(points: list[Array], radius: float) -> list[Rod]:
     if len(points) == 2:
-        return [cylinder(points[0], points[1], radius, face)]
+        return [Rod(points[0], points[1], radius)]
     centre = np.mean(points, axis=0)
     return [
-        cylinder(point, centre, radius, face)
-        for point in points
-        if float(np.linalg.norm(point - centre)) > 0.1 * radius
+        Rod(point, centre, radius) for point in points if float(np.linalg.norm(point - centre)) > 0.1 * radius
     ]

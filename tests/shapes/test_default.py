@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.report.default_shapes import BALL, arc, arc_solids, body_solids
+from nacelle.shapes.default import BALL, arc, arc_solids, body_solids
+from nacelle.shapes.solid import Ball, Rod
 
 
 def test_arcs_lie_on_a_great_circle() -> None:
@@ -22,10 +23,10 @@ def test_arcs_lie_on_a_great_circle() -> None:
 
 def test_rods_reach_from_joint_to_joint() -> None:
     ends = [np.zeros(3), np.array([0.0, 0.0, 2.0])]
-    (rod,) = body_solids(ends, [], np.zeros(3), 1.0, 0.5, platform=False)
-    points = np.asarray(rod).reshape(-1, 3)
-    assert (points[:, 2].min(), points[:, 2].max()) == (0.0, 2.0)
-    (ball,) = body_solids([], [], np.array([1.0, 0.0, 0.0]), 1.0, 0.5, platform=False)
-    far = np.linalg.norm(np.asarray(ball).reshape(-1, 3) - [1.0, 0.0, 0.0], axis=1)
-    assert far.max() == pytest.approx(BALL, rel=0.05)
-    assert len(arc_solids([], np.zeros(3), 0.01, 0.5)) == 1
+    (rod,) = body_solids(ends, [], np.zeros(3), 1.0, platform=False)
+    assert isinstance(rod, Rod)
+    assert (rod.start[2], rod.stop[2]) == (0.0, 2.0)
+    (ball,) = body_solids([], [], np.array([1.0, 0.0, 0.0]), 1.0, platform=False)
+    assert isinstance(ball, Ball)
+    assert (ball.radius, tuple(ball.centre)) == (BALL, (1.0, 0.0, 0.0))
+    assert len(arc_solids([], np.zeros(3), 0.01)) == 1

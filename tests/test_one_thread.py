@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import nacelle
 from nacelle.identification.excitation import excite as excitation
-from nacelle.identification.one_thread import one_blas_thread
+from nacelle.one_thread import one_blas_thread
 from support.library import library_robot
 
 

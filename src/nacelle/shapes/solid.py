@@ -1,0 +1,98 @@
+"""Convex solids: rods, balls, blocks and plates, in metres, in the axes of the frame they are given in.
+
+What a description draws (`display`) becomes solids in the frame of its body; meshes do not, since a robot
+does not know their files. Nothing here knows how a solid is drawn or seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.model.description.frame import FrameSpec
+from nacelle.model.leg import Body
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """A solid circular cylinder between the centres of its ends (3,), with its radius, m."""
+
+    start: Array
+    stop: Array
+    radius: float
+    colour: str | None = None
+
+    def moved(self, pose: Pose) -> Rod:
+        """The same in another frame, in which its own is placed."""
+        return replace(self, start=pose.R @ self.start + pose.p, stop=pose.R @ self.stop + pose.p)
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """A sphere around a point (3,), m."""
+
+    centre: Array
+    radius: float
+    colour: str | None = None
+
+    def moved(self, pose: Pose) -> Ball:
+        """The same in another frame, in which its own is placed."""
+        return replace(self, centre=pose.R @ self.centre + pose.p)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A box of a size (3,), m, with its centre at a frame."""
+
+    at: Pose
+    size: Array
+    colour: str | None = None
+
+    def moved(self, pose: Pose) -> Block:
+        """The same in another frame, in which its own is placed."""
+        return replace(self, at=pose @ self.at)
+
+
+@dataclass(frozen=True, eq=False)
+class Plate:
+    """A flat plate over the corners (k, 3) of a convex polygon, in turn, with half its thickness, m."""
+
+    corners: Array
+    half: float
+    colour: str | None = None
+
+    def moved(self, pose: Pose) -> Plate:
+        """The same in another frame, in which its own is placed."""
+        return replace(self, corners=self.corners @ pose.R.T + pose.p)
+
+
+Solid = Rod | Ball | Block | Plate
+
+
+def described_solids(body: Body) -> list[Solid]:
+    """The shapes of a body's description, in the body's frame."""
+    solids = (_described(shape) for shape in body.display)
+    return [solid for solid in solids if solid is not None]
+
+
+def _described(shape: dict[str, Any]) -> Solid | None:
+    colour = shape.get("color")
+    if "cylinder" in shape:
+        data = shape["cylinder"]
+        return Rod(_point(data["from"]), _point(data["to"]), float(data["radius"]), colour)
+    if "sphere" in shape:
+        data = shape["sphere"]
+        return Ball(_point(data.get("at", (0.0, 0.0, 0.0))), float(data["radius"]), colour)
+    if "box" in shape:
+        data = shape["box"]
+        return Block(FrameSpec.model_validate(data.get("at", {})).pose(), _point(data["size"]), colour)
+    return None
+
+
+def _point(values: Sequence[float]) -> Array:
+    return np.array(values, dtype=float)

@@ -1,0 +1,81 @@
+"""The Cramér-Rao bound: how well any unbiased method can measure a cylinder in an image.
+
+The pixel model gives pixel i the mean I_i(q) and a Gaussian of variance v_i, q the two numbers of each edge's
+normal. The Fisher information of all pixels and the least covariance of q are
+
+    J^T W J = sum_i dI_i/dq^T dI_i/dq / v_i,     C >= (J^T W J)^-1
+
+over every pixel that depends on what is seen of the edges. Blur, noise and grey levels count as known, which
+makes the bound as low as it can be: a fit has to find the levels. (What v_i itself says of q under shot noise
+is left out: it is smaller by v_i / contrast^2.) Direction and place of the cylinder follow from both normals
+(`line_of`), so their least covariance is C carried over. Along one straight edge of n pixels this is about, w
+the width of the blurred edge and s the noise,
+
+    variance of its place = 2 sqrt(pi) w s^2 / (n contrast^2),     of its angle = 12 / n^2 of that
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array
+from nacelle.vision.image.band import Band, whole_band
+from nacelle.vision.image.fit import (
+    edge_response,
+    information_inverse,
+    mixture,
+    rows,
+    spread_of,
+    tangents,
+)
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
+from nacelle.vision.scene import Scene
+from nacelle.vision.visibility import edge_visibility
+
+
+def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None:
+    """Least covariance (3 sides, 3 sides) of the normals of edges, from the pixels of a band.
+
+    Args:
+        band: the pixels that are looked at.
+        normals: the true normals (2, 3).
+        model: the pixel model, with its grey levels.
+
+    Returns:
+        The bound; None where the pixels do not determine the normals.
+    """
+    n = normals[list(band.sides)]
+    basis = tangents(n, band.middles)
+    F, D = edge_response(band.patch, n, basis, band.sides, model.blur)
+    levels = np.array([model.background, model.leg, model.background])
+    levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
+    weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
+    spread = spread_of(basis)
+    inverse = information_inverse((rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
+    return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
+
+
+def line_bound(scene: Scene, index: int, model: PixelModel) -> LineMeasurement | None:
+    """The true line of a cylinder with the least covariance of its direction and place, camera axes.
+
+    Args:
+        scene: the solids before the camera.
+        index: of the cylinder.
+        model: the pixel model.
+
+    Returns:
+        The bound over all pixels that depend on the free parts of both edges; None where an edge is not seen.
+    """
+    seen = edge_visibility(scene, index, clearance=0.0)
+    band = whole_band(scene.camera, seen, model.reach)
+    if band is None or len(band.sides) < 2:
+        return None
+    covariance = normals_bound(band, seen.lines.normals, model)
+    if covariance is None:
+        return None
+    edges = [
+        EdgeMeasurement(0.0, 0.0, index, k, n, covariance[3 * k : 3 * k + 3, 3 * k : 3 * k + 3])
+        for k, n in enumerate(seen.lines.normals)
+    ]
+    return line_of(edges[0], edges[1], scene.rods[index].radius, covariance[:3, 3:])

@@ -1,0 +1,195 @@
+"""All edges of all sightings as one system of least squares.
+
+Unknowns, in this order, each in its own unit (robot sizes, rad, focal lengths, 1):
+
+    camera   dp (3), dr (3): the pose p + R dp, R exp(dr), in camera axes
+    lens     the free ones of its nine numbers
+    anchors  displacements of anchors on the base, with a standard deviation before anything is measured
+    poses    displacements d_i (n) of the robot at each sighting along its reduced twist, likewise
+
+Edges give rows r = r_0 + J z (`observations`), what is expected of anchors and poses further rows z / sigma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.errors import CalibrationError
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.motion import States
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation_vector import rotation_vector
+from nacelle.spatial.scalar import Array
+from nacelle.vision.calibration.observations import (
+    LENS,
+    Observation,
+    Sighting,
+    edge_rows,
+    lens_of,
+    with_lens,
+)
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import Cylinder
+from nacelle.vision.observer.anchors import Anchors, anchor_names
+from nacelle.vision.observer.process import Displacer
+from nacelle.vision.observer.sight import Sight, camera_numbers
+
+POSE = ("x", "y", "z", "rx", "ry", "rz")
+"""Names of the camera's displacements, in camera axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Values of all unknowns.
+
+    Attributes:
+        camera: pose and lens.
+        anchors: displacements (m,), m.
+        x: poses of the sightings (S, nx).
+        d: their displacements from the given poses (S, n), along the reduced twist.
+    """
+
+    camera: Camera
+    anchors: Array
+    x: Array
+    d: Array
+
+
+class System(NamedTuple):
+    """The system at a point: residuals (rows,), Jacobian (rows, unknowns), places of each edge's rows."""
+
+    r: Array
+    J: Array
+    places: tuple[tuple[int, int, slice], ...]
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares."""
+        return float(self.r @ self.r)
+
+
+class Bundle:
+    """The problem: which unknowns there are, and the system at a point."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        cylinders: Sequence[Cylinder],
+        sightings: Sequence[Sighting],
+        *,
+        lens: Sequence[str] = (),
+        anchors: tuple[Anchors, float] = ((), 0.0),
+        poses: Array | None = None,
+    ) -> None:
+        """Keep the problem.
+
+        Args:
+            robot: the robot.
+            cylinders: that the edges' numbers refer to.
+            sightings: what was seen, where.
+            lens: names in `LENS` that are unknown.
+            anchors: displacements of anchors that are unknown, and their standard deviation, m.
+            poses: standard deviations (n,) of the given poses along the reduced twist; None: exact.
+        """
+        self.robot, self.sightings = robot, tuple(sightings)
+        self._sight = Sight(robot, cylinders, anchors[0])
+        self._lens = [LENS.index(name) for name in lens]
+        self._anchors, self._anchor_sigma = anchors
+        self._pose_sigma = poses
+        self._displaced = Displacer(robot)
+        n = robot.motion.n
+        self._n = n if poses is not None else 0
+        self.names = (*POSE, *lens, *anchor_names(robot, anchors[0]))
+        self.count = len(self.names) + self._n * len(self.sightings)
+
+    def units(self, camera: Camera) -> Array:
+        """What the unknowns count in (unknowns,): robot sizes, rad, focal lengths, 1."""
+        size, focal = self.robot.size, float(np.mean(camera.focal))
+        lens = [focal if k < 4 else 1.0 for k in self._lens]
+        poses = np.tile(twist_units(self.robot), len(self.sightings) if self._n else 0)
+        return np.array([size] * 3 + [1.0] * 3 + lens + [size] * len(self._anchors) + list(poses))
+
+    def start(self, camera: Camera) -> Point:
+        """The given poses, no displacements."""
+        x = np.stack([np.asarray(sighting.x, dtype=float) for sighting in self.sightings])
+        zero = np.zeros((len(x), self.robot.motion.n))
+        return Point(camera, np.zeros(len(self._anchors)), x, zero)
+
+    def moved(self, point: Point, z: Array) -> Point:
+        """The point after a step (unknowns,), SI units and px."""
+        camera, (R, p) = point.camera, point.camera.pose
+        lens = lens_of(camera)
+        first = 6 + len(self._lens)
+        lens[self._lens] += z[6:first]
+        camera = with_lens(camera, lens).placed(Pose(R @ rotation_vector(z[3:6]), p + R @ z[:3]))
+        last = first + len(self._anchors)
+        point = replace(point, camera=camera, anchors=point.anchors + z[first:last])
+        if self._n:
+            d = point.d + z[last:].reshape(point.d.shape)
+            given = self.start(camera).x
+            y = self._at(point).y
+            x = np.stack([self._displaced(*each) for each in zip(given, y, d, strict=True)])
+            point = replace(point, x=x, d=d)
+        return point
+
+    def _at(self, point: Point) -> States:
+        return self._sight.edges(point.x, camera_numbers(point.camera), point.anchors)
+
+    def system(self, point: Point) -> System:
+        """Residuals and Jacobian at a point.
+
+        Raises:
+            CalibrationError: if a sighting's pose is out of the robot's reach.
+        """
+        at = self._at(point)
+        if not np.all(np.isfinite(at.results["by_pose"])):
+            bad = int(np.flatnonzero(~np.all(np.isfinite(at.results["frame"]), axis=(1, 2, 3, 4)))[0])
+            raise CalibrationError(f"the pose of sighting {bad} is out of reach of {self.robot.name}")
+        residuals, rows, places = [], [], []
+        start = 0
+        for k, sighting in enumerate(self.sightings):
+            for i, edge in enumerate(sighting.edges):
+                r, J = self._rows(point, at, k, edge)
+                places.append((k, i, slice(start, start + len(r))))
+                residuals.append(r)
+                rows.append(J)
+                start += len(r)
+        expected, J = self._expected(point)
+        return System(np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(places))
+
+    def _rows(self, point: Point, at: States, k: int, edge: Observation) -> tuple[Array, Array]:
+        """Rows of one edge of sighting k."""
+        place = k, edge.cylinder, edge.side
+        frame, q = at.results["frame"][place], at.results["tangent"][place[:2]]
+        n, u, m = frame
+        if not q > 0.0 or not np.all(np.isfinite(frame)):
+            raise CalibrationError(
+                "the camera is within a cylinder that it has seen: give another first guess"
+            )
+        own = edge_rows(point.camera, edge, frame)
+        moved = np.stack([np.concatenate([np.zeros(3), -m]), np.concatenate([n / q, u])])
+        parts = [own.by_normal @ moved, own.by_lens[:, self._lens]]
+        if self._anchors:
+            parts.append(own.by_normal @ at.results["by_anchor"][place])
+        J = np.zeros((len(own.r), self.count))
+        J[:, : len(self.names)] = np.concatenate(parts, axis=1)
+        if self._n:
+            first = len(self.names) + k * self._n
+            J[:, first : first + self._n] = own.by_normal @ at.results["by_pose"][place]
+        return own.r, J
+
+    def _expected(self, point: Point) -> tuple[Array, Array]:
+        """Rows that anchors and poses are near what they are expected to be."""
+        values, sigmas = [point.anchors], [np.full(len(self._anchors), self._anchor_sigma)]
+        if self._pose_sigma is not None:
+            values.append(point.d.ravel())
+            sigmas.append(np.tile(self._pose_sigma, len(self.sightings)))
+        value, sigma = np.concatenate(values), np.concatenate(sigmas)
+        J = np.zeros((len(value), self.count))
+        J[:, self.count - len(value) :] = np.diag(1.0 / sigma)
+        return value / sigma, J

@@ -1,0 +1,281 @@
+"""The pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses.
+
+Levenberg and Marquardt's method on the bundle (`bundle`): with r and J at a point, in the unknowns' units,
+
+    (J^T J + l 1) z = -J^T r,     l smaller after each step that lowers the cost, larger otherwise
+
+Then edges that do not fit (their normalised residual squared beyond its chi-square quantile) are left out and
+the rest is fitted again. The covariance of the result is (J^T J)^-1; the sum of squares has, where everything
+is right, the chi-square distribution of rows less unknowns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nacelle.errors import CalibrationError, did_you_mean
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.vision.calibration.bundle import Bundle, Point, System
+from nacelle.vision.calibration.excitation import Excitation, excitation
+from nacelle.vision.calibration.observations import LENS, EdgePoints, Sighting
+from nacelle.vision.calibration.search import first_guesses
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import Cylinder, visible_cylinders
+from nacelle.vision.observer.anchors import Anchors, anchors_of
+from nacelle.vision.observer.settings import per_twist
+from nacelle.vision.observer.update import quantile
+
+# Fewer poses leave a camera to chance.
+FEWEST = 4
+_STEPS = 60
+# Steps of fewer standard deviations than this are none.
+_DONE = 1e-6
+# Probability with which a right edge is left out.
+_GATE = 1e-5
+# Rounds of leaving out edges that do not fit.
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What is unknown beside the camera's pose.
+
+    Attributes:
+        lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
+        anchors: standard deviation of displacements of the anchors on the base, m; 0: none.
+        poses: standard deviation of the robot's given poses, m, over its size for angles; 0: exact.
+    """
+
+    lens: tuple[str, ...] = ()
+    anchors: float = 0.0
+    poses: float = 0.0
+
+    def lens_names(self) -> tuple[str, ...]:
+        """The single names of the lens's unknown numbers."""
+        kinds = {"focal": LENS[:2], "centre": LENS[2:4], "distortion": LENS[4:]}
+        names = [name for given in self.lens for name in kinds.get(given, (given,))]
+        for name in names:
+            if name not in LENS:
+                raise CalibrationError(f"a lens has no {name!r}; {did_you_mean(name, [*kinds, *LENS])}")
+        return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A calibrated camera.
+
+    Attributes:
+        camera: the camera.
+        names: of the unknowns: the pose's displacements in camera axes (m, rad), the lens, anchors.
+        covariance: of their errors (k, k), SI units and px.
+        chi_square: sum of the squares of the normalised residuals.
+        degrees: of freedom of it.
+        rejected: edges that were left out: (sighting, place of the edge in it).
+        excitation: how well everything is determined.
+        anchors: displacements of anchors, m, by name.
+        x: poses of the sightings (S, nx); the given ones, where these are exact.
+    """
+
+    camera: Camera
+    names: tuple[str, ...]
+    covariance: Array
+    chi_square: float
+    degrees: int
+    rejected: tuple[tuple[int, int], ...]
+    excitation: Excitation
+    anchors: dict[str, float]
+    x: Array
+
+    @property
+    def sigma(self) -> dict[str, float]:
+        """Standard deviations by name, SI units and px."""
+        return dict(zip(self.names, np.sqrt(np.diagonal(self.covariance)).tolist(), strict=True))
+
+    @property
+    def probability(self) -> float:
+        """Of a larger sum of squares, if model and covariances are right: small where they are not."""
+        from scipy.special import chdtrc
+
+        return float(chdtrc(self.degrees, self.chi_square))
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Directions that are determined poorly, in words, with standard deviations in robot sizes or rad."""
+        return self.excitation.weak
+
+
+def calibrated(
+    robot: Robot,
+    sightings: Sequence[Sighting],
+    camera: Camera,
+    unknowns: Unknowns | None = None,
+    *,
+    cylinders: Sequence[Cylinder] | None = None,
+    search: bool = False,
+) -> Calibration:
+    """Find the pose of a camera.
+
+    Args:
+        robot: the robot.
+        sightings: what was seen, at four poses at least.
+        camera: the lens, and a first guess of the pose.
+        unknowns: what is unknown beside the pose.
+        cylinders: that the edges' numbers refer to; `visible_cylinders(robot)` if None.
+        search: whether the pose is sought all around the robot; the guess is then one of many.
+
+    Raises:
+        CalibrationError: if there are too few sightings, if they leave directions undetermined (named), or if
+            the iteration does not converge.
+    """
+    wanted = unknowns or Unknowns()
+    cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
+    _check(robot, sightings, cylinders, wanted)
+    moved: tuple[Anchors, float] = (anchors_of(robot) if wanted.anchors > 0.0 else (), wanted.anchors)
+    poses = per_twist(robot, wanted.poses) if wanted.poses > 0.0 else None
+
+    def bundle_of(used: Sequence[Sighting]) -> Bundle:
+        return Bundle(robot, cylinders, used, lens=wanted.lens_names(), anchors=moved, poses=poses)
+
+    guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
+    bundle = bundle_of(sightings)
+    point, system = _best(bundle, guesses)
+    kept = [list(range(len(sighting.edges))) for sighting in sightings]
+    for _ in range(_ROUNDS):
+        bad = _misfits(bundle, system)
+        if not bad:
+            break
+        kept = [[e for i, e in enumerate(own) if (k, i) not in bad] for k, own in enumerate(kept)]
+        pairs = zip(sightings, kept, strict=True)
+        used = [replace(one, edges=tuple(one.edges[e] for e in own)) for one, own in pairs]
+        bundle = bundle_of(used)
+        point, system = _fitted(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
+    everything = {(k, i) for k, one in enumerate(sightings) for i in range(len(one.edges))}
+    left_out = sorted(everything - {(k, e) for k, own in enumerate(kept) for e in own})
+    return _result(bundle, point, system, tuple(left_out))
+
+
+def _check(
+    robot: Robot, sightings: Sequence[Sighting], cylinders: Sequence[Cylinder], wanted: Unknowns
+) -> None:
+    if len(sightings) < FEWEST:
+        raise CalibrationError(
+            f"a camera is calibrated at {FEWEST} poses of the robot or more, not {len(sightings)}"
+        )
+    if not cylinders:
+        raise CalibrationError(f"{robot.name} has no cylinder that a camera could see")
+    for k, sighting in enumerate(sightings):
+        for edge in sighting.edges:
+            if not 0 <= edge.cylinder < len(cylinders) or edge.side not in (0, 1):
+                raise CalibrationError(
+                    f"sighting {k} has an edge of cylinder {edge.cylinder}, side {edge.side}"
+                )
+            numbers = (
+                edge.pixels if isinstance(edge, EdgePoints) else (*edge.normal, *edge.covariance.ravel())
+            )
+            if not np.all(np.isfinite(numbers)):
+                name = cylinders[edge.cylinder].name
+                raise CalibrationError(f"side {edge.side} of {name} in sighting {k} is not finite")
+            if wanted.lens and not isinstance(edge, EdgePoints):
+                raise CalibrationError(
+                    f"{', '.join(wanted.lens)} of the lens: normals have been made with a lens already; give "
+                    "the points of edges (EdgePoints)"
+                )
+
+
+def _best(bundle: Bundle, guesses: Sequence[Camera]) -> tuple[Point, System]:
+    """The fit of the lowest cost from several guesses."""
+    best: tuple[Point, System] | None = None
+    failure: CalibrationError | None = None
+    for guess in guesses:
+        try:
+            point, system = _fitted(bundle, bundle.start(guess))
+        except CalibrationError as error:
+            failure = failure or error
+            continue
+        if best is None or system.cost < best[1].cost:
+            best = point, system
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best
+
+
+def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
+    """Levenberg and Marquardt's method from a point.
+
+    Raises:
+        CalibrationError: if a direction is undetermined, or the iteration does not end.
+    """
+    system = bundle.system(point)
+    damping = 1e-3
+    for _ in range(_STEPS):
+        units = bundle.units(point.camera)
+        J = system.J * units
+        scale = np.linalg.norm(J, axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        U, s, Vt = np.linalg.svd(J / scale, full_matrices=False)
+        good = s > 1e-12 * s[0]
+        projected = U.T @ system.r
+        # In standard deviations: where Gauss's step would go.
+        left = float(np.linalg.norm(projected[good]))
+        if left < _DONE * np.sqrt(len(system.r)):
+            break
+        step = -(Vt.T @ (np.where(good, s, 0.0) / (s * s + damping) * projected)) / scale
+        try:
+            candidate = bundle.moved(point, step * units)
+            other = bundle.system(candidate)
+        except CalibrationError:
+            damping = 10.0 * damping
+            continue
+        if np.isfinite(other.cost) and other.cost < system.cost:
+            small = system.cost - other.cost < 1e-14 * system.cost
+            point, system, damping = candidate, other, max(1e-12, 0.1 * damping)
+            if small:
+                break
+        elif damping > 1e8:
+            break
+        else:
+            damping = 10.0 * damping
+    else:
+        raise CalibrationError(
+            f"the camera's pose has not converged after {_STEPS} steps: give a better first guess"
+        )
+    return point, system
+
+
+def _misfits(bundle: Bundle, system: System) -> set[tuple[int, int]]:
+    """Edges whose residuals are beyond chance: (sighting, place)."""
+    result = set()
+    for k, i, place in system.places:
+        r = system.r[place]
+        if float(r @ r) > quantile(len(r), _GATE):
+            result.add((k, i))
+    # With half of them gone the fit itself is wrong, and says nothing of single ones.
+    return result if len(result) < 0.5 * len(system.places) else set()
+
+
+def _result(
+    bundle: Bundle, point: Point, system: System, rejected: tuple[tuple[int, int], ...]
+) -> Calibration:
+    count = len(bundle.names)
+    units = bundle.units(point.camera)
+    said = excitation(system.J, units, bundle.names, count)
+    if said.undetermined:
+        listed = "; ".join(said.undetermined)
+        raise CalibrationError(
+            f"{bundle.robot.name}: the sightings do not determine {listed} (robot sizes, rad, focal lengths; "
+            "camera axes): move the robot further, show more legs, or hold what is not determined",
+            said.undetermined,
+        )
+    own = (said.directions.T * said.sigma**2) @ said.directions * np.outer(units[:count], units[:count])
+    first = count - len(point.anchors)
+    anchors = dict(zip(bundle.names[first:], point.anchors.tolist(), strict=True))
+    degrees = len(system.r) - bundle.count
+    return Calibration(
+        *(point.camera, bundle.names, own, system.cost, degrees),
+        *(rejected, said, anchors, point.x),
+    )

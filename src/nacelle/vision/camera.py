@@ -1,0 +1,192 @@
+"""A pinhole camera with Brown's distortion, placed in the base of a robot.
+
+Camera axes: z forward, x to the right and y down in the image. With R, p the pose of the camera in the base,
+a point P of the base is seen at s = R^T (P - p) (3,), m, at the normalised coordinates a = (s_x, s_y) / s_z
+and, with r^2 = a_x^2 + a_y^2, at the pixel
+
+    d_x = a_x (1 + k1 r^2 + k2 r^4 + k3 r^6) + 2 p1 a_x a_y + p2 (r^2 + 2 a_x^2)
+    d_y = a_y (1 + k1 r^2 + k2 r^4 + k3 r^6) + p1 (r^2 + 2 a_y^2) + 2 p2 a_x a_y
+    u = f_x d_x + c_x,     v = f_y d_y + c_y
+
+(Brown, Decentering distortion of lenses, Photogrammetric Engineering 32(3), 1966.) Pixels (u, v): u to the
+right, v down, the centre of the first pixel at (0, 0), so pixel (i, j) covers i +- 1/2, j +- 1/2. The
+inverse, from a pixel to its ray, has no closed form: Newton's method on the two equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+# Newton's method converges quadratically from the distorted coordinates.
+_STEPS = 12
+_DONE = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """A pinhole camera with distortion.
+
+    Attributes:
+        focal: focal lengths (f_x, f_y), px.
+        centre: principal point (c_x, c_y), px.
+        size: width and height of the image, px.
+        pose: of the camera in the base, p_base = R p_camera + p; m.
+        distortion: Brown's coefficients k1, k2, p1, p2, k3, no units.
+    """
+
+    focal: tuple[float, float]
+    centre: tuple[float, float]
+    size: tuple[int, int]
+    pose: Pose
+    distortion: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def looking(
+        cls,
+        at: Any,
+        position: Any,
+        *,
+        up: Any = (0.0, 0.0, 1.0),
+        size: tuple[int, int] = (1024, 1024),
+        field: float = 0.7,
+        distortion: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0),
+    ) -> Camera:
+        """A camera at a position that looks at a point, both in the base (3,), m.
+
+        Args:
+            at: the point that is seen in the middle of the image.
+            position: the optical centre.
+            up: direction that points up in the image, base axes; another one where it is along the view.
+            size: width and height of the image, px.
+            field: full angle of view across the shorter side, without distortion, rad.
+            distortion: Brown's coefficients k1, k2, p1, p2, k3.
+        """
+        at, position, up = (np.asarray(value, dtype=float) for value in (at, position, up))
+        way = at - position
+        distance = float(np.linalg.norm(way))
+        if not distance > 0.0:
+            raise KinematicsError("a camera cannot look at its own centre")
+        z = way / distance
+        across = np.cross(z, up)
+        if float(np.linalg.norm(across)) < 1e-6 * float(np.linalg.norm(up)):
+            across = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+        x = across / np.linalg.norm(across)
+        R = np.column_stack([x, np.cross(z, x), z])
+        f = 0.5 * min(size) / float(np.tan(0.5 * field))
+        k1, k2, p1, p2, k3 = distortion
+        centre = (0.5 * (size[0] - 1), 0.5 * (size[1] - 1))
+        return cls((f, f), centre, size, Pose(R, position), (k1, k2, p1, p2, k3))
+
+    def placed(self, pose: Pose) -> Camera:
+        """The same camera at another pose in the base."""
+        return replace(self, pose=pose)
+
+    def seen(self, points: Any) -> Array:
+        """Points (..., 3) of the base in camera axes: R^T (P - p), m."""
+        return np.asarray((np.asarray(points, dtype=float) - self.pose.p) @ self.pose.R)
+
+    def project(self, points: Any) -> Array:
+        """Pixels (..., 2) of points (..., 3) of the base; NaN behind the camera."""
+        return self.pixels(self.seen(points))
+
+    def pixels(self, rays: Any) -> Array:
+        """Pixels (..., 2) of points or rays (..., 3) in camera axes; NaN behind the camera."""
+        rays = np.asarray(rays, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = (np.where(rays[..., 2] > 0.0, rays[..., k] / rays[..., 2], np.nan) for k in (0, 1))
+        return np.stack(self._distorted(x, y), axis=-1) * self.focal + self.centre
+
+    def pixel_jacobian(self, rays: Any) -> Array:
+        """Derivatives (..., 2, 3) of the pixels with respect to points or rays in camera axes, px/m."""
+        rays = np.asarray(rays, dtype=float)
+        x, y = rays[..., 0] / rays[..., 2], rays[..., 1] / rays[..., 2]
+        a, b, d = self._slopes(x, y)
+        fx, fy = self.focal
+        rows = [[fx * a, fx * b, -fx * (a * x + b * y)], [fy * b, fy * d, -fy * (b * x + d * y)]]
+        whole = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        return np.asarray(whole / rays[..., 2, None, None])
+
+    def ray(self, pixels: Any) -> Array:
+        """Unit rays (..., 3) in camera axes of pixels (..., 2); NaN where no ray leads to a pixel.
+
+        Distortion is inverted by Newton's method on the branch that contains the principal point: with a
+        strong negative k1 there is a radius beyond which the lens has no image.
+        """
+        flat = self.flat(pixels)
+        rays = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
+        return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
+
+    def flat(self, pixels: Any) -> Array:
+        """Undistorted coordinates (x, y) (..., 2) of pixels: their rays are along (x, y, 1)."""
+        pixels = np.asarray(pixels, dtype=float)
+        return np.stack(self.undistorted(pixels[..., 0], pixels[..., 1]), axis=-1)
+
+    def undistorted(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """The same, x (...) and y (...) from u and v in arrays of their own; NaN without a solution.
+
+        Newton's method with the 2 x 2 Jacobian of Brown's equations.
+        """
+        gx, gy = (u - self.centre[0]) / self.focal[0], (v - self.centre[1]) / self.focal[1]
+        if not any(self.distortion):
+            return np.asarray(gx), np.asarray(gy)
+        x, y = gx, gy
+        with np.errstate(all="ignore"):
+            for _ in range(_STEPS):
+                dx, dy = self._distorted(x, y)
+                dx, dy = gx - dx, gy - dy
+                if not (np.max(np.abs(dx), initial=0.0) > _DONE or np.max(np.abs(dy), initial=0.0) > _DONE):
+                    break
+                a, b, d = self._slopes(x, y)
+                scale = 1.0 / (a * d - b * b)
+                x, y = x + (d * dx - b * dy) * scale, y + (a * dy - b * dx) * scale
+            a, b, d = self._slopes(x, y)
+            dx, dy = self._distorted(x, y)
+            good = (a * d > b * b) & (a > 0.0) & (np.abs(gx - dx) < 1e-9) & (np.abs(gy - dy) < 1e-9)
+        if np.all(good):
+            return np.asarray(x), np.asarray(y)
+        return np.where(good, x, np.nan), np.where(good, y, np.nan)
+
+    def undistorted_jacobian(self, x: Array, y: Array) -> Array:
+        """Derivatives dx/du, dx/dv, dy/du, dy/dv (4, ...) of undistorted coordinates, 1/px."""
+        a, b, d = self._slopes(x, y)
+        scale = 1.0 / (a * d - b * b)
+        fx, fy = self.focal
+        return np.stack([d * scale / fx, -b * scale / fy, -b * scale / fx, a * scale / fy])
+
+    def holds(self, pixels: Any, margin: float = 0.0) -> Array:
+        """Whether pixels (..., 2) are in the image, at least `margin` px from its border."""
+        pixels = np.asarray(pixels, dtype=float)
+        with np.errstate(invalid="ignore"):
+            inside = (pixels >= -0.5 + margin) & (pixels <= np.array(self.size) - 0.5 - margin)
+        return np.asarray(np.all(inside, axis=-1))
+
+    def _distorted(self, x: Array, y: Array) -> tuple[Array, Array]:
+        k1, k2, p1, p2, k3 = self.distortion
+        xx, yy, xy = x * x, y * y, x * y
+        s = xx + yy
+        radial = 1.0 + s * (k1 + s * (k2 + s * k3))
+        return (
+            x * radial + 2.0 * p1 * xy + p2 * (s + 2.0 * xx),
+            y * radial + p1 * (s + 2.0 * yy) + 2.0 * p2 * xy,
+        )
+
+    def _slopes(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Derivatives of the distorted coordinates: d_x by x, d_x by y (and d_y by x, the same), d_y by y."""
+        k1, k2, p1, p2, k3 = self.distortion
+        xx, yy, xy = x * x, y * y, x * y
+        s = xx + yy
+        radial = 1.0 + s * (k1 + s * (k2 + s * k3))
+        slope = 2.0 * (k1 + s * (2.0 * k2 + s * 3.0 * k3))
+        return (
+            radial + xx * slope + 2.0 * p1 * y + 6.0 * p2 * x,
+            xy * slope + 2.0 * (p1 * x + p2 * y),
+            radial + yy * slope + 6.0 * p1 * y + 2.0 * p2 * x,
+        )

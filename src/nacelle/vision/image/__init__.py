@@ -1,0 +1,1 @@
+"""Images of legs: rendered by a pixel model, and what is measured in them."""

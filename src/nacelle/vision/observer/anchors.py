@@ -1,0 +1,150 @@
+"""Anchors on the base that are not where the description says: how the legs move with them.
+
+The joint j that holds a leg on the base is displaced by o_j (3,), m, base axes. All that hangs on it is
+carried along, and the leg's own joints move so that the closures stay closed while the nacelle keeps its pose
+x:
+
+    M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
+
+(`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree, which gives the
+derivatives. Positions are those of the displaced robot itself (`shifted`). Directions in which a displacement
+cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_state
+from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array, pack, plus
+
+Anchors = tuple[tuple[int, tuple[float, ...]], ...]
+"""Displacements of anchors as plain numbers: for each the joint and a unit direction in the base (3,)."""
+
+# What a displacement of 1 may leave open of the closures, beside rounding.
+_OPEN = 1e-7
+
+
+@lru_cache(maxsize=64)
+def anchors_of(robot: Robot) -> Anchors:
+    """All displacements of anchors that the robot's closures allow, joint by joint."""
+    result: list[tuple[int, tuple[float, ...]]] = []
+    for j in base_joints(robot):
+        result += [(j, tuple(e.tolist())) for e in _free_directions(robot, j)]
+    return tuple(result)
+
+
+def base_joints(robot: Robot) -> tuple[int, ...]:
+    """The joints of the tree that hold legs on the base."""
+    return tuple(j for j, joint in enumerate(robot.tree_joints) if joint.predecessor == BASE)
+
+
+def of_offsets(robot: Robot) -> tuple[int]:
+    """Shape of the displacements of all anchors, three numbers each."""
+    return (3 * len(base_joints(robot)),)
+
+
+def offset_map(robot: Robot, anchors: Anchors) -> Array:
+    """From displacements along the directions `anchors` to those of all anchors, (3 joints, anchors)."""
+    place = {j: 3 * k for k, j in enumerate(base_joints(robot))}
+    D = np.zeros((*of_offsets(robot), len(anchors)))
+    for k, (j, e) in enumerate(anchors):
+        D[place[j] : place[j] + 3, k] = e
+    return D
+
+
+def shifted(robot: Robot, offsets: Array) -> Robot:
+    """The robot with displaced anchors: offsets (3 joints,), m, base axes, numbers or symbols."""
+    joints = list(robot.joints)
+    for k, j in enumerate(base_joints(robot)):
+        R, p = joints[j].frame_predecessor
+        moved = Pose(R, plus(p, offsets[3 * k : 3 * k + 3]))
+        joints[j] = replace(joints[j], frame_predecessor=moved)
+    result = replace(robot, joints=tuple(joints))
+    if offsets.dtype == object:
+        # What is decided from numbers, for instance how a leg is solved, is decided for the described robot.
+        object.__setattr__(result, "numeric", robot.numeric)
+        object.__setattr__(result, "is_like_numeric", False)
+    return result
+
+
+def anchor_names(robot: Robot, anchors: Anchors) -> tuple[str, ...]:
+    """Names of displacements: joint and direction, "leg1.shoulder x"."""
+    return tuple(f"{robot.joints[j].name} {_direction_name(np.array(e))}" for j, e in anchors)
+
+
+def _direction_name(e: Array) -> str:
+    for k, axis in enumerate("xyz"):
+        if abs(e[k]) > 1.0 - 1e-12:
+            return axis
+    return "(" + " ".join(f"{value:.3g}" for value in e) + ")"
+
+
+def _free_directions(robot: Robot, j: int) -> list[Array]:
+    """Unit directions (3,) in which an anchor may be displaced, along the base's axes where possible."""
+    x, y = mechanism_of(robot).reference
+    every: Anchors = tuple((j, tuple(e.tolist())) for e in np.eye(3))
+    now = configuration(robot, x, y)
+    u = anchored_rates(now, x, y, every)
+    opened = closure_state(robot, anchored(now.motion, robot, every)).jacobian @ u
+    _, s, V = np.linalg.svd(np.asarray(opened, dtype=float), full_matrices=True)
+    rank = int(np.sum(s > _OPEN))
+    free = np.eye(3) - V[:rank].T @ V[:rank]
+    kept: list[Array] = []
+    for e in free.T:
+        left = e - sum((b * float(b @ e) for b in kept), np.zeros(3))
+        length = float(np.linalg.norm(left))
+        if length > 1e-3 and len(kept) < 3 - rank:
+            unit = left / length
+            kept.append(np.where(np.abs(unit) < 1e-12, 0.0, unit))
+    return kept
+
+
+def carried(robot: Robot, joint: int) -> Array:
+    """Which bodies (bodies,) hang on a joint of the tree, of bool."""
+    moved = np.zeros(len(robot.bodies), dtype=bool)
+    for j, one in enumerate(robot.tree_joints):
+        moved[one.successor] = j == joint or moved[one.predecessor]
+    return moved
+
+
+def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
+    """The tree with displacements of anchors as further rates, after those that it has."""
+    columns = [pack([*e, 0.0, 0.0, 0.0]) for _, e in anchors]
+    moved = [carried(robot, j) for j, _ in anchors]
+    return TreeMotion(
+        motion.poses,
+        np.concatenate([motion.columns, np.stack(columns, axis=1)], axis=1),
+        np.concatenate([motion.movers, np.stack(moved, axis=1)], axis=1),
+    )
+
+
+def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> Array:
+    """Rates (rates + anchors, anchors) of the tree with anchors at unit rates of each, the pose x held."""
+    robot, mechanism = now.robot, now.mechanism
+    opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
+    system = equations(robot, now.motion)
+    given, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
+    columns = []
+    for k, (j, _) in enumerate(anchors):
+        legs = _legs(robot, j, parasitic=mechanism.parasitic)
+        columns.append(respond(system, given, dependent, right=opened[:, k], legs=legs).u[:, -1])
+    return np.concatenate([np.stack(columns, axis=1), np.eye(len(anchors))])
+
+
+def _legs(robot: Robot, joint: int, *, parasitic: bool) -> Sequence[int] | None:
+    """The legs that move with an anchor: its own, or all where the nacelle yields too."""
+    if parasitic:
+        return None
+    return [k for k, leg in enumerate(robot.legs) if joint in leg.joints]

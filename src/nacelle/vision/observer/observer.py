@@ -1,0 +1,254 @@
+"""The observer: an extended Kalman filter over pose, twist, anchors and clock, in the order of own times.
+
+    take        edges wait until they arrive, then go to their own time by the robot's clock    (`history`)
+    read        readings of encoders likewise, at once
+    accelerate  what the control law gives from a time on                                      (`process`)
+    estimate    all that has arrived is filtered, and the state predicted from the last measurement to now
+
+It is an error-state filter (Sola, Quaternion kinematics for the error-state Kalman filter, 2017); the clock's
+offset is estimated as by Li and Mourikis, Online temporal calibration for camera-IMU systems, IJRR 2014.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import ObserverError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import Cylinder, visible_cylinders
+from nacelle.vision.measurement import EdgeMeasurement
+from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
+from nacelle.vision.observer.consistency import Consistency, consistency
+from nacelle.vision.observer.elements import ElementStates, element_states
+from nacelle.vision.observer.history import History, Step
+from nacelle.vision.observer.process import Process, State
+from nacelle.vision.observer.settings import ObserverSettings, Start
+from nacelle.vision.observer.sight import Sight
+from nacelle.vision.observer.update import Edges, Measured, Readings
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What an observer says of a robot at a time.
+
+    Attributes:
+        time: s, robot's clock.
+        x: reduced pose (nx,).
+        y: what iteration finds near it (ny,), a guess for kinematics.
+        v: reduced twist (n,), m/s and rad/s.
+        covariance: of the errors of pose and twist (2 n, 2 n), the pose's along the reduced twist.
+        anchors: displacements of anchors (m,), m, base axes, in the order of `Observer.anchor_names`.
+        anchors_covariance: (m, m).
+        clock: camera's clock minus robot's clock, s.
+        clock_sigma: its standard deviation, s; 0 where it is not estimated.
+        age: time since the last measurement that was used, s.
+        stale: whether that is longer than the settings allow.
+    """
+
+    time: float
+    x: Array
+    y: Array
+    v: Array
+    covariance: Array
+    anchors: Array
+    anchors_covariance: Array
+    clock: float
+    clock_sigma: float
+    age: float
+    stale: bool
+
+
+class Observer:
+    """Pose and twist of a robot from edges of its legs and, where there are any, from encoders.
+
+    Attributes:
+        robot: the robot.
+        cylinders: that the camera sees.
+        anchors: displacements of anchors that are estimated; empty without.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        camera: Camera,
+        start: Start,
+        settings: ObserverSettings | None = None,
+        cylinders: Sequence[Cylinder] | None = None,
+    ) -> None:
+        """Begin at a pose.
+
+        Args:
+            robot: the robot.
+            camera: the camera, calibrated (`nacelle.vision.calibration`).
+            start: pose, twist and their uncertainty.
+            settings: what is assumed.
+            cylinders: that the edges' numbers refer to; `visible_cylinders(robot)` if None.
+
+        Raises:
+            ObserverError: if the robot has no cylinders, or the start is not finite.
+        """
+        self.robot, self.settings = robot, settings or ObserverSettings()
+        self.cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
+        if not self.cylinders:
+            raise ObserverError(f"{robot.name} has no cylinder that a camera could see")
+        self.anchors: Anchors = anchors_of(robot) if self.settings.anchors > 0.0 else ()
+        s = self.settings
+        walks = [s.anchors_walk**2] * len(self.anchors) + [s.clock_walk**2] * (s.clock > 0.0)
+        self._process = Process(robot, s.density(robot), np.array(walks))
+        noise = np.broadcast_to(np.asarray(s.encoders, dtype=float), (len(robot.actuators),))
+        sight = Sight(robot, self.cylinders, self.anchors)
+        self._measured = Measured(camera, sight, encoders=noise, density=s.density(robot))
+        self._history = History(
+            self._first(start), self._process, self._measured, gate=s.gate, horizon=s.horizon
+        )
+        self._waiting: list[tuple[float, int, tuple[EdgeMeasurement, ...]]] = []
+        self._order = itertools.count()
+
+    @property
+    def anchor_names(self) -> tuple[str, ...]:
+        """Names of the estimated displacements: joint and direction."""
+        return anchor_names(self.robot, self.anchors)
+
+    @property
+    def too_late(self) -> int:
+        """How many measurements came later than the horizon and were left out."""
+        return self._history.too_late
+
+    def _first(self, start: Start) -> State:
+        n, s = self.robot.motion.n, self.settings
+        v = np.zeros(n) if start.v is None else np.array(start.v, dtype=float)
+        if v.shape != (n,) or not np.all(np.isfinite(v)):
+            raise ObserverError(f"the twist at the start has the shape ({n},) and is finite, got {start.v}")
+        there = inverse_kinematics(self.robot, start.x, limits=False)
+        slow = [s.anchors**2] * len(self.anchors) + [s.clock**2] * (s.clock > 0.0)
+        P = np.zeros((2 * n + len(slow), 2 * n + len(slow)))
+        P[: 2 * n, : 2 * n] = start.covariance(self.robot)
+        P[2 * n :, 2 * n :] = np.diag(slow)
+        if not np.all(P.diagonal() > 0.0) or not np.all(np.isfinite(P)):
+            raise ObserverError("the uncertainty at the start must be positive and finite")
+        zero = np.zeros(len(self.anchors))
+        return State(start.time, there.x, there.y, v, zero, start.clock, P, seen=start.time)
+
+    # ---- what comes in
+
+    def accelerate(self, time: float, a: Any) -> None:
+        """Take the acceleration dv/dt (n,) that the control law gives from a time on, m/s^2 and rad/s^2."""
+        a = np.array(a, dtype=float)
+        if a.shape != (self.robot.motion.n,) or not np.all(np.isfinite(a)) or not np.isfinite(time):
+            raise ObserverError(
+                f"the acceleration at {time:.6g} s is not ({self.robot.motion.n},) or not finite", time
+            )
+        self._process.accelerations.add(time, a)
+
+    def take(self, measured: Iterable[EdgeMeasurement]) -> None:
+        """Take edges, in any order; each is used from its arrival on.
+
+        Raises:
+            ObserverError: if one is not finite, or of no cylinder; time and cylinder are named.
+        """
+        key = _by_exposure
+        for (arrival, _), group in itertools.groupby(sorted(measured, key=key), key=key):
+            together = tuple(group)
+            for edge in together:
+                self._check(edge)
+            heapq.heappush(self._waiting, (arrival, next(self._order), together))
+
+    def read(self, time: float, q: Any) -> None:
+        """Take readings of all encoders (actuators,), rad or m, at a time of the robot's clock.
+
+        Raises:
+            ObserverError: if one is not finite; time and actuator are named.
+        """
+        q = np.array(q, dtype=float)
+        if q.shape != (len(self.robot.actuators),):
+            raise ObserverError(
+                f"readings of {self.robot.name} are ({len(self.robot.actuators)},), got {q.shape}", time
+            )
+        bad = [self.robot.actuators[k].name for k in np.flatnonzero(~np.isfinite(q))]
+        if bad or not np.isfinite(time):
+            raise ObserverError(f"the reading of {', '.join(bad)} at {time:.6g} s is not finite", time)
+        self._use(Readings(float(time), q))
+
+    def _check(self, edge: EdgeMeasurement) -> None:
+        count = len(self.cylinders)
+        if not 0 <= edge.cylinder < count or edge.side not in (0, 1):
+            raise ObserverError(
+                f"an edge at {edge.time:.6g} s is side {edge.side} of cylinder {edge.cylinder}; "
+                f"{self.robot.name} has {count} cylinders with sides 0 and 1",
+                edge.time,
+            )
+        numbers = (edge.normal, edge.covariance, np.array([edge.time, edge.arrival]))
+        if not all(np.all(np.isfinite(value)) for value in numbers):
+            name = self.cylinders[edge.cylinder].name
+            raise ObserverError(
+                f"side {edge.side} of {name} measured at {edge.time:.6g} s is not finite", edge.time
+            )
+
+    def _use(self, event: Edges | Readings) -> None:
+        self._history.add(event)
+        edges, readings = self._history.last.rejected
+        if max(edges, readings) > self.settings.patience:
+            kind = "edges" if edges > self.settings.patience else "readings of encoders"
+            raise ObserverError(
+                f"{self.robot.name}: the last {max(edges, readings)} {kind} until {event.time:.6g} s "
+                "contradict the estimate: it has diverged, or camera, clock or geometry are wrong",
+                event.time,
+                diverged=True,
+            )
+
+    # ---- what goes out
+
+    def estimate(self, time: float) -> Estimate:
+        """The state at a time of the robot's clock, from all that has arrived by then.
+
+        Raises:
+            ObserverError: if measurements contradict the estimate (`diverged`).
+        """
+        while self._waiting and self._waiting[0][0] <= time:
+            _, _, together = heapq.heappop(self._waiting)
+            clock = self._history.last.clock
+            self._use(Edges(together[0].time - clock, clock, together))
+        state = self._process.predict(self._history.before(time), time)
+        n, m = self.robot.motion.n, len(self.anchors)
+        slow = slice(2 * n, 2 * n + m)
+        age = max(0.0, time - state.seen)
+        sigma = float(np.sqrt(state.P[-1, -1])) if self.settings.clock > 0.0 else 0.0
+        return Estimate(
+            *(time, state.x, state.y, state.v, state.P[: 2 * n, : 2 * n]),
+            *(state.anchors, state.P[slow, slow], state.clock, sigma),
+            *(age, age > self.settings.stale),
+        )
+
+    def elements(self, time: float) -> ElementStates:
+        """Directions of all cylinders and their rates at a time, with covariances."""
+        now = self.estimate(time)
+        return element_states(self.robot, self.cylinders, now.x, now.v, now.covariance, guess=now.y)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The measurements of the last `horizon` seconds in the order of their times, with what they said."""
+        return tuple(self._history.steps)
+
+    def consistency(self) -> Consistency:
+        """How normalised innovations of the last measurements compare with chi-square."""
+        return consistency([step.said for step in self._history.steps])
+
+    def jump(self, start: Start) -> None:
+        """Begin again at another state, for instance after divergence; what waits is kept."""
+        s = self.settings
+        first = self._first(start)
+        self._history = History(first, self._process, self._measured, gate=s.gate, horizon=s.horizon)
+
+
+def _by_exposure(edge: EdgeMeasurement) -> tuple[float, float]:
+    """Edges of one exposure arrive together."""
+    return (edge.arrival, edge.time)

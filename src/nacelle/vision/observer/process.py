@@ -1,0 +1,210 @@
+"""The state of the observer, and how the robot moves between measurements.
+
+The acceleration of the reduced pose x is that of the control law, a(t), constant between its samples, and
+white noise of the density Q (n, n), (m/s^2)^2/Hz and (rad/s^2)^2/Hz:
+
+    x' = v (+),     v' = a(t) + noise
+
+The error of the pose lives in the tangent space: a displacement d (n,) along the reduced twist, of an
+orientation q_true = exp(d) q in base axes. With the displacement s = h v + h^2 a / 2 over a time h, A the
+rotation exp(s) of angular entries and 1 elsewhere, and J the left Jacobian of exp at s (1 elsewhere),
+
+    d+ = A d + h J e,     e+ = e,     Q_d = Q [h^3/3  h^2/2;  h^2/2  h]
+
+e the error of the twist. Anchors and the clock's offset are slow random walks, o' = noise.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.derivatives.tangent import has_tilts, tangent
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product
+from nacelle.spatial.rotation_path import quat_conjugate, quat_log, quat_multiply
+from nacelle.spatial.rotation_vector import half_turn, left_jacobian, rotation_vector
+from nacelle.spatial.scalar import Array, norm, pack
+
+_ONE = np.eye(3)
+
+
+class State(NamedTuple):
+    """What the observer holds at a time.
+
+    Attributes:
+        time: by the robot's clock, s.
+        x: reduced pose (nx,).
+        y: what iteration finds there (ny,).
+        v: reduced twist (n,).
+        anchors: displacements of anchors (m,), m.
+        clock: camera's clock minus robot's clock, s.
+        P: covariance of the errors [pose; twist; anchors; clock] (N, N), the clock where it is estimated.
+        seen: time of the last measurement that was used, s.
+        read: time of the last readings that were used, s.
+        rejected: how many edges, and how many readings, have been rejected in a row.
+    """
+
+    time: float
+    x: Array
+    y: Array
+    v: Array
+    anchors: Array
+    clock: float
+    P: Array
+    seen: float
+    read: float = -np.inf
+    rejected: tuple[int, int] = (0, 0)
+
+
+class Accelerations:
+    """Accelerations of the control law, each from its time until the next one."""
+
+    def __init__(self, n: int) -> None:
+        """Begin with none: zero."""
+        self._times: list[float] = []
+        self._values: list[Array] = []
+        self._zero = np.zeros(n)
+
+    def add(self, time: float, a: Array) -> None:
+        """Take the acceleration (n,) from a time on; one that comes late goes to its place."""
+        place = bisect_right(self._times, time)
+        self._times.insert(place, time)
+        self._values.insert(place, a)
+
+    def forget(self, before: float) -> None:
+        """Drop those that end before a time."""
+        first = max(0, bisect_right(self._times, before) - 1)
+        del self._times[:first], self._values[:first]
+
+    def at(self, time: float) -> Array:
+        """The acceleration (n,) at a time."""
+        place = bisect_right(self._times, time)
+        return self._values[place - 1] if place else self._zero
+
+    def pieces(self, start: float, stop: float) -> list[tuple[float, Array]]:
+        """Durations (s) and accelerations (n,) from a time to a later one."""
+        if stop <= start:
+            return []
+        place = bisect_right(self._times, start)
+        result, time = [], start
+        while time < stop:
+            until = min(stop, self._times[place]) if place < len(self._times) else stop
+            result.append((until - time, self._values[place - 1] if place else self._zero))
+            time, place = until, place + 1
+        return result
+
+
+@physics(x=of_pose, y=of_unknowns, d=of_twist)
+def displacement(robot: Robot, x: Array, y: Array, d: Array) -> dict[str, Array]:
+    """The pose x (+) d (nx,), d (n,) along the reduced twist; turn A and slope J (3, 3) of an orientation."""
+    mechanism = mechanism_of(robot)
+    layout = mechanism.layout
+    if has_tilts(mechanism):
+        return {"moved": x + tangent(robot, x, y)["x"] @ d}
+    if layout.quaternion is None or layout.angular is None:
+        return {"moved": x + d}
+    r, first = d[layout.angular], layout.angular.start
+    quat = quat_product(half_turn(r), x[layout.quaternion])
+    quat = quat / norm(quat)
+    moved = [*(x[:first] + d[:first]), *quat, *(x[first + 4 :] + d[first + 3 :])]
+    return {"moved": pack(moved), "turn": rotation_vector(r), "slope": left_jacobian(r)}
+
+
+class Displacer:
+    """`displacement` of a robot on fixed buffers: for one thread, without the cost of checks."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Bind the program."""
+        bound = native(displacement, robot).bind()
+        self._call, self._arrays = bound.call, bound.arrays
+
+    def __call__(self, x: Array, y: Array, d: Array) -> Array:
+        """The pose x (+) d (nx,)."""
+        arrays = self._arrays
+        arrays["x"][:], arrays["y"][:], arrays["d"][:] = x, y, d
+        self._call()
+        moved: Array = arrays["moved"].copy()
+        return moved
+
+    @property
+    def turn(self) -> Array:
+        """The rotation A (3, 3) of the last displacement."""
+        return self._arrays["turn"].copy()
+
+    @property
+    def slope(self) -> Array:
+        """The left Jacobian J (3, 3) of the last displacement."""
+        return self._arrays["slope"].copy()
+
+
+def apart(robot: Robot, a: Array, b: Array, y: Array) -> Array:
+    """The displacement d (n,) with a = b (+) d; y (ny,) is what iteration finds at b."""
+    mechanism = mechanism_of(robot)
+    layout = mechanism.layout
+    if has_tilts(mechanism):
+        return np.asarray(native(tangent, robot)(b, y)["T"] @ (a - b))
+    if layout.quaternion is None:
+        return np.asarray(a - b)
+    turn = quat_multiply(a[layout.quaternion], quat_conjugate(b[layout.quaternion]))
+    linear = list(layout.linear_x)
+    return layout.join_v(a[linear] - b[linear], quat_log(turn))
+
+
+class Process:
+    """How states move on: pose and twist by the acceleration, the covariance by the densities of noise."""
+
+    def __init__(self, robot: Robot, density: Array, walks: Array) -> None:
+        """Keep the noise.
+
+        Args:
+            robot: the robot.
+            density: of the acceleration, (n, n).
+            walks: of the slow states (N - 2n,): variance that each gains in a second.
+        """
+        self.accelerations = Accelerations(robot.motion.n)
+        self.displaced = Displacer(robot)
+        self._density, self._walks = density, np.concatenate([np.zeros(2 * robot.motion.n), walks])
+        self._angular = mechanism_of(robot).layout.angular
+        self._eye = np.eye(robot.motion.n)
+
+    def predict(self, state: State, time: float) -> State:
+        """The state at a later time."""
+        h = time - state.time
+        if h <= 0.0:
+            return state
+        v = state.v
+        pieces = self.accelerations.pieces(state.time, time)
+        x, y, turn, slope = state.x, state.y, _ONE, _ONE
+        for step, a in pieces:
+            x = self.displaced(x, y, step * v + (0.5 * step * step) * a)
+            if self._angular is not None:
+                # Errors turn with the robot; the slope differs from 1 by half a turn.
+                turn = self.displaced.turn @ turn
+                slope = self.displaced.slope
+            v = v + step * a
+        return state._replace(time=time, x=x, v=v, P=self._spread(state.P, h, turn, slope))
+
+    def _spread(self, P: Array, h: float, turn: Array, slope: Array) -> Array:
+        """The covariance after a time h (s) in which an orientation turned by A (3, 3), with the slope J."""
+        n, Q = len(self._eye), self._density
+        pose, twist = slice(0, n), slice(n, 2 * n)
+        F = np.eye(len(P))
+        F[pose, twist] = h * self._eye
+        if self._angular is not None:
+            first = self._angular.start
+            part, rates = slice(first, first + 3), slice(n + first, n + first + 3)
+            F[part, part], F[part, rates] = turn, h * slope
+        P = F @ P @ F.T
+        P[pose, pose] += (h**3 / 3.0) * Q
+        P[pose, twist] += (0.5 * h * h) * Q
+        P[twist, pose] += (0.5 * h * h) * Q
+        P[twist, twist] += h * Q
+        P.flat[:: len(P) + 1] += h * self._walks
+        return P

@@ -1,0 +1,88 @@
+"""Where to put a camera so that it sees all legs of a robot well.
+
+Cameras are tried on a sphere around the legs, as far away as their field of view needs to hold them:
+directions of a Fibonacci lattice and the six base axes. A camera is better if it sees more legs with a
+cylinder of which both edges are free; of those that see equally many, if the least motion has a larger effect
+on the image: the smallest singular value of the Jacobian from the reduced twist to the usable edges, px
+(`nacelle.vision.sensitivity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.scene import Scenery
+from nacelle.vision.views import View, view
+
+_DIRECTIONS = 26
+# How much farther than needed the camera is, so that the legs may move.
+_ROOM = 1.15
+
+
+def camera_for(
+    robot: Robot,
+    x: Any = None,
+    *,
+    size: tuple[int, int] = (1024, 1024),
+    field: float = 0.7,
+    distortion: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0),
+    model: PixelModel | None = None,
+) -> Camera:
+    """A camera that sees the legs of a robot well at a pose.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,); the reference pose if None.
+        size: width and height of the image, px.
+        field: full angle of view across the shorter side, rad.
+        distortion: Brown's coefficients k1, k2, p1, p2, k3.
+        model: the pixel model by which views are judged; the default one if None.
+
+    Raises:
+        KinematicsError: if the legs have no cylinders.
+    """
+    scenery = Scenery(robot)
+    if not scenery.cylinders:
+        raise KinematicsError(f"{robot.name}: its legs have no cylinders that a camera could measure")
+    R, p = scenery.bodies(x)
+    ends = np.concatenate([cylinder.placed(R, p) for cylinder in scenery.cylinders])
+    middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
+    radius = float(np.max(np.linalg.norm(ends - middle, axis=1))) + max(c.radius for c in scenery.cylinders)
+    distance = _ROOM * radius / float(np.sin(0.5 * field))
+    up = -np.asarray(robot.gravity, dtype=float)
+    up = up if np.any(up) else np.array([0.0, 0.0, 1.0])
+    best, score = None, (-1, -1.0)
+    for direction in directions(_DIRECTIONS):
+        camera = Camera.looking(
+            middle, middle + distance * direction, up=up, size=size, field=field, distortion=distortion
+        )
+        now = _score(view(scenery, camera, x, model))
+        # A later camera must be clearly better: symmetric robots have many that are equal to rounding.
+        if best is None or now[0] > score[0] or (now[0] == score[0] and now[1] > score[1] * (1.0 + 1e-6)):
+            best, score = camera, now
+    if best is None:
+        raise KinematicsError(f"{robot.name}: there is no direction to look from")
+    return best
+
+
+def _score(seen: View) -> tuple[int, float]:
+    """Legs with a cylinder whose edges are both free, and the least effect of a motion, px."""
+    return len({one.leg for one in seen.cylinders if one.usable}), seen.least
+
+
+def directions(count: int) -> Array:
+    """The base axes both ways, and unit vectors (3,) spread evenly over the sphere."""
+    k = np.arange(count) + 0.5
+    height = 1.0 - 2.0 * k / count
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    across = np.sqrt(1.0 - height * height)
+    spread = np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=-1)
+    return np.concatenate([np.eye(3), -np.eye(3), spread])

@@ -1,0 +1,250 @@
+"""What a camera can use of a robot's legs at a pose, and why not the rest.
+
+Each cylinder is judged by what the camera sees of its two edges (`nacelle.vision.visibility`): an edge is
+usable if a long enough part of it is free. The planes of both must differ by more than the image resolves.
+The usable edges determine the pose where the Jacobian from the reduced twist to them has full rank
+(`nacelle.vision.sensitivity`); an error says which views are missing where it has not. Boxes are listed: the
+edges of a box are those of its faces, no plane touches it as it touches a cylinder, and so they are not
+measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import UnobservableError
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.robot import Robot
+from nacelle.shapes.solid import Rod
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import Cylinder, LegBlock, leg_blocks
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.ray_casting import holds
+from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.sensitivity import image_jacobian, seen_motions
+from nacelle.vision.visibility import EdgeVisibility, edge_visibilities
+
+# Free length that an edge needs, px, and width that keeps the two edges apart, in widths of a blurred edge.
+_LONG = 12.0
+_WIDE = 2.5
+# Edges of two cylinders nearer than this (px) may be exchanged.
+_GATE = 3.0
+# Samples along each edge.
+_SAMPLES = 49
+
+
+class ViewFlag(IntFlag):
+    """What is wrong with the view of a cylinder."""
+
+    OUT_OF_VIEW = 1
+    CAMERA_INSIDE = 2
+    END_ON = 4
+    PARALLEL_EDGES = 8
+    OCCLUDED = 16
+    OVERLAPPING = 32
+    MIRRORED = 64
+    BOX = 128
+    SHORT = 256
+
+
+WORDS = {
+    ViewFlag.OUT_OF_VIEW: "out of view",
+    ViewFlag.CAMERA_INSIDE: "the camera is inside it",
+    ViewFlag.END_ON: "its axis passes through the camera's centre, which is within the endless cylinder",
+    ViewFlag.PARALLEL_EDGES: "its edges are too close together to be told apart",
+    ViewFlag.OCCLUDED: "hidden by other parts",
+    ViewFlag.OVERLAPPING: "another part is seen beside its edges",
+    ViewFlag.MIRRORED: "its edges coincide with those of another leg: the two may be exchanged",
+    ViewFlag.BOX: "a box: its edges are not those of a cylinder",
+    ViewFlag.SHORT: "too little of its edges is seen",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CylinderView:
+    """How a camera sees one cylinder, or a box of a leg.
+
+    Attributes:
+        name: of the cylinder.
+        leg: index of its leg.
+        cylinder: index in `visible_cylinders(robot)`; -1 for a box.
+        flags: what is wrong (`ViewFlag`).
+        sides: the edges that can be used, of 0 and 1.
+        visible: part of each edge (2,) that is in the image and not hidden, from 0 to 1.
+        length: free length of each edge (2,), px.
+        width: distance of the edges in the middle of what is seen, px.
+        mirrored: indices of cylinders with which it may be exchanged.
+    """
+
+    name: str
+    leg: int
+    cylinder: int
+    flags: ViewFlag
+    sides: tuple[int, ...]
+    visible: Array
+    length: Array
+    width: float
+    mirrored: tuple[int, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether both edges can be used: direction and place of the cylinder follow."""
+        return len(self.sides) == 2
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, in words; empty if nothing is."""
+        return "; ".join(words for flag, words in WORDS.items() if self.flags & flag)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How a camera sees the legs of a robot at one pose.
+
+    Attributes:
+        robot: the robot.
+        cylinders: its cylinders, in the order of `visible_cylinders`.
+        boxes: boxes of its legs, which are not measured.
+        jacobian: how the usable edges move in the image (2 edges, n), px, for motions by the robot's size or
+            by 1 rad.
+        seen: how many independent motions the usable edges see.
+        least: the least effect of a motion by the robot's size or by 1 rad on them, px.
+    """
+
+    robot: Robot
+    cylinders: tuple[CylinderView, ...]
+    boxes: tuple[CylinderView, ...]
+    jacobian: Array
+    seen: int
+    least: float
+
+    @property
+    def usable(self) -> tuple[int, ...]:
+        """Indices of the cylinders of which both edges can be used."""
+        return tuple(view.cylinder for view in self.cylinders if view.usable)
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """All usable edges, as (cylinder, side)."""
+        return tuple((view.cylinder, side) for view in self.cylinders for side in view.sides)
+
+    @property
+    def determined(self) -> bool:
+        """Whether the usable edges determine the pose."""
+        return self.seen == self.robot.motion.n
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """For each cylinder or box with something wrong what that is, by name."""
+        return {view.name: view.reason for view in (*self.cylinders, *self.boxes) if view.flags}
+
+    def require(self) -> View:
+        """The view itself, if it determines the pose.
+
+        Raises:
+            UnobservableError: if the usable edges do not determine it, with all reasons.
+        """
+        if self.determined:
+            return self
+        missing = self.robot.motion.n - self.seen
+        lines = [f"  {name}: {reason}" for name, reason in self.reasons.items()]
+        if not self.cylinders:
+            lines.append("  its legs have no cylinders")
+        raise UnobservableError(
+            "\\n".join(
+                [
+                    f"{self.robot.name}: {len(self.edges)} usable edges of legs leave {missing} of "
+                    f"{self.robot.motion.n} motions undetermined",
+                    *lines,
+                ]
+            ),
+            self.reasons,
+            missing,
+        )
+
+
+def view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelModel | None = None) -> View:
+    """Judge what a camera sees of a robot at a pose.
+
+    Args:
+        scenery: the robot's solids.
+        camera: the camera.
+        x: reduced pose (nx,); the reference pose if None.
+        model: the pixel model; the default one if None.
+    """
+    model = model or PixelModel()
+    robot = scenery.robot
+    x = reference_pose(robot) if x is None else x
+    bodies = scenery.bodies(x)
+    scene = scenery.scene(camera, *bodies)
+    views = cylinder_views(scene, model)
+    edges = [(scenery.cylinders[view.cylinder], side) for view in views for side in view.sides]
+    jacobian = image_jacobian(robot, camera, x, bodies, edges)
+    seen, least = seen_motions(jacobian)
+    boxes = tuple(_box_view(block) for block in leg_blocks(robot))
+    return View(robot, views, boxes, jacobian, seen, least)
+
+
+def cylinder_views(scene: Scene, model: PixelModel) -> tuple[CylinderView, ...]:
+    """Judge all cylinders of a scene."""
+    seen = edge_visibilities(scene, range(len(scene.rods)), model.reach, _SAMPLES)
+    exchanged = _exchangeable(seen, scene)
+    return tuple(
+        _judged(k, scene.cylinders[k], scene.rods[k], seen[k], model, exchanged[k])
+        for k in range(len(scene.rods))
+    )
+
+
+def _judged(
+    k: int, cylinder: Cylinder, rod: Rod, seen: EdgeVisibility, model: PixelModel, others: tuple[int, ...]
+) -> CylinderView:
+    flags = ViewFlag(0)
+    inside, hidden = np.mean(seen.inside, axis=1), seen.inside & seen.hidden
+    visible = np.mean(seen.inside & ~seen.hidden, axis=1)
+    length = seen.free_length(model.reach) if np.any(seen.free) else np.zeros(2)
+    shown = np.any(seen.inside, axis=0)
+    width = float(np.median(seen.width[shown])) if np.any(shown) else 0.0
+    sides = tuple(side for side in (0, 1) if length[side] >= _LONG)
+    if holds(rod):
+        flags |= ViewFlag.CAMERA_INSIDE
+    elif not np.all(np.isfinite(seen.lines.normals)):
+        flags |= ViewFlag.END_ON
+    elif not np.any(inside):
+        flags |= ViewFlag.OUT_OF_VIEW
+    else:
+        if np.any(inside < 1.0) and not sides:
+            flags |= ViewFlag.OUT_OF_VIEW
+        if width < _WIDE * model.width:
+            flags |= ViewFlag.PARALLEL_EDGES
+            sides = ()
+        if others:
+            flags |= ViewFlag.MIRRORED
+            sides = ()
+        if len(sides) < 2:
+            if np.any(np.mean(hidden, axis=1) > 0.25 * inside):
+                flags |= ViewFlag.OCCLUDED
+            if np.any(np.mean(seen.inside & ~seen.hidden & seen.crowded, axis=1) > 0.25 * inside):
+                flags |= ViewFlag.OVERLAPPING
+            flags |= ViewFlag(0) if flags else ViewFlag.SHORT
+    return CylinderView(cylinder.name, cylinder.leg, k, flags, sides, visible, length, width, others)
+
+
+def _exchangeable(seen: list[EdgeVisibility], scene: Scene) -> list[tuple[int, ...]]:
+    """For each cylinder those of other bodies whose edges coincide with its own in the image, end to end."""
+    ends = np.stack([one.pixels[:, [0, -1]] for one in seen]) if seen else np.zeros((0, 2, 2, 2))
+    with np.errstate(invalid="ignore"):
+        # Edges 0 and 1 from A to B, or the other way round with the sides swapped.
+        ahead = np.linalg.norm(ends[:, None] - ends[None], axis=-1).max(axis=(-1, -2), initial=0.0)
+        back = np.linalg.norm(ends[:, None] - ends[None][:, :, ::-1, ::-1], axis=-1)
+        near = np.minimum(ahead, back.max(axis=(-1, -2), initial=0.0)) < _GATE
+    body = [cylinder.body for cylinder in scene.cylinders]
+    return [tuple(j for j in range(len(seen)) if near[k, j] and body[j] != body[k]) for k in range(len(seen))]
+
+
+def _box_view(block: LegBlock) -> CylinderView:
+    return CylinderView(block.name, block.leg, -1, ViewFlag.BOX, (), np.zeros(2), np.zeros(2), 0.0)

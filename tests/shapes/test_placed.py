@@ -1,0 +1,43 @@
+"""Solids of placed robots: at their joints, also where nothing is described."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle import load
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.robot import Robot
+from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.solid import Rod
+from nacelle.spatial.pose import Pose
+
+
+def placed(robot: Robot) -> PlacedRobot:
+    bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
+    return PlacedRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+
+
+def test_described_and_default_rods_have_the_same_axes() -> None:
+    """The bars of the five-bar are described from joint to joint, as defaults are."""
+    robot = load("fivebar")
+    bare = replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
+    for b in (b for leg in robot.legs for b in leg.bodies):
+        (described,), (default,) = placed(robot).solids(b), placed(bare).solids(b)
+        assert isinstance(described, Rod)
+        assert isinstance(default, Rod)
+        ends = {tuple(np.round(end, 12) + 0.0) for end in (described.start, described.stop)}
+        assert ends == {tuple(np.round(end, 12) + 0.0) for end in (default.start, default.stop)}
+    assert all(isinstance(solid, Rod) for solid in placed(robot).solids(0)[:1])
+
+
+def test_extent_is_that_of_the_joints() -> None:
+    robot = load("fivebar")
+    now = placed(robot)
+    points = np.array([end.p for pair in now.ends for end in pair])
+    assert np.isclose(now.extent, np.linalg.norm(np.ptp(points, axis=0)))
+    assert not now.spherical
+    assert len(now.anchors()) == 2
+    assert now.rails() == []

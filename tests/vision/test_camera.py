@@ -1,0 +1,80 @@
+"""The camera against numbers by hand, finite differences and its own inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nacelle.errors import KinematicsError
+from nacelle.vision.camera import Camera
+
+LENS = (-0.21, 0.08, 0.0012, -0.0007, -0.01)
+
+
+def camera(distortion: tuple[float, ...] = LENS) -> Camera:
+    return Camera.looking((0.1, 0.0, 0.3), (1.2, -0.9, 0.8), size=(640, 480), distortion=distortion)
+
+
+def test_looks_at_its_point_with_up_up() -> None:
+    view = camera((0.0,) * 5)
+    assert np.allclose(view.project((0.1, 0.0, 0.3)), (319.5, 239.5))
+    above, right = view.project([(0.1, 0.0, 0.4), (0.1, 0.1, 0.3)])
+    assert above[1] < 239.5
+    assert abs(above[0] - 319.5) < 1e-9
+    assert right[0] > 319.5
+    assert np.allclose(view.pose.R.T @ view.pose.R, np.eye(3))
+    assert np.linalg.det(view.pose.R) > 0.0
+    # Half of the field of view is half of the shorter side.
+    edge = view.ray((319.5, 479.5))
+    assert np.isclose(np.arctan2(edge[1], edge[2]), 0.35)
+
+
+def test_brown_by_hand() -> None:
+    view = Camera((100.0, 200.0), (50.0, 60.0), (101, 121), camera().pose, (0.1, 0.01, 0.02, 0.03, 0.001))
+    # a = (0.5, -1): r^2 = 1.25, radial 1.125 + 0.015625 + 0.001953125
+    radial = 1.0 + 0.1 * 1.25 + 0.01 * 1.25**2 + 0.001 * 1.25**3
+    x = 0.5 * radial + 2 * 0.02 * -0.5 + 0.03 * (1.25 + 0.5)
+    y = -radial + 0.02 * (1.25 + 2.0) + 2 * 0.03 * -0.5
+    assert np.allclose(view.pixels((1.0, -2.0, 2.0)), (50.0 + 100.0 * x, 60.0 + 200.0 * y), atol=1e-12)
+    assert np.all(np.isnan(view.pixels((1.0, -2.0, -2.0))))
+
+
+def test_rays_invert_pixels_over_the_image() -> None:
+    view = camera()
+    u, v = np.meshgrid(np.linspace(-0.5, 639.5, 17), np.linspace(-0.5, 479.5, 13))
+    pixels = np.stack([u, v], axis=-1)
+    rays = view.ray(pixels)
+    assert np.allclose(np.linalg.norm(rays, axis=-1), 1.0)
+    assert np.max(np.abs(view.pixels(rays) - pixels)) < 1e-10
+    points = view.pose.p + 1.7 * rays @ view.pose.R.T
+    assert np.max(np.abs(view.project(points) - pixels)) < 1e-9
+
+
+def test_jacobian_of_pixels() -> None:
+    view, ray, h = camera(), np.array([0.2, -0.13, 1.4]), 1e-6
+    steps = h * np.eye(3)
+    difference = (view.pixels(ray + steps) - view.pixels(ray - steps)).T / (2.0 * h)
+    assert np.allclose(view.pixel_jacobian(ray), difference, rtol=1e-7, atol=1e-5)
+
+
+def test_no_ray_beyond_the_fold_of_the_lens() -> None:
+    view = camera((-1.0, 0.0, 0.0, 0.0, 0.0))  # x (1 - x^2) has its maximum at 1/sqrt(3)
+    most = view.focal[0] * 2.0 / 3.0 / np.sqrt(3.0)
+    inside, outside = view.ray([(319.5 + 0.99 * most, 239.5), (319.5 + 1.01 * most, 239.5)])
+    assert np.all(np.isfinite(inside))
+    assert np.all(np.isnan(outside))
+
+
+def test_holds_and_errors() -> None:
+    view = camera()
+    assert list(view.holds([(-0.5, 0.0), (639.6, 0.0), (3.0, 3.0), (np.nan, 1.0)])) == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert not view.holds((3.0, 3.0), margin=5.0)
+    with pytest.raises(KinematicsError, match="its own centre"):
+        Camera.looking((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    down = Camera.looking((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
+    assert np.allclose(down.pose.R.T @ down.pose.R, np.eye(3))
