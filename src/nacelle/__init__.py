@@ -15,6 +15,8 @@ from nacelle.pictures import register
 from nacelle.public import HOMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
     from nacelle.control.compare import Comparison, compare
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
     from nacelle.control.named import controller
     from nacelle.control.scenario.scenario import Scenario, read_scenario
     from nacelle.control.sensors import Sensors
+    from nacelle.control.vision.camera_file import read_camera
+    from nacelle.control.vision.comparison import LookingBench, LookingComparison, compare_looking
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
+    from nacelle.dynamics.derivatives.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
     from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
     )
     from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
     from nacelle.dynamics.jacobian import jacobian
-    from nacelle.dynamics.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.reactions.peak import PeakReactions, peak_reactions
     from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
     from nacelle.errors import (
         AssemblyError,
         BucklingError,
+        CalibrationError,
         CompileError,
         DescriptionError,
         ExportError,
@@ -70,12 +75,14 @@ if TYPE_CHECKING:
         KinematicsError,
         MeasurementError,
         NacelleError,
+        ObserverError,
         ParameterError,
         Problem,
         SingularError,
         TableError,
         TooLargeError,
         UnknownRobotError,
+        UnobservableError,
         UnreachableError,
     )
     from nacelle.export.export import Export, export
@@ -164,6 +171,13 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.vision.camera import Camera
+    from nacelle.vision.image.pixel_model import PixelModel
+    from nacelle.vision.observation import Observation, observe
+    from nacelle.vision.observer.observer import Observer
+    from nacelle.vision.observer.settings import ObserverSettings
+    from nacelle.vision.placing import camera_for
+    from nacelle.vision.shutter import Shutter
 
 __version__ = "0.1.0"
 __all__ = [
@@ -180,6 +194,8 @@ __all__ = [
     "Buckling",
     "BucklingError",
     "CadPrior",
+    "CalibrationError",
+    "Camera",
     "Chain",
     "Check",
     "Circle",
@@ -226,6 +242,8 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "LookingBench",
+    "LookingComparison",
     "LuGre",
     "Measurement",
     "MeasurementError",
@@ -233,11 +251,16 @@ __all__ = [
     "Model",
     "NacelleError",
     "NaturalFrequencies",
+    "Observation",
+    "Observer",
+    "ObserverError",
+    "ObserverSettings",
     "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
     "PayloadEstimate",
     "PeakReactions",
+    "PixelModel",
     "Plant",
     "Pole",
     "Polyline",
@@ -257,6 +280,7 @@ __all__ = [
     "Scenario",
     "SeenVariable",
     "Sensors",
+    "Shutter",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -272,6 +296,7 @@ __all__ = [
     "Trapezoid",
     "Uniform",
     "UnknownRobotError",
+    "UnobservableError",
     "UnreachableError",
     "Validation",
     "Waypoints",
@@ -286,10 +311,12 @@ __all__ = [
     "body_motion",
     "buckling",
     "build",
+    "camera_for",
     "check",
     "check_measurement",
     "closed_loop",
     "compare",
+    "compare_looking",
     "compile",
     "compliance",
     "consistent_parameters",
@@ -329,6 +356,7 @@ __all__ = [
     "model",
     "moved",
     "natural_frequencies",
+    "observe",
     "operation_count",
     "payload_from_runs",
     "peak_reactions",
@@ -339,6 +367,7 @@ __all__ = [
     "prepare",
     "project_elements",
     "reach",
+    "read_camera",
     "read_measurement",
     "read_scenario",
     "read_waypoints",
@@ -416,70 +445,33 @@ def schema() -> dict[str, Any]:
     return shipped_schema()
 
 
-def _plot_robot(self: Robot, x: Any = None, **options: Any) -> Any:
-    """Draw the robot at a pose (the reference if None); options of `nacelle.report.draw.robot.plot_robot`."""
-    from nacelle.report.draw.robot import plot_robot
+def _drawn(home: str, name: str, shown: Callable[..., tuple[Any, ...]] | None = None) -> Callable[..., Any]:
+    """What draws an object by a function of the reports, which is imported when it is first called.
 
-    return plot_robot(self, x, **options)
+    `shown` makes the positional arguments of that function from the object and what the user gives.
+    """
 
+    def plot(self: Any, *given: Any, **options: Any) -> Any:
+        function = getattr(importlib.import_module(f"nacelle.report.{home}"), name)
+        return function(*(shown(self, *given) if shown else (self, *given)), **options)
 
-def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: Any) -> Any:
-    """Draw the workspace; options as in `nacelle.report.draw.workspace.plot_workspace`."""
-    from nacelle.report.draw.workspace import plot_workspace
-
-    return plot_workspace(self, quantity, **options)
-
-
-def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
-    """Draw the run over time; panels and options as in `nacelle.report.draw.curves.plot_simulation`."""
-    from nacelle.report.draw.curves import plot_simulation
-
-    return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
-
-
-def _plot_modes(self: NaturalFrequencies, mode: int = 0, **options: Any) -> Any:
-    """Draw a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
-    from nacelle.report.draw.modes import plot_modes
-
-    return plot_modes(self, mode, **options)
-
-
-def _plot_frequency_map(self: FrequencyMap, mode: int = 0, **options: Any) -> Any:
-    """Draw a frequency over the grid; options as in `nacelle.report.draw.frequencies.plot_frequency_map`."""
-    from nacelle.report.draw.frequencies import plot_frequency_map
-
-    return plot_frequency_map(self, mode, **options)
-
-
-def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
-    """Draw the response over frequency; options as in `nacelle.report.draw.frequencies.plot_response`."""
-    from nacelle.report.draw.frequencies import plot_response
-
-    return plot_response(self, **options)
-
-
-def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
-    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs([self], kind, **options)
-
-
-def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
-    """Draw closed loops beside each other, as `_plot_control_run` does one."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs(self.runs, kind, **options)
+    plot.__name__ = f"_{name}"
+    plot.__doc__ = f"Draw it; arguments as in `nacelle.report.{home}.{name}`."
+    return plot
 
 
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
-    Robot=_plot_robot,
-    Workspace=_plot_workspace,
-    Simulation=_plot_simulation,
-    NaturalFrequencies=_plot_modes,
-    FrequencyMap=_plot_frequency_map,
-    FrequencyResponse=_plot_response,
-    ControlRun=_plot_control_run,
-    Comparison=_plot_comparison,
+    Robot=_drawn("draw.robot", "plot_robot"),
+    Workspace=_drawn("draw.workspace", "plot_workspace"),
+    Simulation=_drawn(
+        "draw.curves", "plot_simulation", lambda run, *panels: (run, *([panels] if panels else []))
+    ),
+    NaturalFrequencies=_drawn("draw.modes", "plot_modes"),
+    FrequencyMap=_drawn("draw.frequencies", "plot_frequency_map"),
+    FrequencyResponse=_drawn("draw.frequencies", "plot_response"),
+    ControlRun=_drawn("control.figures", "plot_runs", lambda run, *kind: ([run], *kind)),
+    Comparison=_drawn("control.figures", "plot_runs", lambda compared, *kind: (compared.runs, *kind)),
+    LookingComparison=_drawn("vision.comparison", "plot_looking"),
+    Observation=_drawn("vision.picture", "plot_observation"),
 )

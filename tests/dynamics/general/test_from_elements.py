@@ -128,7 +128,7 @@ COUNTS = {
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name: str) -> None:
-    assert count(model(library_robot(name), input="elements").program()).total <= COUNTS[name]
+    assert count(model(library_robot(name), input="elements").program()).total == COUNTS[name]
 
 
 def test_compiled_as_it_is_written() -> None:
