@@ -83,3 +83,16 @@ def test_files_that_the_contributors_page_names_exist():
     named = set(re.findall(r"`([\w/]+\.py)`", text))
     assert len(named) > 40
     assert sorted(name for name in named if not any(f.endswith(f"/{name}") or f == name for f in files)) == []
+
+
+def test_functions_that_the_contributors_page_names_are_in_their_files():
+    """Where a file is followed by a name, as in `inverse.py`, `inverse_dynamics`, it defines that name."""
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    pairs = re.findall(r"`([\w/]+\.py)`, `(\w+)`", text)
+    assert len(pairs) >= 5
+    for file, name in pairs:
+        sources = [path for path in (ROOT / "src").rglob("*.py") if path.as_posix().endswith(f"/{file}")]
+        assert any(
+            re.search(rf"^(def|class) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+            for path in sources
+        ), f"{name} is not in {file}"

@@ -35,6 +35,15 @@ def test_elastic_prrrp(capsys, monkeypatch):
         assert float(re.search(r"missing ([\d.e-]+)", words)[1]) < 1e-5
 
 
+def test_look_at_fivebar(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["look_at_fivebar.py"])
+    printed = _printed(FOLDER / "look_at_fivebar.py", capsys)
+    error = {name: float(printed[name].split("mm")[0]) for name in ("encoders", "vision", "both")}
+    assert error["encoders"] > 10.0 * error["vision"]
+    assert error["both"] < 1.5 * error["vision"]
+    assert all(0.1 < float(word) < 10.0 for word in printed["one image, standard deviations in um"].split())
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_controller_in_c(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run.py"])

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nacelle.control.named import controller
     from nacelle.control.scenario.scenario import Scenario, read_scenario
     from nacelle.control.sensors import Sensors
+    from nacelle.control.vision.camera_file import read_camera
+    from nacelle.control.vision.comparison import LookingBench, LookingComparison, compare_looking
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from nacelle.errors import (
         AssemblyError,
         BucklingError,
+        CalibrationError,
         CompileError,
         DescriptionError,
         ExportError,
@@ -70,12 +73,14 @@ if TYPE_CHECKING:
         KinematicsError,
         MeasurementError,
         NacelleError,
+        ObserverError,
         ParameterError,
         Problem,
         SingularError,
         TableError,
         TooLargeError,
         UnknownRobotError,
+        UnobservableError,
         UnreachableError,
     )
     from nacelle.export.export import Export, export
@@ -100,6 +105,8 @@ if TYPE_CHECKING:
     from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
     from nacelle.identification.validation import Validation, validate
     from nacelle.kinematics.along import along
+    from nacelle.kinematics.elements.project import ElementProjection, SeenVariable, project_elements
+    from nacelle.kinematics.elements.state import ElementState, element_state
     from nacelle.kinematics.flags import Flag
     from nacelle.kinematics.forward.assemblies import Assemblies
     from nacelle.kinematics.forward.forward import ForwardKinematics, forward_kinematics
@@ -162,6 +169,13 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.vision.camera import Camera
+    from nacelle.vision.image.pixel_model import PixelModel
+    from nacelle.vision.observation import Observation, observe
+    from nacelle.vision.observer.observer import Observer
+    from nacelle.vision.observer.settings import ObserverSettings
+    from nacelle.vision.placing import camera_for
+    from nacelle.vision.shutter import Shutter
 
 __version__ = "0.1.0"
 __all__ = [
@@ -178,6 +192,8 @@ __all__ = [
     "Buckling",
     "BucklingError",
     "CadPrior",
+    "CalibrationError",
+    "Camera",
     "Chain",
     "Check",
     "Circle",
@@ -196,6 +212,8 @@ __all__ = [
     "Drives",
     "DynamicsDerivatives",
     "ElasticPlant",
+    "ElementProjection",
+    "ElementState",
     "Event",
     "EventGroup",
     "Excitation",
@@ -222,6 +240,8 @@ __all__ = [
     "Line",
     "LinearModel",
     "LinearParameters",
+    "LookingBench",
+    "LookingComparison",
     "LuGre",
     "Measurement",
     "MeasurementError",
@@ -229,11 +249,16 @@ __all__ = [
     "Model",
     "NacelleError",
     "NaturalFrequencies",
+    "Observation",
+    "Observer",
+    "ObserverError",
+    "ObserverSettings",
     "OrdinaryLeastSquares",
     "ParameterError",
     "Parametric",
     "PayloadEstimate",
     "PeakReactions",
+    "PixelModel",
     "Plant",
     "Pole",
     "Polyline",
@@ -251,7 +276,9 @@ __all__ = [
     "Sampled",
     "Samples",
     "Scenario",
+    "SeenVariable",
     "Sensors",
+    "Shutter",
     "Simulation",
     "SingularError",
     "Singularities",
@@ -267,6 +294,7 @@ __all__ = [
     "Trapezoid",
     "Uniform",
     "UnknownRobotError",
+    "UnobservableError",
     "UnreachableError",
     "Validation",
     "Waypoints",
@@ -281,10 +309,12 @@ __all__ = [
     "body_motion",
     "buckling",
     "build",
+    "camera_for",
     "check",
     "check_measurement",
     "closed_loop",
     "compare",
+    "compare_looking",
     "compile",
     "compliance",
     "consistent_parameters",
@@ -293,6 +323,7 @@ __all__ = [
     "dissipation",
     "dynamics_derivatives",
     "elastic_model",
+    "element_state",
     "equilibrium",
     "equilibrium_pose",
     "excite",
@@ -323,6 +354,7 @@ __all__ = [
     "model",
     "moved",
     "natural_frequencies",
+    "observe",
     "operation_count",
     "payload_from_runs",
     "peak_reactions",
@@ -331,7 +363,9 @@ __all__ = [
     "pose",
     "potential_energy",
     "prepare",
+    "project_elements",
     "reach",
+    "read_camera",
     "read_measurement",
     "read_scenario",
     "read_waypoints",
@@ -465,6 +499,20 @@ def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> 
     return plot_runs(self.runs, kind, **options)
 
 
+def _plot_observation(self: Observation, **options: Any) -> Any:
+    """Draw what a camera sees; options as in `nacelle.report.vision.picture.plot_observation`."""
+    from nacelle.report.vision.picture import plot_observation
+
+    return plot_observation(self, **options)
+
+
+def _plot_looking(self: LookingComparison, **options: Any) -> Any:
+    """Draw encoders against vision; options as in `nacelle.report.vision.comparison.plot_looking`."""
+    from nacelle.report.vision.comparison import plot_looking
+
+    return plot_looking(self, **options)
+
+
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
     Robot=_plot_robot,
@@ -475,4 +523,6 @@ register(
     FrequencyResponse=_plot_response,
     ControlRun=_plot_control_run,
     Comparison=_plot_comparison,
+    LookingComparison=_plot_looking,
+    Observation=_plot_observation,
 )

@@ -32,9 +32,9 @@ def test_the_command() -> None:
     [
         (["fivebar", "inverse"], "no model is called 'inverse'"),
         (["fivebar", "--input", "camera"], "no input is called 'camera'"),
-        (["hexa", "--input", "elements"], "its platform turns"),
+        (["dymo", "--input", "elements"], "none of the covered kinds"),
         (["gough-stewart", "--input", "encoders"], "closed form"),
-        (["quattro", "--input", "encoders"], "its nacelle has joints of its own"),
+        (["quattro", "--input", "encoders"], "closed form"),
         (["fivebar", "forward_dynamics", "--input", "elements"], "takes the pose"),
     ],
 )

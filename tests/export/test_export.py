@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nacelle
-from nacelle.emit.names import identifier
-from nacelle.export.entries import LONGEST, package_name
-from support.hostile_names import HOSTILE
 from support.library import library_robot
 
 
@@ -56,17 +52,6 @@ def test_a_folder_in_use_is_refused_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(nacelle.ExportError, match="not empty"):
         nacelle.export(library_robot("fivebar"), "jacobian", out=tmp_path)
-
-
-def test_names_of_packages() -> None:
-    robot = library_robot("fivebar")
-    for text in HOSTILE:
-        name = package_name(dataclasses.replace(robot, name=text), None)
-        assert identifier(name) == name
-        assert len(name) <= LONGEST
-        assert package_name(robot, name) == name
-    assert package_name(dataclasses.replace(robot, name="random"), None) == "random_robot"
-    assert package_name(library_robot("gough-stewart"), None) == "gough_stewart"
 
 
 def test_the_same_export_twice_is_the_same(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
 from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.identify import Identification, identify
+from nacelle.identification.rehearsal import Sensors, rehearse
 from support.identification import ExactRun, exact_run, fourier, library_run, truth_of
 from support.library import library_robot
 
@@ -108,6 +109,21 @@ def test_poor_excitation_is_reported() -> None:
     assert "the excitation is poor" in text
     for name in named:
         assert name in text
+
+
+def test_a_short_run_with_noisy_encoders_is_reported() -> None:
+    """One period, noise of 20 counts: few samples count, and the controller shakes the robot."""
+    counts = Sensors().resolutions(library_robot("fivebar"))
+    run = rehearse(
+        library_robot("fivebar"),
+        fourier(library_robot("fivebar"), 0.05, frequency=0.2),
+        sensors=Sensors(position_noise=(20.0 * counts).tolist()),
+    )
+    words = " ".join(identify(library_robot("fivebar"), run.measurement, allow=["all"]).words())
+    assert "equations are few for 21 base parameters" in words
+    assert "forces shake" in words
+    assert "few" not in " ".join(identified().words())
+    assert "shake" not in " ".join(identified().words())
 
 
 def test_a_smaller_motion_makes_intervals_wider() -> None:

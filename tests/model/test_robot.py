@@ -2,14 +2,12 @@
 
 import dataclasses
 
-import jsonschema
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
 import nacelle
 from nacelle import robots
-from nacelle.model.description.schema import schema_text, shipped_schema
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.read import read_data, read_text
 
@@ -107,28 +105,6 @@ def test_the_same_robot_from_python(name):
     data = YAML(typ="safe", pure=True).load(robots.text(name))
     robot, _ = read_data(data)
     assert robot.hash == nacelle.load(name).hash
-
-
-@pytest.mark.parametrize("name", LIBRARY)
-def test_the_schema_accepts_the_library(name):
-    data = YAML(typ="safe", pure=True).load(robots.text(name))
-    validator = jsonschema.Draft202012Validator(shipped_schema())
-    errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(_text_keys(data))]
-    assert not errors
-    data["nacele"] = 1
-    assert list(validator.iter_errors(_text_keys(data)))
-
-
-def _text_keys(data):
-    if isinstance(data, dict):
-        return {str(key): _text_keys(value) for key, value in data.items()}
-    return [_text_keys(value) for value in data] if isinstance(data, list) else data
-
-
-def test_the_schema_is_fresh():
-    import json
-
-    assert json.loads(schema_text()) == shipped_schema()
 
 
 def test_every_robot_names_its_sources(robot):

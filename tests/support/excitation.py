@@ -11,8 +11,10 @@ import nacelle
 from nacelle.identification.excitation.limits import limits
 from nacelle.identification.excitation.motions import functions
 from nacelle.identification.excitation.problem import Problem
+from support.library import library_robot
 
 SMOOTH = 0.05
+QUICK = {"starts": 1, "iterations": 25, "harmonics": 8, "duration": 1.0}
 
 
 @cache
@@ -61,3 +63,9 @@ def public_rows(problem: Problem, z: Any, t: Any) -> Any:
     A_T = np.swapaxes(A, -1, -2)
     L = np.linalg.cholesky(A_T @ (problem.sigma[:, None] ** 2 * A))
     return np.linalg.solve(L, A_T @ found.Y) * problem.columns
+
+
+@cache
+def quick_excitation(**options: Any) -> nacelle.Excitation:
+    """An excitation of the five-bar that takes a second."""
+    return nacelle.excite(library_robot("fivebar"), **(QUICK | options))

@@ -9,9 +9,8 @@ import numpy as np
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.models import Model
-from nacelle.kinematics.bars.reading import LegForm, read_legs
+from nacelle.kinematics.elements.from_pose import element_arrays
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -122,34 +121,6 @@ def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
     if "q" in model.inputs:
         moved = joint_motion(robot, x, states.v, states.a).actuators
         reported |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
-    if any(name.endswith("_rod") for name in model.inputs):
-        reported |= _elements(robot, states)
+    if not set(model.inputs) <= set(reported):
+        reported |= native(element_arrays, robot)(x, states.y, states.v, states.a)
     return {name: reported[name] for name in model.inputs}
-
-
-def _elements(robot: Robot, states: Sample) -> dict[str, Array]:
-    """Directions of arms and rods of a planar robot with their derivatives."""
-    q, q_dot, q_ddot = joint_motion(robot, states.x, states.v, states.a).actuators
-    axes = flat_axes(robot)
-    p = [np.zeros((len(states.x), 3)) for _ in range(3)]
-    for one, values in zip(p, (states.x, states.v, states.a), strict=True):
-        one[:, list(axes)] = values
-    reported = {}
-    for form in read_legs(robot):
-        k = form.drive.number
-        arm = _arm(form, q[:, k, None], q_dot[:, k, None], q_ddot[:, k, None])
-        anchor = np.asarray(form.A - robot.reference.R @ form.B, dtype=float)
-        rod = [
-            (one - form.carriage.arm * u) / form.length
-            for one, u in zip((p[0] - anchor, *p[1:]), arm, strict=True)
-        ]
-        for name, directions in (("arm", arm), ("rod", rod)):
-            reported[f"{form.name}_{name}"] = np.stack(directions, axis=1)[:, :, list(axes)]
-    return reported
-
-
-def _arm(form: LegForm, q: Array, q_dot: Array, q_ddot: Array) -> list[Array]:
-    start = np.asarray(form.carriage.start, dtype=float)
-    across = np.cross(np.asarray(form.axis, dtype=float), start)
-    u, n = np.cos(q) * start + np.sin(q) * across, np.cos(q) * across - np.sin(q) * start
-    return [u, q_dot * n, q_ddot * n - q_dot**2 * u]

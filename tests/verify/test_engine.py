@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nacelle.model.joint import JointKind
 from nacelle.verify import engine
-from nacelle.verify.engine import Home, MissingEngineError, VerifyError, builder, depth_first, lumps
+from nacelle.verify.engine import (
+    Home,
+    MissingEngineError,
+    VerifyError,
+    builder,
+    depth_first,
+    lumps,
+    steps_of,
+)
+from support.library import library_robot
 from support.uncompiled import ALL, any_robot
 
 
@@ -41,3 +51,10 @@ def test_pieces_have_the_inertia_of_the_body() -> None:
             for lump in found
         )
         np.testing.assert_allclose(np.diag(I), ten[[4, 6, 9]], atol=1e-12)
+
+
+def test_kinds_that_an_engine_lacks_are_refused_by_name() -> None:
+    joint = library_robot("fivebar").joints[0]
+    assert steps_of(joint, {JointKind.REVOLUTE: ("RZ",)}, "Engine") == ("RZ",)
+    with pytest.raises(VerifyError, match=rf"joint '{joint.name}' is revolute, which is not built in Engine"):
+        steps_of(joint, {JointKind.PRISMATIC: ("PZ",)}, "Engine")

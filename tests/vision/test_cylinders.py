@@ -1,14 +1,17 @@
-"""Contours against rays cast on the cylinder itself."""
+"""Contours against rays cast on the cylinder itself; the cylinders of all robots of the library."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from nacelle import load
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import contour_normals, visible_cylinders
+from nacelle.vision.cylinders import contour_normals, leg_blocks, visible_cylinders
 
 
 def test_normals_bound_the_rays_that_hit() -> None:
@@ -29,13 +32,31 @@ def test_normals_bound_the_rays_that_hit() -> None:
     assert np.all(np.isnan(contour_normals(camera, camera.pose.p, direction, radius)))
 
 
-def test_cylinders_of_described_robots_join_their_legs() -> None:
-    robot = load("quattro")
+def test_described_and_default_cylinders() -> None:
+    robot = load("fivebar")
     cylinders = visible_cylinders(robot)
-    assert [c.name for c in cylinders[:3]] == ["leg1.arm", "leg1.rod-a", "leg1.rod-b"]
-    assert [c.leg for c in cylinders] == [k for k in range(4) for _ in range(3)]
+    assert [c.name for c in cylinders] == ["left.proximal", "left.distal", "right.proximal", "right.distal"]
+    assert [c.leg for c in cylinders] == [0, 0, 1, 1]
     bodies = inverse_kinematics(robot, reference_pose(robot)).bodies
     for cylinder in cylinders:
         A, B = cylinder.placed(*bodies)
         assert np.isclose(np.linalg.norm(B - A), cylinder.length)
         assert np.allclose((B - A) / cylinder.length, bodies.R[cylinder.body] @ cylinder.direction)
+    # Without a description the joints give the same axes, as thick as drawings have them.
+    bare = replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
+    for described, default in zip(cylinders, visible_cylinders(bare), strict=True):
+        assert default.name == described.name
+        assert np.isclose(abs(default.direction @ described.direction), 1.0)
+        assert default.length == pytest.approx(described.length)
+        assert default.radius > 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "rods", "boxes"),
+    [("quattro", 12, 0), ("gough-stewart", 12, 0), ("hexaglide", 6, 6), ("prrrp", 0, 4), ("c5", 0, 0)],
+)
+def test_boxes_are_listed_apart(name: str, rods: int, boxes: int) -> None:
+    robot = load(name)
+    assert len(visible_cylinders(robot)) == rods
+    assert len(leg_blocks(robot)) == boxes
+    assert all(block.size.shape == (3,) for block in leg_blocks(robot))

@@ -38,10 +38,10 @@ def test_covariance_of_samples() -> None:
         noisy = normals + 1e-6 * rng.standard_normal((2, 3))
         return line_of(*edges(noisy / np.linalg.norm(noisy, axis=1)[:, None]), RADIUS)
 
-    values = np.array([np.concatenate([s.direction, s.point]) for s in (sample() for _ in range(4000))])
+    values = np.array([np.concatenate([s.direction, s.point]) for s in (sample() for _ in range(1500))])
     measured = np.cov(values.T)
     scale = np.sqrt(np.diag(line.covariance))
-    assert np.max(np.abs(measured - line.covariance) / np.outer(scale, scale)) < 0.08
+    assert np.max(np.abs(measured - line.covariance) / np.outer(scale, scale)) < 0.12
     # u is of unit length, P perpendicular to u: two null directions.
     assert np.linalg.matrix_rank(line.covariance / np.outer(scale, scale), tol=1e-9) == 4
 

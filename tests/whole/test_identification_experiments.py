@@ -54,15 +54,30 @@ def test_intervals_of_a_few_runs() -> None:
 
 @pytest.mark.slow
 def test_bad_encoders_bias_least_squares_alone() -> None:
-    """Encoders with noise of 200 counts: least squares is sure of wrong numbers, instruments are not.
+    """Encoders with noise of 300 counts: least squares is sure of wrong numbers, instruments are not.
 
-    Without dry friction: where noise decides the sign of a rate, instruments do not help either.
+    Without dry friction: with that much noise no joint moves for certain.
     """
-    found = coverage(replace(FIVEBAR, noise=200.0, dry=False), 40)
+    found = coverage(replace(FIVEBAR, noise=300.0, dry=False), 40)
     assert np.min(found.part["iv"]) > 0.8
     assert np.max(np.abs(found.bias["iv"])) < 0.5
     assert np.min(found.part["ols"]) < 0.6
     assert np.max(np.abs(found.bias["ols"])) > 1.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [5.0, 20.0])
+def test_noise_that_shakes_the_robot(noise: float) -> None:
+    """The controller answers to noise, so that slow passive joints change their sides all the time.
+
+    From filtered rates alone their dry friction was a third too small, by 3.3 deviations, and the intervals
+    held it in one of ten runs.
+    """
+    found = coverage(replace(FIVEBAR, noise=noise), 40)
+    assert np.min(found.part["iv"]) >= 0.95 - 4.0 * np.sqrt(0.95 * 0.05 / 40)
+    assert np.max(np.abs(found.bias["iv"])) < 1.0
+    dry = [i for i, name in enumerate(found.names) if name.endswith("coulomb")]
+    assert np.max(np.abs(found.bias["iv"][dry])) < 0.8
 
 
 # ---- effects outside the model

@@ -71,7 +71,7 @@ def _place(text: str) -> tuple[str, list[float]]:
     parts = place.split(",")
     if not sign or len(parts) != 3:
         raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
-    return name.strip(), [quantity(part.strip(), turns=False) for part in parts]
+    return name.strip(), [quantity(part.strip(), angle=False) for part in parts]
 
 
 def _data(result: GravityBalance) -> dict[str, Any]:

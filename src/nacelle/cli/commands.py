@@ -55,6 +55,10 @@ COMMANDS = {
         "simulation.control",
         "Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.",
     ),
+    "observe": (
+        "observe",
+        "What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors.",
+    ),
     "linearise": (
         "linearise",
         "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",

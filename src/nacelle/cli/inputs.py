@@ -35,7 +35,7 @@ SmoothOption = Annotated[
     float | None,
     typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
 ]
-# Quantities of a coordinate that slides and of one that turns.
+# Quantities of a translation and of a rotation.
 POSITION = ("length", "angle")
 RATE = ("speed", "angular speed")
 FORCE = ("force", "torque")
@@ -55,18 +55,18 @@ def load_robot(name: str, mode: str = "") -> Robot:
         raise NacelleError(str(error.args[0])) from None
 
 
-def quantity(text: str, *, turns: bool | None, of: tuple[str, str] = POSITION) -> float:
+def quantity(text: str, *, angle: bool | None, of: tuple[str, str] = POSITION) -> float:
     """Read a value with or without a unit, bare numbers being SI.
 
     Args:
         text: what was written.
-        turns: whether it belongs to something that turns or slides; either if None.
-        of: the quantities of what slides and of what turns.
+        angle: whether it is that of a rotation or of a translation; either if None.
+        of: the quantities of translations and of rotations.
     """
     from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
 
     fault = None
-    for kind in of if turns is None else of[turns : turns + 1]:
+    for kind in of if angle is None else of[angle : angle + 1]:
         try:
             return parse_quantity(text, QUANTITIES[kind], {"*": "SI"})
         except UnitError as error:
@@ -78,23 +78,23 @@ def quantity(text: str, *, turns: bool | None, of: tuple[str, str] = POSITION) -
 
 def assignments(
     given: list[str] | None,
-    turns: Mapping[str, bool | None],
+    angle: Mapping[str, bool | None],
     what: str,
     of: tuple[str, str] = POSITION,
 ) -> dict[str, float]:
-    """Read NAME=VALUE settings of quantities; `turns` says for each name whether it is an angle."""
+    """Read NAME=VALUE settings of quantities; `angle` says for each name whether it is an angle."""
     values: dict[str, float] = {}
     for text in given or []:
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign:
-            raise NacelleError(f"{text!r} is not NAME=VALUE; what can be set: {', '.join(turns)}")
-        if name not in turns:
-            raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, turns)}")
+            raise NacelleError(f"{text!r} is not NAME=VALUE; what can be set: {', '.join(angle)}")
+        if name not in angle:
+            raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, angle)}")
         if name in values:
             raise NacelleError(f"{name} is given twice")
         try:
-            values[name] = quantity(value.strip(), turns=turns[name], of=of)
+            values[name] = quantity(value.strip(), angle=angle[name], of=of)
         except NacelleError as error:
             raise NacelleError(f"{name}: {error}") from None
     return values

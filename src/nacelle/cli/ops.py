@@ -53,7 +53,6 @@ def _show(operations: Operations) -> None:
     out.print(f"  inputs    {shapes}", markup=False)
     forms = {
         "general": "the general form",
-        "measured": "legs by what is measured on them",
         "lengths": "links condensed at their ends, lengths as coordinates",
         "condensed": "links condensed at their ends",
     }

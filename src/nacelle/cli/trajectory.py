@@ -133,7 +133,7 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
             motion = xyz
         start = place(at)
         if kind == "circle":
-            r = quantity(radius, turns=False) if radius else 0.1 * robot.size
+            r = quantity(radius, angle=False) if radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
             end = start if kind == "rest" else place(_line_end(at, to))

@@ -211,7 +211,7 @@ def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tup
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:
             raise NacelleError(f"{name} is to vary twice")
-        low, high = (quantity(part, turns=kinds[name]) for part in parts[:2])
+        low, high = (quantity(part, angle=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)
         elif parts[2].isdecimal() and len(parts[2]) < 7:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from nacelle.compile.cache import Form, kept
 from nacelle.compile.specification import Specification, shapes_of
@@ -13,6 +14,8 @@ from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
+
+_T = TypeVar("_T")
 
 
 def compile_newton(
@@ -65,24 +68,45 @@ def compile_rk4(
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
     """
-    derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
     if sampled and control is None:
         raise ValueError("a sampled driver needs a control")
-    native = target_that_runs("jit").name == "jit"
+
+    def plain(program: Program, *law: Program) -> Integrator:
+        return NumpyRk4(program, tiles, *law, sampled=sampled)
+
+    def native() -> tuple[Callable[..., bytes], Callable[..., Integrator]]:
+        from nacelle.emit.jit import rk4
+
+        return partial(rk4.compile_rk4, sampled=sampled), partial(rk4.Rk4, sampled=sampled)
+
+    parts = specified(function, robot, options, control)
+    kind = "rk4 sampled" if sampled else "rk4"
+    return compiled_steps(kind, parts, plain, native, (store or Store()) if use_cache else None)
+
+
+def specified(
+    function: Callable[..., Any],
+    robot: Robot,
+    options: Mapping[str, Any] | None,
+    control: Callable[..., Any] | None,
+) -> tuple[Specification, ...]:
+    """The derivative of a method of fixed steps and, if there is one, the control."""
+    derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
     laws = () if control is None else (Specification(control, robot, shapes_of(control, robot)),)
+    return derivative, *laws
 
-    def plain(program: Program, law: Program | None = None) -> Integrator:
-        return NumpyRk4(program, tiles, law, sampled=sampled)
 
-    if not native:
-        return plain(derivative.program(), *(law.program() for law in laws))
-    from nacelle.emit.jit import rk4
-
-    def emit(program: Program, chosen: Any, law: Program | None = None) -> bytes:
-        return rk4.compile_rk4(program, chosen, law, sampled=sampled)
-
-    def load(image: bytes, signature: Program, _: bytes | None, law: Program | None = None) -> Integrator:
-        return rk4.Rk4(image, signature, law, sampled=sampled)
-
-    form = Form[Integrator]("rk4 sampled" if sampled else "rk4", emit, load, plain, laws)
-    return kept(form, derivative, derivative.program, (store or Store()) if use_cache else None)
+def compiled_steps(
+    kind: str,
+    parts: tuple[Specification, ...],
+    plain: Callable[..., _T],
+    native: Callable[[], tuple[Callable[..., bytes], Callable[..., _T]]],
+    store: Store | None,
+) -> _T:
+    """Fixed steps of a method (`specified`): native, what compiles and loads them, or plain in NumPy."""
+    derivative, *laws = parts
+    if target_that_runs("jit").name != "jit":
+        return plain(*(part.program() for part in parts))
+    emit, load = native()
+    form = Form[_T](kind, emit, lambda image, own, _, *law: load(image, own, *law), plain, tuple(laws))
+    return kept(form, derivative, derivative.program, store)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nacelle.compile.cache import Form, kept
-from nacelle.compile.specification import Specification, shapes_of
-from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.compile.drivers import compiled_steps, specified
+from nacelle.compile.targets import tiles
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
@@ -35,23 +34,14 @@ def compile_irk5(
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
     """
-    derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
-    laws = () if control is None else (Specification(control, robot, shapes_of(control, robot)),)
 
-    def plain(program: Program, law: Program | None = None) -> ImplicitIntegrator:
-        return NumpyIrk5(program, tiles, law)
+    def plain(program: Program, *law: Program) -> ImplicitIntegrator:
+        return NumpyIrk5(program, tiles, *law)
 
-    if target_that_runs("jit").name != "jit":
-        return plain(derivative.program(), *(law.program() for law in laws))
-    from nacelle.emit.jit import irk5
+    def native() -> tuple[Callable[..., bytes], Callable[..., ImplicitIntegrator]]:
+        from nacelle.emit.jit import irk5
 
-    def emit(program: Program, chosen: Any, law: Program | None = None) -> bytes:
-        return irk5.compile_irk5(program, chosen, law)
+        return irk5.compile_irk5, irk5.Irk5
 
-    def load(
-        image: bytes, signature: Program, _: bytes | None, law: Program | None = None
-    ) -> ImplicitIntegrator:
-        return irk5.Irk5(image, signature, law)
-
-    form = Form[ImplicitIntegrator]("irk5", emit, load, plain, laws)
-    return kept(form, derivative, derivative.program, (store or Store()) if use_cache else None)
+    parts = specified(function, robot, options, control)
+    return compiled_steps("irk5", parts, plain, native, (store or Store()) if use_cache else None)

@@ -56,7 +56,7 @@ class Comparison:
     def columns(self) -> list[str]:
         """Headings of `table`, with units."""
         robot = self.runs[0].robot
-        units = ["rad" if turns else "m" for turns in robot.revolute_actuators]
+        units = ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
         names = [f"{a.name} ({unit})" for a, unit in zip(robot.actuators, units, strict=True)]
         contour = "rad" if self.runs[0].turns_only else "m"
         tool = ["tool (m)", "turn (rad)", f"contour ({contour})"]

@@ -112,8 +112,8 @@ class Controller:
             motion: the desired motion.
         """
         law = self.compiled
-        found = law(memory, np.asarray(q, dtype=float), np.concatenate(motion), self.gains)
-        return np.asarray(found["force"]), np.asarray(found["memory"])
+        outputs = law(memory, np.asarray(q, dtype=float), np.concatenate(motion), self.gains)
+        return np.asarray(outputs["force"]), np.asarray(outputs["memory"])
 
     @property
     def compiled(self) -> Any:

@@ -152,7 +152,13 @@ def tuned(
 
 
 def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.0) -> float:
-    """The smallest damping ratio of the loop's poles over the workspace."""
+    """The smallest damping ratio -Re s / |s| of the poles s of the loop, over poses of the workspace.
+
+    Args:
+        controller: its feedback alone counts.
+        delay: from a sample to the time at which its forces act, s.
+        lag: time constant of the drives, s.
+    """
     _, models = masses_of(controller.robot)
     alone = Controller(controller.kind.feedback, controller.robot, controller.period, controller.gains)
     return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))

@@ -101,11 +101,11 @@ def poles_of(
     """Poles of a controller's loop around linear models; `loop_poles` says what the arguments are."""
     values, stable = [], []
     for x, A, B, C in zip(*plant, strict=True):
-        found = np.linalg.eigvals(_loop(controller, x, _with_lag(A, B, C, lag), delay))
-        stable.append(bool(np.max(np.abs(found)) <= 1.0 + _NEUTRAL))
-        skipped = (np.abs(found - 1.0) < _NEUTRAL) | (np.abs(found) < _GONE)
+        eigenvalues = np.linalg.eigvals(_loop(controller, x, _with_lag(A, B, C, lag), delay))
+        stable.append(bool(np.max(np.abs(eigenvalues)) <= 1.0 + _NEUTRAL))
+        skipped = (np.abs(eigenvalues - 1.0) < _NEUTRAL) | (np.abs(eigenvalues) < _GONE)
         with np.errstate(all="ignore"):
-            poles = np.log(np.where(skipped, np.nan, found)) / controller.period
+            poles = np.log(np.where(skipped, np.nan, eigenvalues)) / controller.period
         values.append(np.sort_complex(poles))
     return LoopPoles(plant.x, np.array(values), np.array(stable))
 
@@ -165,11 +165,11 @@ def _derivatives(controller: Controller, x: Array) -> tuple[Array, Array, Array,
     steps = _NUDGE * np.maximum(1.0, np.abs(point))
     both = np.vstack([point + np.diag(steps), point - np.diag(steps)])
     split = len(z)
-    found = law(both[:, :split], both[:, split:], row, controller.gains)
+    outputs = law(both[:, :split], both[:, split:], row, controller.gains)
     count = len(point)
 
     def slope(values: Array) -> Array:
         return np.asarray(((values[:count] - values[count:]) / (2.0 * steps[:, None])).T)
 
-    memory, force = slope(np.asarray(found["memory"])), slope(np.asarray(found["force"]))
+    memory, force = slope(np.asarray(outputs["memory"])), slope(np.asarray(outputs["force"]))
     return memory[:, :split], memory[:, split:], force[:, :split], force[:, split:]

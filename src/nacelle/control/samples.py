@@ -53,8 +53,8 @@ def law_samples(
         # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
         if groups or ny > _MOST or "x" in fields.sizes:
             return None
-        found = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
-        if found is None:
+        states = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        if states is None:
             return None
         rng = np.random.default_rng(_SEED)
 
@@ -66,12 +66,12 @@ def law_samples(
             return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
 
         try:
-            rows = [tuple(row(given) for given in part) for part in (found.proof, found.check)]
+            rows = [tuple(row(given) for given in part) for part in (states.proof, states.check)]
         except NacelleError:
             return None
         before = (0.0,) * (fields.size + len(robot.actuators))
         after = (0.0,) * (2 * n + shapes["gains"][0])
-        return Samples(rows[0], rows[1], (*before, *found.sizes[:nx], *after))
+        return Samples(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
 
     return sampler
 

@@ -90,8 +90,8 @@ class Sensors:
         joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
         return np.array(
             [
-                _LINEAR_COUNT if joint.gear_ratio == 1.0 and not turns else _COUNT / abs(joint.gear_ratio)
-                for joint, turns in zip(joints, robot.revolute_actuators, strict=True)
+                _LINEAR_COUNT if joint.gear_ratio == 1.0 and not revolute else _COUNT / abs(joint.gear_ratio)
+                for joint, revolute in zip(joints, robot.revolute_actuators, strict=True)
             ]
         )
 

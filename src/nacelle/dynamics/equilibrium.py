@@ -142,14 +142,14 @@ def _residual(
     return results["R"], results["pose"], poses
 
 
-def moved(robot: Robot, x: Array, step: Array) -> Array:
+def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
     """Poses x (..., nx) moved by steps e (..., n) along the tangent: x + X e, quaternions exp(e_rotation) q.
 
     X (nx, n) is dx/de; e has translations (m) and a rotation vector (rad) in base axes, then joints of the
-    nacelle.
+    nacelle. `guess` are solutions at poses near by, as in `inverse_dynamics`.
     """
     layout = layout_of(robot.motion)
-    poses, y, _ = solved(robot, x)
+    poses, y, _ = solved(robot, x, guess=guess)
     X = native(tangent, robot)(poses, y)["x"]
     result = poses + np.einsum("...ij,...j->...i", X, step)
     if layout.quaternion is not None and layout.angular is not None:

@@ -52,7 +52,10 @@ def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scal
 
 
 def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | None = None) -> Scalar:
-    """Friction force (N or N m) along an axis at a rate."""
+    """Friction force sum_i c_i b_i(rate), N or N m, along an axis at a rate, rad/s or m/s ([AGH2005] (24)).
+
+    `smooth` is the rate over which Coulomb terms change their sign, at once if None.
+    """
     force: Scalar = 0.0
     for term in terms:
         force = force + term.coefficient * basis(term, rate, smooth)

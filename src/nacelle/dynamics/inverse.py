@@ -24,11 +24,13 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import compact_form
+from nacelle.dynamics.element_state import at_elements
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, SingularError, renamed
+from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import leg_condition
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
@@ -114,7 +116,7 @@ def inverse_dynamics(
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx); or an `ElementState`, which has its rates, and no other input then.
         v: reduced twists (..., n); zero if None.
         a: their derivatives (..., n); zero if None.
         external: wrenches [f; n] (..., 6) that act on bodies or tools from outside, by name, about the origin
@@ -133,8 +135,11 @@ def inverse_dynamics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
         SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
     """
-    v, a = rates_of(robot, v, a)
     options = Settings(friction, smooth).options
+    if isinstance(x, ElementState):
+        others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
+        return _from_elements(robot, x, options, others | {"weight": weights, "preload": preload})
+    v, a = rates_of(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
         single = _single(robot, formulation, tuple(options.items()))
@@ -156,6 +161,17 @@ def inverse_dynamics(
     return InverseDynamics(
         robot, poses, y, force, results["margins"], margin, flags, formulation, results.get("generalised")
     )
+
+
+def _from_elements(
+    robot: Robot, state: ElementState, options: Mapping[str, Any], others: Mapping[str, Any]
+) -> InverseDynamics:
+    """Forces at an element state, flagged by the pose that it has."""
+    x, y, results, flags = at_elements("inverse", robot, state, options, others)
+    margin = results.pop("parallel_margin")
+    flags = flagged(robot, (x, y), results, margin, flags)
+    results["force"][failed(flags)] = np.nan
+    return InverseDynamics(robot, x, y, results["force"], results["margins"], margin, flags, "compact", None)
 
 
 def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:

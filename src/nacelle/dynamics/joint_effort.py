@@ -84,7 +84,7 @@ def axis_effort(
 
 
 def axis_coordinate(state: State, index: int, number: int) -> Scalar:
-    """Coordinate of an axis of a joint (rad or m)."""
+    """Coordinate of an axis (number) of a joint, rad or m; of a closure from the poses of its frames."""
     robot = state.robot
     if index < robot.tree:
         start = sum(len(other.primitives) for other in robot.tree_joints[:index])

@@ -14,11 +14,17 @@ from typing import Any, NamedTuple
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
-from nacelle.dynamics.measured import inputs as measured
-from nacelle.dynamics.measured.choose import chosen
+from nacelle.dynamics.general.from_elements import (
+    inverse_from_elements,
+    inverse_from_encoders,
+    regressor_from_elements,
+)
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model as kinematics
+from nacelle.kinematics.elements.from_encoders import reason_without_encoders
+from nacelle.kinematics.elements.from_pose import element_shapes
+from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
@@ -38,6 +44,11 @@ NAMES = (
     "reference_regressor",
 )
 INPUTS = ("pose", "elements", "encoders")
+TAKEN_BY = {
+    "pose": NAMES,
+    "elements": ("inverse_dynamics", "regressor"),
+    "encoders": ("inverse_dynamics",),
+}
 _WHOLE = "everything between these inputs and the result"
 
 
@@ -92,7 +103,7 @@ def model(
     Args:
         robot: the robot.
         name: one of `NAMES`.
-        input: for inverse dynamics "pose", "elements" ([OAM]) or "encoders".
+        input: "pose"; "elements" ([OAM]) for inverse dynamics and the regressor; "encoders" for the first.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly.
         guarded: whether margins and the pivot figure come along.
@@ -105,16 +116,17 @@ def model(
         raise KinematicsError(f"no model is called {name!r}; {did_you_mean(name, NAMES)}")
     if input not in INPUTS:
         raise KinematicsError(f"no input is called {input!r}; {did_you_mean(input, INPUTS)}")
-    if input != "pose" and name != "inverse_dynamics":
+    if name not in TAKEN_BY[input]:
         raise KinematicsError(
-            f"the model {name} takes the pose; elements and encoders are inputs of inverse_dynamics"
+            f"the model {name} takes the pose; {input} are an input of {' and '.join(TAKEN_BY[input])}"
         )
     if parameters is not None and not name.endswith("regressor"):
         raise KinematicsError(f"the model {name} has no columns of parameters; regressors have")
     robot = robot.alike
     options = Settings(friction, smooth).options | column_options(parameters)
+    guard = " pivot" if guarded else ""
     if input != "pose":
-        return _measured(robot, input, options)
+        return _measured(robot, name, input, options | {"outputs": _MODELS[name].result + guard})
     return _from_pose(robot, name, options, guarded)
 
 
@@ -171,29 +183,35 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     )
 
 
-def _measured(robot: Robot, source: str, options: dict[str, Any]) -> Model:
-    """Inverse dynamics from what is measured: elements or encoders."""
+def _measured(robot: Robot, name: str, source: str, options: dict[str, Any]) -> Model:
+    """A model from what is measured: elements or encoders."""
     mechanism = mechanism_of(robot)
-    _refuse(robot, source, measured.why_not(mechanism))
     inputs: dict[str, tuple[int, ...]]
     function: Callable[..., Any]
+    _refuse(robot, source, reason_without_elements(mechanism))
     if source == "elements":
-        _refuse(robot, source, measured.why_no_elements(mechanism))
-        function, inputs = measured.inverse_dynamics_from_elements, measured.element_shapes(robot)
-        includes = "legs, platform and the solve for the actuators' forces"
+        function = inverse_from_elements if name == "inverse_dynamics" else regressor_from_elements
+        inputs = element_shapes(robot)
+        includes = "legs, nacelle and the solve for the actuators' forces"
     else:
-        _refuse(robot, source, measured.why_no_encoders(mechanism))
-        function = measured.inverse_dynamics_from_encoders
+        _refuse(robot, source, reason_without_encoders(mechanism))
+        function = inverse_from_encoders
         inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
-        includes = "forward kinematics, legs, platform and the solve for the actuators' forces"
-    settings = chosen(function, robot, inputs, options)
-    meaning = _meaning(robot, inputs)
-    return Model("inverse_dynamics", robot, "measured", function, inputs, settings, meaning, includes)
+        includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
+    return Model(name, robot, "general", function, inputs, options, _meaning(robot, inputs), includes)
 
 
 def _refuse(robot: Robot, source: str, reason: str) -> None:
     if reason:
         raise KinematicsError(f"no model of {robot.name} from {source}: {reason}")
+
+
+_KINDS = {
+    "direction": "direction of the element, base axes,",
+    "length": "length of the element, m,",
+    "coordinate": "coordinate of the driven joint; m, rad,",
+    "point": "origin of the body, base axes, m,",
+}
 
 
 def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
@@ -218,8 +236,9 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
         "tau": f"actuators' forces {drives}; N, N m",
         "load": "force along the reduced twist from outside; N, N m",
     }
-    for key, shape in inputs.items():
+    unexplained = [key for key in inputs if key not in words]
+    variables = {v.name: v for v in element_layout(mechanism_of(robot)).variables} if unexplained else {}
+    for key in inputs:
         if key not in words:
-            kind = "length" if len(shape) == 1 else "direction"
-            words[key] = f"{kind} of the element with its first and second derivatives"
+            words[key] = f"{_KINDS[variables[key].kind]} with its first and second derivatives"
     return words

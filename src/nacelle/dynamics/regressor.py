@@ -23,9 +23,11 @@ import numpy as np
 
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
+from nacelle.dynamics.element_state import AtElements, at_elements
 from nacelle.dynamics.inverse import flagged, rates_of
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, renamed
+from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
@@ -83,7 +85,7 @@ def regressor(
 
     Args:
         robot: the robot.
-        x: reduced poses (..., nx).
+        x: reduced poses (..., nx); or an `ElementState`, which has its rates.
         v: reduced twists (..., n); zero if None.
         a: their derivatives (..., n); zero if None.
         v_ref: reduced twists of a reference (..., n), in the place of a; zero if only `a_ref` is given.
@@ -104,21 +106,32 @@ def regressor(
     referred = v_ref is not None or a_ref is not None
     if referred and a is not None:
         raise KinematicsError("give the acceleration a, or a reference v_ref and a_ref, not both")
-    v, a = rates_of(robot, v, a)
-    name = "regressor"
-    others: tuple[Array, ...] = (v, a)
-    if referred:
-        still = np.zeros(robot.motion.n)
-        v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
-        a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
-        name, others = "reference_regressor", (v, v_ref, a_ref)
     if parameters is not None and shared is not None:
         raise KinematicsError("give parameters, or legs that share theirs, not both")
     if parameters is None and (shared is not None or robot.shared is not None):
         parameters = choose(robot, "nothing", shared)
-    poses, y, flags = solved(robot, x, *others, guess=guess)
     options = Settings(friction, smooth).options | column_options(parameters)
-    results = compact_form.evaluate(name, robot, (poses, y, *others), flags, options)
+    if isinstance(x, ElementState):
+        others = {"twist v": v, "acceleration a": a, "reference v_ref": v_ref, "reference a_ref": a_ref}
+        return _flagged(
+            robot, at_elements("regressor", robot, x, options, others | {"guess": guess}), parameters
+        )
+    v, a = rates_of(robot, v, a)
+    name = "regressor"
+    rates: tuple[Array, ...] = (v, a)
+    if referred:
+        still = np.zeros(robot.motion.n)
+        v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
+        a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
+        name, rates = "reference_regressor", (v, v_ref, a_ref)
+    poses, y, flags = solved(robot, x, *rates, guess=guess)
+    results = compact_form.evaluate(name, robot, (poses, y, *rates), flags, options)
+    return _flagged(robot, AtElements(poses, y, results, flags), parameters)
+
+
+def _flagged(robot: Robot, at: AtElements, parameters: ParameterSet | None) -> Regressor:
+    """The regressor with flags, and what its columns belong to."""
+    poses, y, results, flags = at
     margin = results.pop("parallel_margin")
     flags = flagged(robot, (poses, y), results, margin, flags)
     results["Y"][failed(flags)] = np.nan

@@ -58,8 +58,8 @@ def _require_rods(robot: Robot) -> tuple[Rod, ...]:
     present = rods(robot)
     if not present:
         raise ParameterError(
-            f"no leg of {robot.name} has a rod: a rod is a leg body between two joints, each a ball or a "
-            "universal joint; name the bodies to neglect"
+            f"no leg of {robot.name} has a rod: a rod is a leg body between two joints, each spherical or "
+            "universal; name the bodies to neglect"
         )
     return present
 

@@ -181,8 +181,8 @@ def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
 @lru_cache(maxsize=64)
 def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Extended:
     del names  # only tells robots apart that differ in them alone
-    found = beams(robot)
-    if not found and not any(joint.drive_stiffness for joint in robot.joints):
+    flexible_links = beams(robot)
+    if not flexible_links and not any(joint.drive_stiffness for joint in robot.joints):
         raise KinematicsError(
             f"{robot.name} has no flexible link: give bodies a 'section' and a 'material', or drives a "
             "'stiffness' (docs: format)"
@@ -192,7 +192,7 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
         raise KinematicsError(f"{robot.name} does not move in one plane")
     poses = reference_poses(robot)
     made = []
-    for beam in found:
+    for beam in flexible_links:
         axes = poses[beam.body].R @ beam.frame.R
         planes = (True, True, True)
         if normal is not None and planar is not False:

@@ -162,7 +162,8 @@ class _Native:
 
     def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
-        return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau)["acceleration"])
+        # A program with one result gives it without its name.
+        return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau))
 
     def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
         """Kinetic and potential energy, dissipation, and the rates of platform and joints."""

@@ -113,8 +113,8 @@ def sample_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
         return _sampled_lengths(robot, model.inputs, count, random)
     form = form_of(robot, model.form)
     assembly = mechanism_of(robot).assembly
-    rest = Undeformed(assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv))
-    start, _ = form.start(rest)
+    undeformed_robot = Undeformed(assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv))
+    start, _ = form.start(undeformed_robot)
     bent = 1e-3 * robot.size * random.standard_normal((count, form.n))
     values = {"p": np.stack([form.stepped(start, row) for row in bent])}
     for name, shape in model.inputs.items():

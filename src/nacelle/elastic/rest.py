@@ -25,7 +25,10 @@ def moves(form: Form, p: Array, options: Options) -> Array:
 
 
 def tangent(form: Form, p: Array, options: Options) -> Array:
-    """Derivative of these accelerations per step of the rates."""
+    """Derivative (others, others) of these accelerations by steps of the rates, by central differences.
+
+    The others are all independent rates but the actuators', which are held: -M^-1 K, 1/s^2.
+    """
     na = len(form.robot.actuators)
     columns = []
     for k in range(na, form.n):

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.compile import Specification, make_program
 from nacelle.compile.specification import shapes_of
 from nacelle.control.controller import Controller
-from nacelle.dynamics.models import INPUTS, Model, model
+from nacelle.dynamics.models import INPUTS, TAKEN_BY, Model, model
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
@@ -135,10 +135,9 @@ class Wanted:
                 raise ExportError(f"the model {name} is named twice")
         if self.input not in INPUTS:
             raise ExportError(f"no input is called {self.input!r}; {did_you_mean(self.input, INPUTS)}")
-        if self.input != "pose" and "inverse_dynamics" not in self.models:
-            raise ExportError(
-                f"the input {self.input} is one of inverse_dynamics, which is not among the models"
-            )
+        if not any(name in TAKEN_BY[self.input] for name in self.models) and self.input != "pose":
+            takers = " and ".join(TAKEN_BY[self.input])
+            raise ExportError(f"the input {self.input} is one of {takers}, none of which is among the models")
         for group in self.parameters:
             if group not in GROUPS:
                 raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
@@ -206,14 +205,14 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
     if name in ELASTIC_NAMES:
         return _elastic_entry(robot, prefix, name, wanted)
-    source = wanted.input if name == "inverse_dynamics" else "pose"
+    source = wanted.input if name in TAKEN_BY[wanted.input] else "pose"
     source_model = model(
         robot,
         name,
         input=source,
         friction=wanted.friction,
         smooth=wanted.smooth,
-        guarded=source == "pose" and not wanted.bare,
+        guarded=not wanted.bare,
     )
     label = name if source == "pose" else f"{name}_{source}"
     main = _MAIN[name]

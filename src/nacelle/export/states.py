@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.dynamics.measured.inputs import flat_axes
 from nacelle.dynamics.poses import sample_poses
-from nacelle.kinematics.bars.form import LegForm
-from nacelle.kinematics.bars.reading import read_legs
+from nacelle.kinematics.elements.from_pose import element_arrays
 from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -84,51 +83,5 @@ def _encoders(states: States) -> dict[str, Array]:
 
 
 def _elements(states: States) -> dict[str, Array]:
-    """Directions and lengths of the elements of all legs with two derivatives; the platform does not turn."""
-    robot = states.robot
-    mechanism, axes = mechanism_of(robot), list(flat_axes(robot))
-    reference = mechanism.assembly.platform
-    motion: list[Array] = [np.tile(np.asarray(reference.p, dtype=float), (len(states.x), 1))]
-    motion += [np.zeros_like(motion[0]), np.zeros_like(motion[0])]
-    for column, axis in enumerate(robot.motion.twist_axes):
-        for rows, values in zip(motion, (states.x, states.v, states.a), strict=True):
-            rows[:, axis] = values[:, column]
-    drives = joint_motion(robot, states.x, states.v, states.a).actuators
-    elements: dict[str, Array] = {}
-    for form in read_legs(robot.numeric):
-        q = [values[:, form.drive.number, None] for values in drives]
-        end = [motion[0] + np.asarray(reference.R) @ form.B - form.A, motion[1], motion[2]]
-        elements |= _leg_elements(form, end, q, axes)
-    return elements
-
-
-def _leg_elements(form: LegForm, end: list[Array], q: list[Array], axes: list[int]) -> dict[str, Array]:
-    if form.kind == "strut":
-        u = _direction(end)
-        return {
-            f"{form.name}_strut": np.stack(u, axis=1)[:, :, axes],
-            f"{form.name}_length": np.concatenate(q, axis=1),
-        }
-    if form.drive.revolute:
-        side = np.cross(form.axis, form.carriage.start)
-        u = np.cos(q[0]) * form.carriage.start + np.sin(q[0]) * side
-        turned = np.cos(q[0]) * side - np.sin(q[0]) * form.carriage.start
-        arm = [u, q[1] * turned, q[2] * turned - q[1] * q[1] * u]
-        elements = {f"{form.name}_arm": np.stack(arm, axis=1)[:, :, axes]}
-        reach = [form.carriage.arm * part for part in arm]
-    else:
-        elements = {f"{form.name}_slide": np.concatenate(q, axis=1)}
-        reach = [part * form.axis for part in q]
-    rod = [(b - a) / form.length for a, b in zip(reach, end, strict=True)]
-    return elements | {f"{form.name}_rod": np.stack(rod, axis=1)[:, :, axes]}
-
-
-def _direction(r: list[Array]) -> list[Array]:
-    """The unit vector along r with its two derivatives, from r with its own."""
-    length = np.linalg.norm(r[0], axis=1, keepdims=True)
-    u = r[0] / length
-    rate = np.sum(u * r[1], axis=1, keepdims=True)
-    du = (r[1] - rate * u) / length
-    second = np.sum(du * r[1] + u * r[2], axis=1, keepdims=True)
-    ddu = (r[2] - second * u - 2.0 * rate * du) / length
-    return [u, du, ddu]
+    """The variables of the kinematic elements with two derivatives."""
+    return dict(native(element_arrays, states.robot)(states.x, states.y, states.v, states.a))

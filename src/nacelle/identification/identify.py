@@ -32,9 +32,9 @@ from nacelle.identification.estimation.least_squares import (
     WeightedLeastSquares,
 )
 from nacelle.identification.estimation.prior import CadPrior
-from nacelle.identification.one_thread import one_blas_thread
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
+from nacelle.one_thread import one_blas_thread
 
 METHODS: dict[str, type[Estimator]] = {
     "iv": InstrumentalVariables,
@@ -45,6 +45,8 @@ METHODS: dict[str, type[Estimator]] = {
 }
 # Conditions of the scaled regressor above which excitation is worth a word, and above which it is poor.
 _FAIR, _POOR = 100.0, 1000.0
+# Equations for each base parameter below which deviations are estimated from too little.
+_FEW = 2.0
 # Correlations above this tie two estimates together.
 _TIED = 0.95
 
@@ -109,6 +111,21 @@ class Identification:
             f"{prepared.instruments} motion; "
             f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces count"
         )
+        equations = estimator.regression_.count * len(estimator.regression_.rows)
+        if equations < _FEW * len(self.base):
+            said.append(
+                f"{equations} equations are few for {len(self.base)} base parameters: deviations are rough; "
+                "record longer"
+            )
+        shaking = np.max([part.vibration for part in self.samples], axis=0)
+        if np.any(shaking):
+            most = int(np.argmax(shaking))
+            unit = "rad/s" if self.robot.revolute_actuators[most] else "m/s"
+            said.append(
+                f"forces shake {self.robot.actuators[most].name} by {shaking[most]:.2g} {unit} beyond the "
+                "encoders' filter, and rates contain that: less noise of the encoders, or a softer "
+                "controller, would make dry friction more certain"
+            )
         if self.excitation != "good":
             said.append(
                 f"the excitation is {self.excitation}: the condition of the scaled regressor is "

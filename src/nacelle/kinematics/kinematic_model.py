@@ -120,7 +120,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=of_pose, y=of_unknowns)
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """J_r^-1 (actuators, n) without fixed pivots, and dense margins."""
+    """J_r^-1 (actuators, n) with q_a' = J_r^-1 v, by solves that choose their pivots; and margins."""
     now = configuration(robot, x, y)
     return {"J": _inverse(now), "margins": margins(now)}
 
@@ -132,7 +132,7 @@ def _inverse(now: Configuration) -> Array:
 
 @physics(x=of_pose, y=of_unknowns)
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """U (rates, n): platform twist and all joint rates from the reduced twist."""
+    """U (rates, n) with u = U v: platform twist [v; w], base axes, and rates of the tree's joints."""
     now = configuration(robot, x, y)
     return {"U": rate_map(now), "margins": margins(now)}
 

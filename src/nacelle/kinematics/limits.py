@@ -72,7 +72,7 @@ def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
             i, j = (axis + 1) % 3, (axis + 2) % 3
             steps.append(CosSin(R[..., i, i], R[..., j, i]))
         elif turned:
-            # A slide after a ball is along the axes of the second frame.
+            # A prismatic axis after a spherical one is along the axes of the second frame.
             steps.append(sum(R[..., k, axis] * p[..., k] for k in range(3)))
         else:
             steps.append(p[..., axis])

@@ -38,6 +38,11 @@ def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, 
         for base, k in algebra.power[term].items():
             shared.setdefault((base, 1 if k > 0 else -1), []).append(term)
     best: tuple[int, int, list[int]] | None = None
+    form = algebra.linear[item]
+    for (base, sign), terms in shared.items():
+        # a S + c a is a (S + c): a product by a number is one, too.
+        if sign > 0 and base in form and abs(form[base]) != 1.0:
+            terms.append(base)
     for (base, sign), terms in sorted(shared.items()):
         if len(terms) > 1 and (best is None or len(terms) > len(best[2])):
             best = (base, sign, terms)
@@ -49,9 +54,14 @@ def _take_out(
 ) -> tuple[int, list[int]]:
     """Replace the terms that share a factor by one product of it and their sum."""
     form = algebra.linear[item]
-    common = min(abs(algebra.power[term][base]) for term in terms) * sign
+    common = min(abs(algebra.power[term][base]) for term in terms if term != base) * sign
+    common = sign if base in terms else common
     inner: dict[int, float] = {}
     for term in terms:
+        if term == base:
+            inner[ONE] = folded_total(inner.get(ONE, 0.0), form.pop(base))
+            uses[base] -= 1
+            continue
         quotient = dict(algebra.power[term])
         quotient[base] -= common
         remainder = algebra.add_power(quotient)

@@ -14,13 +14,13 @@ import numpy as np
 
 from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau, Rates
 from nacelle.simulation.inputs import Drive
-from nacelle.simulation.integrators import Block
+from nacelle.simulation.integrators import Block, FixedSteps
 from nacelle.simulation.protocol import Core, HasDerivatives, HasImplicitDriver, ImplicitDriver
 from nacelle.spatial.scalar import Array
 
 
-class ImplicitStepper:
-    """Implicit steps of a drive (`nacelle.simulation.integrators.FixedSteps`)."""
+class ImplicitStepper(FixedSteps):
+    """Implicit steps of a drive."""
 
     failure = (
         "the implicit step has no solution: Newton's iteration does not converge, nor in parts of the step; "
@@ -48,18 +48,7 @@ class ImplicitStepper:
         return _batch(self.drive.core)
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """One step, of any length within step k: the state after it and the inputs at its begin.
-
-        Args:
-            s: the state.
-            k: number of the step, for rows of arrays.
-            t: when it begins.
-            h: its length.
-            held: the inputs that are held over it; evaluated at its begin if None.
-
-        Returns:
-            The state, of NaN if Newton's iteration does not converge, and the inputs.
-        """
+        """As `FixedSteps.step`; the state is of NaN if Newton's iteration does not converge."""
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         length = h / drive.substeps if drive.held else h
@@ -86,38 +75,17 @@ class ImplicitStepper:
             return np.full_like(s, np.nan), first
         return s, first
 
-    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
-        """The state (size,) as a function of time within step k, which begins at a state s."""
-        return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
-
-    def block(self, s: Array, k: int, t: Array) -> Block:
-        """Steps k and on between times t (count + 1,), up to one that fails and is NaN."""
-        if self._driver is not None:
-            return self._native(self._driver, s, k, t)
-        count = len(t) - 1
-        states, used = np.empty((count, len(s))), np.empty((count, self.drive.plant.inputs))
-        h = (t[-1] - t[0]) / count
-        for i in range(count):
-            try:
-                s, used[i] = self.step(s, k + i, float(t[i]), h)
-            except (Exception, KeyboardInterrupt) as error:
-                return Block(states[:i], used[:i], error)
-            states[i] = s
-            if not np.isfinite(s).all():
-                return Block(states[: i + 1], used[: i + 1])
-        return Block(states, used)
-
-    def _native(self, driver: ImplicitDriver, s: Array, k: int, t: Array) -> Block:
+    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+        if self._driver is None:
+            return None
         drive, count = self.drive, len(t) - 1
         steps = np.arange(k, k + count)
         begin = drive.staged(steps, t, (0.0,))[:, 0]
         table = begin if drive.hold or drive.steady else drive.staged(steps, t, STAGES.tolist())
-        motion = driver.integrate(s, table, h=(t[-1] - t[0]) / count, steps=count, substeps=drive.substeps)
+        h = (t[-1] - t[0]) / count
+        motion = self._driver.integrate(s, table, h=h, steps=count, substeps=drive.substeps)
         self._native_evaluations += motion.evaluations
-        states = motion.x
-        if drive.closed is None:
-            return Block(states, begin)
-        return Block(states, drive.closed.forces(np.concatenate([s[None], states[:-1]]), begin))
+        return self._with_forces(s, motion.x, begin)
 
 
 def _driver(drive: Drive) -> ImplicitDriver | None:

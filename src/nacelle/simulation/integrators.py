@@ -7,10 +7,11 @@ dense output; Radau is implicit, of order five. All of them end at the first eve
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,29 +141,67 @@ class Block(NamedTuple):
     error: BaseException | None = None
 
 
-class FixedSteps(Protocol):
+class FixedSteps(ABC):
     """Steps of a method, one at a time or in blocks.
 
     Attributes:
         failure: why a step may give no state, in words.
+        drive: the plant with its inputs.
     """
 
     failure: str
+    drive: Drive
 
+    @abstractmethod
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """One step, of any length within step k: the state after it and the inputs at its begin."""
+        """One step, of any length within step k: the state after it and the inputs at its begin.
 
-    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
-        """The state (size,) as a function of time within step k, which begins at a state s."""
+        Args:
+            s: the state.
+            k: number of the step, for rows of arrays.
+            t: when it begins.
+            h: its length.
+            held: the inputs that are held over it; evaluated at its begin if None.
+        """
 
-    def block(self, s: Array, k: int, t: Array) -> Block:
-        """Steps k and on between times t (count + 1,)."""
-
+    @abstractmethod
     def evaluations(self, steps: int) -> int:
         """How often the derivative was evaluated for so many steps."""
 
+    @abstractmethod
+    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+        """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
 
-class Stepper:
+    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
+        """The state (size,) as a function of time within step k, which begins at a state s."""
+        return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
+
+    def block(self, s: Array, k: int, t: Array) -> Block:
+        """Steps k and on between times t (count + 1,), up to one that fails and is not finite."""
+        native = self._native(s, k, t)
+        if native is not None:
+            return native
+        count = len(t) - 1
+        states, used = np.empty((count, len(s))), np.empty((count, self.drive.plant.inputs))
+        h = (t[-1] - t[0]) / count
+        for i in range(count):
+            try:
+                s, used[i] = self.step(s, k + i, float(t[i]), h)
+            except (Exception, KeyboardInterrupt) as error:
+                return Block(states[:i], used[:i], error)
+            states[i] = s
+            if not np.isfinite(s).all():
+                return Block(states[: i + 1], used[: i + 1])
+        return Block(states, used)
+
+    def _with_forces(self, s: Array, states: Array, inputs: Array) -> Block:
+        """States of a native loop from s on, with the plant's inputs, which a controller may give."""
+        if self.drive.closed is None:
+            return Block(states, inputs)
+        return Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), inputs))
+
+
+class Stepper(FixedSteps):
     """Steps of the classical Runge-Kutta method (`FixedSteps`)."""
 
     failure = "the state is not finite"
@@ -186,15 +225,7 @@ class Stepper:
         return self.drive.core.derivative()
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
-        """One step, of any length within step k: the state after it and the inputs at its begin.
-
-        Args:
-            s: the state.
-            k: number of the step, for rows of arrays.
-            t: when it begins.
-            h: its length.
-            held: the inputs that are held over it; evaluated at its begin if None.
-        """
+        """One step of the method for each sub-step, as `FixedSteps.step`."""
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         if drive.held:
@@ -207,36 +238,14 @@ class Stepper:
 
         return one_step(self._core, given, s, h), first
 
-    def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
-        """The state (size,) as a function of time within step k, which begins at a state s."""
-        return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
-
-    def block(self, s: Array, k: int, t: Array) -> Block:
-        """Steps k and on between times t (count + 1,)."""
-        if self._driver is not None:
-            return self._native(self._driver, s, k, t)
+    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+        if self._driver is None:
+            return None
         count = len(t) - 1
-        states, used = np.empty((count, len(s))), np.empty((count, self.drive.plant.inputs))
+        table = self.drive.table(np.arange(k, k + count), t)
         h = (t[-1] - t[0]) / count
-        for i in range(count):
-            try:
-                s, used[i] = self.step(s, k + i, float(t[i]), h)
-            except (Exception, KeyboardInterrupt) as error:
-                return Block(states[:i], used[:i], error)
-            states[i] = s
-        return Block(states, used)
-
-    def _native(self, driver: Driver, s: Array, k: int, t: Array) -> Block:
-        count = len(t) - 1
-        steps = np.arange(k, k + count)
-        table = self.drive.table(steps, t)
-        states = driver.integrate(
-            s, table, h=(t[-1] - t[0]) / count, steps=count, substeps=self.drive.substeps
-        )
-        first = table if table.ndim == 2 else table[:, 0]
-        if self.drive.closed is None:
-            return Block(states, first)
-        return Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), first))
+        states = self._driver.integrate(s, table, h=h, steps=count, substeps=self.drive.substeps)
+        return self._with_forces(s, states, table if table.ndim == 2 else table[:, 0])
 
 
 def _driver(drive: Drive) -> Driver | None:

@@ -38,37 +38,37 @@ CANCELLED = ULPS * 2.0**-53
 
 def total(a: float, b: float) -> float:
     """Sum of two floats; 0 where they cancel to rounding."""
-    found = a + b
-    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b)) else found
+    result = a + b
+    return 0.0 if abs(result) < CANCELLED * (abs(a) + abs(b)) else result
 
 
 def folded_total(a: float, b: float) -> float:
     """Sum of two constants of a program; 0 where they cancel within the margin of its constants."""
-    found = a + b
-    return 0.0 if abs(found) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else found
+    result = a + b
+    return 0.0 if abs(result) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else result
 
 
 def ordered_sum(terms: list[float]) -> float:
     """Sum of floats in their order; 0 where they cancel to rounding."""
-    found = sizes = 0.0
+    result = sizes = 0.0
     for term in terms:
-        found += term
+        result += term
         sizes += abs(term)
-    return 0.0 if abs(found) < CANCELLED * sizes else found
+    return 0.0 if abs(result) < CANCELLED * sizes else result
 
 
 def sum_of_three(a: float, b: float, c: float) -> float:
     """The same for three floats."""
-    found = a + b + c
-    return 0.0 if abs(found) < CANCELLED * (abs(a) + abs(b) + abs(c)) else found
+    result = a + b + c
+    return 0.0 if abs(result) < CANCELLED * (abs(a) + abs(b) + abs(c)) else result
 
 
 def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Sum of arrays of floats; 0 where entries cancel to rounding."""
     if a.ndim == b.ndim == 1 and len(a) < 8:
         return np.array([total(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
-    found = a + b
-    return np.where(np.abs(found) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, found)
+    result = a + b
+    return np.where(np.abs(result) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, result)
 
 
 def ordered_composition(
@@ -127,9 +127,9 @@ def cleaned(values: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
         result = np.empty(values.size, dtype=object)
         result[:] = [_cleaned(value, scale) for value in flat]
         return result.reshape(values.shape)
-    found = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
-    whole = np.abs(np.abs(found) - scale) < CANCELLED * scale
-    return np.where(whole, np.copysign(scale, found), found) + 0.0
+    rounded = np.where(np.abs(values) < CANCELLED * scale, 0.0, values)
+    whole = np.abs(np.abs(rounded) - scale) < CANCELLED * scale
+    return np.where(whole, np.copysign(scale, rounded), rounded) + 0.0
 
 
 def _cleaned(value: float, scale: float) -> float:

@@ -12,17 +12,20 @@ in these.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+
+_T = TypeVar("_T")
 
 
 class VerifyError(NacelleError):
@@ -166,6 +169,17 @@ class Places:
 
     q: Array
     u: Array
+
+
+def steps_of(joint: Joint, steps: Mapping[JointKind, tuple[_T, ...]], engine: str) -> tuple[_T, ...]:
+    """The motion of a joint as steps of an engine.
+
+    Raises:
+        VerifyError: if the engine has none for its kind.
+    """
+    if joint.kind not in steps:
+        raise VerifyError(f"joint {joint.name!r} is {joint.kind}, which is not built in {engine}")
+    return steps[joint.kind]
 
 
 def depth_first(robot: Robot) -> list[int]:

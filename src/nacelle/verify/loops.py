@@ -19,7 +19,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Snapshot
+from nacelle.verify.engine import Snapshot, VerifyError
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,12 @@ def _allowed(
             spherical()
             prismatic(R_two[:, 0], w_two)
             prismatic(R_two[:, 1], w_two)
+        case JointKind.FIXED:
+            pass
+        case _:
+            raise VerifyError(
+                f"joint {joint.name!r} is {joint.kind}, of which no closure is known to engines"
+            )
     if joint.at_point:
         # The point locks the position already.
         for axis in np.eye(3):

@@ -1,14 +1,15 @@
 """The Cramér-Rao bound: how well any unbiased method can measure a cylinder in an image.
 
-The pixel model gives pixel i the mean I_i(q) and a Gaussian of variance v_i, q = (two numbers for each edge's
-normal, three grey levels). The Fisher information of all pixels and the least covariance of q are
+The pixel model gives pixel i the mean I_i(q) and a Gaussian of variance v_i, q the two numbers of each edge's
+normal. The Fisher information of all pixels and the least covariance of q are
 
     J^T W J = sum_i dI_i/dq^T dI_i/dq / v_i,     C >= (J^T W J)^-1
 
-over every pixel that depends on what is seen of the edges, the grey levels unknown as they are to the fit.
-(What v_i itself says of q under shot noise is left out: it is smaller by v_i / contrast^2.) Direction and
-place of the cylinder follow from both normals (`line_of`), so their least covariance is C carried over.
-Along one straight edge of n pixels this is about, w the width of the blurred edge and s the noise,
+over every pixel that depends on what is seen of the edges. Blur, noise and grey levels count as known, which
+makes the bound as low as it can be: a fit has to find the levels. (What v_i itself says of q under shot noise
+is left out: it is smaller by v_i / contrast^2.) Direction and place of the cylinder follow from both normals
+(`line_of`), so their least covariance is C carried over. Along one straight edge of n pixels this is about, w
+the width of the blurred edge and s the noise,
 
     variance of its place = 2 sqrt(pi) w s^2 / (n contrast^2),     of its angle = 12 / n^2 of that
 """
@@ -50,11 +51,9 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     levels = np.array([model.background, model.leg, model.background])
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
     weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
-    inverse = information_inverse(rows(F, D, levels, band.sides) * weight)
-    if inverse is None:
-        return None
     spread = spread_of(basis)
-    return np.asarray(spread @ inverse[: spread.shape[1], : spread.shape[1]] @ spread.T)
+    inverse = information_inverse((rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
+    return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
 
 
 def line_bound(scene: Scene, index: int, model: PixelModel) -> LineMeasurement | None:

@@ -24,7 +24,7 @@ from nacelle.vision.shutter import Exposure
 from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.
-_FLAT = 1.5
+FLAT = 4.0
 # Errors of a prediction that a fit starts from directly, px.
 _SLACK = 1.0
 # A fit whose residuals are larger than this many times the noise squared is no fit of this model.
@@ -79,13 +79,13 @@ def measure(
     Returns:
         The measurement; None where no edge is free, or the pixels are not those of such a cylinder.
     """
-    seen = edge_visibility(predicted, index, model.reach + _FLAT + search)
+    seen = edge_visibility(predicted, index, model.reach + FLAT + search)
     start: Array | None = seen.lines.normals
     if search > max(model.width, 1.0):
         start = searched_normals(Picture(image, corner), predicted.camera, seen, search, model)
     if start is None:
         return None
-    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=max(search, _SLACK))
+    band = band_around(predicted, index, seen, model, wide=FLAT, slack=max(search, _SLACK))
     if band is None:
         return None
     return _measured(fit_edges(band, band.values(image, corner), start, model), index, exposure)
@@ -98,6 +98,7 @@ def look(
     model: PixelModel,
     rng: np.random.Generator,
     *,
+    slack: float = _SLACK,
     exposure: Exposure | None = None,
 ) -> CylinderMeasurement | None:
     """Render and measure cylinder `index`: no more pixels than the measurement reads.
@@ -108,10 +109,11 @@ def look(
         index: of the cylinder.
         model: the pixel model.
         rng: makes the noise.
+        slack: uncertainty of the prediction, px: so far from other parts the pixels are kept.
         exposure: its times; zero if None.
     """
-    seen = edge_visibility(predicted, index, model.reach + _FLAT)
-    band = band_around(predicted, index, seen, model, wide=_FLAT, slack=_SLACK)
+    seen = edge_visibility(predicted, index, model.reach + FLAT)
+    band = band_around(predicted, index, seen, model, wide=FLAT, slack=slack)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)

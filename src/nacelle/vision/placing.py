@@ -1,10 +1,10 @@
 """Where to put a camera so that it sees all legs of a robot well.
 
-Cameras are tried on a sphere around the legs, as far away as their field of view needs to hold them: directions
-of a Fibonacci lattice and the six base axes. A camera is better if it sees more legs with a cylinder of which
-both edges are free; of those that see equally many, if the least motion has a larger effect on the image: the
-smallest singular value of the Jacobian from the reduced twist to the usable edges, px
-(`nacelle.vision.sensitivity`). Only the geometry is used, so the choice is the same for every robot of a kind.
+Cameras are tried on a sphere around the legs, as far away as their field of view needs to hold them:
+directions of a Fibonacci lattice and the six base axes. A camera is better if it sees more legs with a
+cylinder of which both edges are free; of those that see equally many, if the least motion has a larger effect
+on the image: the smallest singular value of the Jacobian from the reduced twist to the usable edges, px
+(`nacelle.vision.sensitivity`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def camera_for(
     up = -np.asarray(robot.gravity, dtype=float)
     up = up if np.any(up) else np.array([0.0, 0.0, 1.0])
     best, score = None, (-1, -1.0)
-    for direction in _directions(_DIRECTIONS):
+    for direction in directions(_DIRECTIONS):
         camera = Camera.looking(
             middle, middle + distance * direction, up=up, size=size, field=field, distortion=distortion
         )
@@ -78,7 +78,7 @@ def _score(seen: View) -> tuple[int, float]:
     return len({one.leg for one in seen.cylinders if one.usable}), seen.least
 
 
-def _directions(count: int) -> Array:
+def directions(count: int) -> Array:
     """The base axes both ways, and unit vectors (3,) spread evenly over the sphere."""
     k = np.arange(count) + 0.5
     height = 1.0 - 2.0 * k / count

@@ -19,16 +19,23 @@ from nacelle.spatial.scalar import Array
 
 def span(solid: Solid, rays: Array) -> tuple[Array, Array]:
     """Depths (...) at which rays (..., 3) enter and leave a solid; enter > leave where they miss it."""
+    first, last, missed = _span(solid, rays)
+    return np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
+
+
+def passing(solid: Solid, rays: Array) -> Array:
+    """Depth (...) at which rays enter a solid, or pass it where they miss it: says what is nearer."""
+    return np.nan_to_num(_span(solid, rays)[0], posinf=1e30, neginf=0.0)
+
+
+def _span(solid: Solid, rays: Array) -> tuple[Array, Array, Array]:
+    """Depths at which rays enter and leave, or pass, and whether they miss the solid."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(solid, Rod):
             return _rod_span(solid, rays)
         if isinstance(solid, Ball):
-            return _roots(
-                np.einsum("...i,...i->...", rays, rays),
-                rays @ solid.centre,
-                float(solid.centre @ solid.centre),
-                solid.radius,
-            )
+            C = solid.centre
+            return _roots(np.einsum("...i,...i->...", rays, rays), rays @ C, float(C @ C), solid.radius)
         return _hull_span(*half_spaces(solid), rays)
 
 
@@ -85,36 +92,34 @@ def vertices(solid: Solid) -> Array:
     return np.asarray((signs * solid.size) @ solid.at.R.T + solid.at.p)
 
 
-def _roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array, Array]:
-    """Depths l with |l a - b| = radius, from a.a, a.b and b.b."""
+def _roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array, Array, Array]:
+    """Depths l with |l a - b| = radius, from a.a, a.b and b.b; the nearest one twice where there are none."""
     middle = ab / aa
     half = middle * middle - (bb - radius * radius) / aa
     reach = np.sqrt(np.maximum(half, 0.0))
-    missed = half < 0.0
-    return np.where(missed, np.inf, middle - reach), np.where(missed, -np.inf, middle + reach)
+    return middle - reach, middle + reach, half < 0.0
 
 
-def _rod_span(rod: Rod, rays: Array) -> tuple[Array, Array]:
+def _rod_span(rod: Rod, rays: Array) -> tuple[Array, Array, Array]:
     bar = rod.stop - rod.start
     length = float(np.linalg.norm(bar))
     u = bar / length
     along, start = rays @ u, float(rod.start @ u)
     # Across the axis: |a|^2 - (a.u)^2 for a = d, and the same for the products.
     aa = np.einsum("...i,...i->...", rays, rays) - along * along
-    first, last = _roots(
+    first, last, missed = _roots(
         np.maximum(aa, 1e-300),
         rays @ rod.start - along * start,
         float(rod.start @ rod.start) - start * start,
         rod.radius,
     )
     near, far = start / along, (start + length) / along
-    return np.maximum(first, np.minimum(near, far)), np.minimum(last, np.maximum(near, far))
+    return np.maximum(first, np.minimum(near, far)), np.minimum(last, np.maximum(near, far)), missed
 
 
-def _hull_span(N: Array, h: Array, rays: Array) -> tuple[Array, Array]:
+def _hull_span(N: Array, h: Array, rays: Array) -> tuple[Array, Array, Array]:
     speed = rays @ N.T
     depth = h / speed
     first = np.max(np.where(speed < 0.0, depth, -np.inf), axis=-1)
     last = np.min(np.where(speed > 0.0, depth, np.inf), axis=-1)
-    missed = np.any((speed == 0.0) & (h < 0.0), axis=-1)
-    return np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
+    return first, last, np.any((speed == 0.0) & (h < 0.0), axis=-1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.general.basis import Basis, find_basis
-from nacelle.dynamics.general.models import _settled
+from nacelle.dynamics.general.models import settled_way
 from nacelle.dynamics.general.sampled_columns import SampledColumns
 from nacelle.kinematics.general.placed import Plan
 from nacelle.kinematics.general.plan import plan_of
@@ -17,7 +17,7 @@ from support.library import library_robot
 
 def found(robot: Robot) -> tuple[Plan, Basis]:
     own = robot.alike
-    plan = plan_of(own, _settled(own, asymmetric=False)[0])
+    plan = plan_of(own, settled_way(own, asymmetric=False)[0])
     basis = find_basis(plan)[1]
     assert basis is not None
     return plan, basis

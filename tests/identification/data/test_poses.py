@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.data.poses import least_squares_twists, motion_of, poses
+from nacelle.identification.data.poses import least_squares_twists, motion_of, poses, poses_near
 from nacelle.kinematics.along import along
 from support.identification import fourier
 from support.library import library_robot
@@ -98,3 +98,17 @@ def test_singular_samples_harm_no_others():
     v = least_squares_twists(robot, J, np.array([[2.0, 4.0], [1.0, 1.0]]))
     np.testing.assert_allclose(v[0], [1.0, 1.0])
     assert np.all(np.isnan(v[1]))
+
+
+def test_poses_near_others() -> None:
+    """Loops closed by iteration: each sample comes to its own pose, and those without one harm no other."""
+    robot = library_robot("3rps")
+    x0 = nacelle.reference_pose(robot)
+    x = x0 + 0.02 * np.random.default_rng(0).uniform(-1.0, 1.0, (4, 3))
+    q = nacelle.inverse_kinematics(robot, x).actuators
+    q[1] = np.nan
+    # Struts that differ by more than the platform is long.
+    q[2] += [2.0 * robot.size, 0.0, 0.0]
+    found = poses_near(robot, q, np.tile(x0, (4, 1)))
+    np.testing.assert_allclose(found[[0, 3]], x[[0, 3]], atol=1e-12)
+    assert np.all(np.isnan(found[[1, 2]]))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -248,18 +246,6 @@ def test_mistakes_in_the_map(tmp_path: Path, entry: str, key: str, words: str) -
     assert name in about[0].path
 
 
-def test_actuators_of_another_robot(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="has no actuator") as caught:
-        read_measurement(palida_file(tmp_path / "run.csv"), library_robot("fivebar"), palida_text())
-    assert "no columns for" in str(caught.value)
-
-
-def test_yaml_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="not YAML") as caught:
-        read_measurement(palida_file(tmp_path / "run.csv"), library_robot("fivebar"), "time: {column\nx: ]\n")
-    assert caught.value.problems[0].line > 0
-
-
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     named = columns()
     del named[f"q.{FIVEBAR[0]}"]
@@ -286,38 +272,6 @@ def test_files_that_cannot_be_read(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"broken{ending}").write_bytes(b"\x00\x01broken" * 20)
     with pytest.raises(MeasurementError):
         read_measurement(tmp_path / f"broken{ending}", robot)
-
-
-def test_pickles_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "run.npz", time=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(MeasurementError, match="plain arrays"):
-        read_measurement(tmp_path / "run.npz", library_robot("fivebar"))
-
-
-def test_matlab_7_3(tmp_path: Path) -> None:
-    head = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(116) + b"\x00" * 8 + b"\x00\x02IM"
-    (tmp_path / "run.mat").write_bytes(head + b"\x89HDF\r\n\x1a\n" + bytes(100))
-    with pytest.raises(MeasurementError, match=r"7\.3"):
-        read_measurement(tmp_path / "run.mat", library_robot("fivebar"))
-
-
-def test_other_endings(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match=r"'\.xlsx' is of no format"):
-        read_measurement(tmp_path / "run.xlsx", library_robot("fivebar"))
-
-
-@pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".mcap", "mcap")])
-def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str) -> None:
-    found = builtins.__import__
-
-    def without(name: str, *args: Any, **options: Any) -> object:
-        if name.split(".", 1)[0] == package:
-            raise ImportError(name)
-        return found(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MeasurementError, match=r"nacelle\[logs\]"):
-        read_measurement(tmp_path / f"run{ending}", library_robot("fivebar"))
 
 
 def test_columns_of_unequal_length(tmp_path: Path) -> None:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
-from tests.support.library import library_robot
 
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation import optimise
 from nacelle.identification.excitation.excite import excitation_problem
 from nacelle.identification.excitation.problem import Problem, scaled_columns
-from nacelle.identification.excitation.result import read_motion
 from nacelle.kinematics.flags import failed
-
-QUICK = {"starts": 1, "iterations": 25, "harmonics": 8, "duration": 1.0}
-
-
-@cache
-def _fivebar(**options):
-    return nacelle.excite(library_robot("fivebar"), **(QUICK | options))
+from support.excitation import QUICK, quick_excitation
+from support.library import library_robot
 
 
 def _within_limits(result: nacelle.Excitation) -> None:
@@ -48,7 +39,7 @@ def _within_limits(result: nacelle.Excitation) -> None:
 
 @pytest.mark.parametrize("kind", ["fourier", "bspline"])
 def test_motions_keep_all_limits(kind):
-    result = _fivebar(kind=kind)
+    result = quick_excitation(kind=kind)
     assert result.ok
     assert max(use.use for use in result.uses) > 0.9
     _within_limits(result)
@@ -56,7 +47,7 @@ def test_motions_keep_all_limits(kind):
 
 def test_the_condition_is_that_of_the_regressor():
     """Of the rows that the public regressor gives along the motion, in the units of the parameters."""
-    result = _fivebar()
+    result = quick_excitation()
     t = result.trajectory.duration * (np.arange(192) + 0.5) / 192
     state = nacelle.along(result.robot, result.trajectory, t)
     smooth = 0.01 * float(np.min(result.limits.speed))
@@ -76,7 +67,7 @@ def _best_of_random(result: nacelle.Excitation, count: int, **options) -> float:
 
 
 def test_fivebar_is_a_third_of_the_best_of_random_motions():
-    result = _fivebar()
+    result = quick_excitation()
     options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
     assert result.condition <= _best_of_random(result, 200, **options) / 3.0
 
@@ -91,21 +82,21 @@ def test_a_third_of_the_best_of_1000_random_motions(name):
 
 
 def test_the_determinant_grows():
-    result = _fivebar(criterion="log-det")
+    result = quick_excitation(criterion="log-det")
     assert result.value == result.log_det > result.random
     assert result.ok
 
 
 def test_the_same_seed_gives_the_same_motion():
-    first = _fivebar()
+    first = quick_excitation()
     again = nacelle.excite(library_robot("fivebar"), **QUICK)
-    other = _fivebar(seed=1)
+    other = quick_excitation(seed=1)
     assert again.parts[0].record == first.parts[0].record
     assert other.parts[0].record != first.parts[0].record
 
 
 def test_separate_motions_have_strokes_of_constant_speed():
-    result = _fivebar(strategy="separate")
+    result = quick_excitation(strategy="separate")
     strokes, motion = result.parts
     assert (strokes.name, motion.name) == ("strokes", "motion")
     assert result.ok
@@ -117,55 +108,6 @@ def test_separate_motions_have_strokes_of_constant_speed():
     # Every stroke is run both ways at three speeds.
     assert len(strokes.record["strokes"]) >= 14 * 4
     _within_limits(result)
-
-
-def test_saved_motions_are_read_again(tmp_path):
-    for name, result in (("one", _fivebar()), ("two", _fivebar(strategy="separate"))):
-        path = tmp_path / f"{name}.yaml"
-        result.save(path)
-        again = read_motion(path)
-        t = np.linspace(0.0, result.trajectory.duration, 57)
-        for part, other in zip(again(t), result.trajectory(t), strict=True):
-            assert np.array_equal(part, other)
-        with pytest.raises(FileExistsError):
-            result.save(path)
-
-
-def test_files_that_are_none(tmp_path):
-    path = tmp_path / "other.yaml"
-    for text in ("name: something\n", "- 1\n", "format: 7\n", "\t\n", "format: nacelle excitation 1\n"):
-        path.write_text(text)
-        with pytest.raises(IdentificationError, match=r"other\.yaml"):
-            read_motion(path)
-    with pytest.raises(IdentificationError, match="missing"):
-        read_motion(tmp_path / "missing.yaml")
-
-
-def test_tables_have_the_motion(tmp_path):
-    result = _fivebar()
-    result.to_csv(tmp_path / "motion.csv", rate=200.0)
-    read = nacelle.read_waypoints(tmp_path / "motion.csv", result.robot.motion)
-    assert np.allclose(read.points, result.sample(200.0)[1].x)
-
-
-def test_periods_follow_one_another():
-    result = _fivebar()
-    t, sample = result.sample(100.0, periods=3)
-    assert t[-1] == pytest.approx(3.0 * result.trajectory.duration)
-    assert np.allclose(sample.x[:100], sample.x[200:300], atol=1e-12)
-    with pytest.raises(IdentificationError, match="has one period"):
-        _fivebar(kind="bspline").repeated(2)
-    with pytest.raises(IdentificationError, match="above zero"):
-        result.repeated(0)
-
-
-def test_words_name_the_weakest_combination():
-    result = _fivebar()
-    words = result.weakest()
-    assert any(name in words for name in result.base.names)
-    assert f"1/{result.condition:.3g} of the best" in words
-    assert result.data()["weakest"] == words
-    assert "fivebar" in repr(result)
 
 
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
@@ -187,7 +129,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
 
 
 def test_tighter_limits_are_kept():
-    result = _fivebar(speed=8.0, acceleration=200.0, force=6.0, margin=0.1)
+    result = quick_excitation(speed=8.0, acceleration=200.0, force=6.0, margin=0.1)
     assert result.limits.speed.tolist() == [8.0, 8.0]
     _within_limits(result)
 
@@ -211,7 +153,7 @@ def test_impossible_options(options, words):
 
 
 def test_columns_of_the_result_make_random_motions_of_length_one():
-    result = _fivebar()
+    result = quick_excitation()
     options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
     problem = excitation_problem(result.robot, result.base, result.limits, **options)
     drawn = optimise.random_motions(problem, 300, seed=0)

@@ -211,17 +211,6 @@ def test_no_such_pose() -> None:
     assert np.all(np.isnan(iterated.x[1:]))
 
 
-def test_no_such_pose_by_iteration() -> None:
-    robot = any_robot("gough-stewart")
-    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
-    impossible = q0 * [0.1, 3.0, 0.1, 3.0, 0.1, 3.0]
-    found = forward_kinematics(robot, np.stack([q0, impossible]))
-    assert list(found.ok) == [True, False]
-    assert found.flags[1] == Flag.UNREACHABLE
-    with pytest.raises(UnreachableError, match="give a guess nearer to it, or check the coordinates"):
-        forward_kinematics(robot, impossible)
-
-
 @pytest.mark.parametrize(
     ("q", "words"),
     [

@@ -12,7 +12,7 @@ import nacelle
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
-from nacelle.kinematics.iteration import continuation, newton_steps
+from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -222,26 +222,6 @@ def test_articulated_nacelle_does_not_tilt() -> None:
     assert np.max(np.abs(level - np.eye(3))) < 1e-11
 
 
-def test_following_a_path() -> None:
-    """A path in order: the same as each pose for itself; gaps and poses out of reach keep their place."""
-    leg = inner_loops.draw(0)
-    robot = leg.robot
-    hip = np.linspace(0.0, 0.5, 301) + 1.0
-    knee = leg.knee + 0.3 * np.sin(np.linspace(0.0, 7.0, 301))
-    x = leg.foot(hip, knee)
-    x[100] = np.nan
-    x[150] = 10.0
-    path = nacelle.inverse_kinematics(robot, x, follow=True, limits=False)
-    each = nacelle.inverse_kinematics(robot, x, limits=False)
-    assert path.flags[100] == Flag.INVALID
-    assert path.flags[150] == Flag.UNREACHABLE
-    np.testing.assert_array_equal(path.flags, each.flags)
-    good = path.flags == 0
-    assert np.sum(good) > 250
-    # A path may go round; angles are the same up to whole turns.
-    assert np.max(np.abs(np.sin(0.5 * (path.y[good] - each.y[good])))) < 1e-12
-
-
 @pytest.mark.parametrize("kinds", [("PRR",) * 3, ("RPR",) * 3])
 def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     """What forward kinematics gives without a flag lies on the reference's side of parallel singularities."""
@@ -260,29 +240,6 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     assert np.all(np.isfinite(found.x[other]))
     again = nacelle.inverse_kinematics(robot, found.x[clear], limits=False).actuators
     assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
-
-
-def test_all_assemblies() -> None:
-    """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
-    robot = leg_robots.planar(0, ("RPR",) * 3)
-    rng = np.random.default_rng(3)
-    x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
-    joints = nacelle.inverse_kinematics(robot, x, limits=False)
-    x, q = x[joints.ok], joints.actuators[joints.ok]
-    found = nacelle.forward_kinematics(robot, q, assemblies=True)
-    several = 0
-    for pose, own, all_of_them in zip(x, q, found.assemblies, strict=True):
-        apart = all_of_them.x - pose
-        apart[:, 2] = np.angle(np.exp(1j * apart[:, 2]))
-        assert np.min(np.max(np.abs(apart), axis=1)) < 1e-8
-        assert all_of_them.signs.shape == (len(all_of_them.x), 1)
-        several += len(all_of_them.x) > 1
-        again = nacelle.inverse_kinematics(robot, all_of_them.x, limits=False)
-        assert np.max(np.abs(again.actuators - own)) < 1e-10
-    assert several > 5
-    one = nacelle.forward_kinematics(robot, q[0], assemblies=True)
-    assert len(one.assemblies.x) >= 1
-    assert nacelle.forward_kinematics(robot, q[0]).assemblies is None
 
 
 @pytest.mark.parametrize("make", [wrist, lambda: leg_robots.planar(1, ("RRR",) * 3)])
@@ -326,44 +283,3 @@ def test_forward_in_closed_form_knows_other_modes(name: str) -> None:
     assert np.sum(met & ~other) > 10
     assert np.all(off[met & ~other] < 1e-5)
     assert not np.any(off[met & other] < 1e-8)
-
-
-def test_guesses() -> None:
-    """Rows of a guess that have no solution count as none; what is no solution gets a clear error."""
-    leg = inner_loops.draw(0)
-    robot = leg.robot
-    x = leg.foot(np.full(4, 1.0), leg.knee + np.linspace(-0.1, 0.1, 4))
-    plain = nacelle.inverse_kinematics(robot, x, limits=False)
-    holes = x.copy()
-    holes[[0, 2]] = np.nan
-    guess = nacelle.inverse_kinematics(robot, holes, limits=False)
-    for follow in (False, True):
-        again = nacelle.inverse_kinematics(robot, x, guess=guess, follow=follow, limits=False)
-        assert np.all(again.flags == 0)
-        np.testing.assert_allclose(again.actuators, plain.actuators, atol=1e-12)
-    with pytest.raises(nacelle.KinematicsError, match="the guess is a solution of leg"):
-        nacelle.inverse_kinematics(robot, x, **{"guess": x})
-    other = nacelle.inverse_kinematics(digger(), nacelle.reference_pose(digger()))
-    with pytest.raises(nacelle.KinematicsError, match="with 2 coordinates and 4 unknowns"):
-        nacelle.inverse_kinematics(robot, x, guess=other)
-
-
-def test_a_bad_leg_does_not_hide_another() -> None:
-    """Every leg has its own conditioning: the least of all stays the same while the second meets zero."""
-    begin, middle, end = np.array([[0.1, 0.12]]), np.array([[0.1, 0.12]]), np.array([[0.1, 0.36]])
-    assert not continuation._no_singularity(begin, middle, end)[0]
-    assert continuation._no_singularity(begin[:, :1], middle[:, :1], end[:, :1])[0]
-
-
-def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Samples that are no path cost each a few solutions, not one for each sample behind them."""
-    leg = inner_loops.draw(0)
-    rng = np.random.default_rng(0)
-    x = leg.foot(rng.uniform(-1.5, 1.5, 400), leg.knee + rng.uniform(-0.4, 0.4, 400))
-    solved = []
-    piece = continuation._sure_piece
-    monkeypatch.setattr(
-        continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
-    )
-    nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
-    assert 400 <= sum(solved) < 20 * 400

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import nacelle
 from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.mechanism.assembly import Assembly, advance, assemble, row_scale
 from nacelle.kinematics.mechanism.check import Check, check_robot
@@ -497,120 +496,6 @@ def test_rate_of_a_driven_closure(name: str) -> None:
 def moved(robot: Robot, start: Assembly, step: np.ndarray) -> TreeMotion:
     pose, q = advance(robot, start.platform, start.q, step)
     return tree_motion(robot, pose, q)
-
-
-# ------------------------------------------------------------------------------------------ errors
-
-
-def messages(description: dict[str, Any]) -> list[str]:
-    with pytest.raises(nacelle.DescriptionError) as caught:
-        nacelle.build(copy.deepcopy(description))
-    return [str(problem) for problem in caught.value.problems]
-
-
-def test_one_actuator_too_few() -> None:
-    reported = messages(mechanisms.three_rps((True, True, False)))
-    assert len(reported) == 1
-    assert "fewer actuators than motions: 2 for the 3" in reported[0]
-    found = check(mechanisms.three_rps((True, True, False))).mobility
-    assert found is not None
-    assert found.actuation == -1
-    assert found.controlled == 2
-    assert "too few" in sentences(found)
-    assert "With the actuators locked there remains" in sentences(found)
-    assert "control every motion" not in sentences(found)
-
-
-def test_actuators_that_drive_nothing_useful() -> None:
-    """As many actuators as motions, but one drives a pendulum on a leg."""
-    description = copy.deepcopy(mechanisms.three_rps((True, True, False)))
-    leg = description["legs"][2]
-    leg["bodies"]["pendulum"] = mechanisms.BODY
-    leg["joints"]["swing"] = {
-        "type": "revolute",
-        "parent": "rod",
-        "child": "pendulum",
-        "axis": "x",
-        "active": True,
-    }
-    found = check(description).mobility
-    assert found is not None
-    assert (found.actuators, found.platform, found.controlled, found.idle_count) == (3, 3, 2, 1)
-    reported = messages(description)
-    assert any("do not control every motion" in line for line in reported)
-
-
-@pytest.mark.parametrize(
-    ("motion", "name"),
-    [("se3", "se3"), (["x", "y"], "xy"), (["x", "y", "rz"], "xy+rz"), (["rx", "ry", "rz"], "[rx, ry, rz]")],
-)
-def test_wrong_motion_of_a_delta(motion: Any, name: str) -> None:
-    """Too many coordinates, too few, and as many but not those that move."""
-    description = {**mechanisms.rod_pairs(), "motion": motion}
-    found = check(description).mobility
-    assert found is not None
-    assert not found.fits
-    reported = [line for line in messages(description) if "motion" in line]
-    assert any(f"motion {name}" in line or name in line for line in reported)
-    assert any("translation along x" in line for line in reported)
-
-
-def test_wrong_motion_names_the_right_one() -> None:
-    description = {**mechanisms.sarrus(), "motion": ["x"]}
-    reported = messages(description)
-    assert any("[z]" in line for line in reported)
-
-
-def test_asymmetric_rods_that_spin_are_an_error() -> None:
-    reported = messages(mechanisms.rod_pairs(asymmetric=True))
-    assert len(reported) == 6
-    assert all("spins idly" in line and "universal" in line for line in reported)
-
-
-def test_struts_on_balls_spin_as_a_whole() -> None:
-    """Tube and rod of a strut between two balls spin together; asymmetric inertia is refused."""
-    found = check(mechanisms.gough_stewart())
-    assert found.errors == ()
-    assert found.mobility is not None
-    assert found.mobility.idle_count == 6
-    assert all("spin together about their axis" in words for words in found.mobility.idle)
-    asymmetric = mechanisms.gough_stewart()
-    rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]
-    rods[1]["com"] = [0.05, 0.0, -0.2]
-    assert any("spins idly" in problem.message for problem in check(asymmetric).errors)
-
-
-def test_singular_reference_is_told() -> None:
-    """Distal bars on one line: the point gives way across them although the motors are locked."""
-    found = check(mechanisms.five_bar_stretched())
-    assert found.errors == ()
-    assert found.mobility is not None
-    assert found.mobility.singular_reference
-    assert found.mobility.true == 2
-    assert found.mobility.controlled == 2
-    assert "The reference pose is singular." in found.mobility.sentences()
-    assert any("singular" in problem.message for problem in found.problems)
-
-
-def test_out_of_reach_is_told() -> None:
-    description = copy.deepcopy(mechanisms.sarrus())
-    description["reference"]["position"] = [0.0, 0.0, 0.7]
-    reported = messages(description)
-    assert any("does not reach" in line for line in reported)
-
-
-def test_a_joint_that_never_moves() -> None:
-    """A leg with a superfluous universal joint in the plane: its axis in the plane stands still."""
-    description = copy.deepcopy(mechanisms.planar_three_rrr())
-    leg = description["legs"][0]
-    leg["bodies"]["sleeve"] = mechanisms.BODY
-    leg["joints"]["twist"] = {"type": "revolute", "parent": "bar1", "child": "sleeve", "axis": "x"}
-    leg["closures"]["end"]["parent"] = "sleeve"
-    found = check(description).require().mobility
-    assert found is not None
-    assert found.still == ("leg0.twist",)
-    assert "Joints that never move: leg0.twist" in sentences(found)
-    assert found.true == 3
 
 
 # ------------------------------------------------------------------------------- ranks another way

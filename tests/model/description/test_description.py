@@ -210,7 +210,7 @@ DRIVES = [
         "§friction: [{coulomb: 1 N*m}, {coulomb: 1 N*m}]",
         "shoulder.friction",
         "2 entries for the 1 axes of a revolute joint",
-        "turn about z",
+        "rotation about z",
     ),
     Mistake(
         "viscous: 0.01 N*m*s/rad", "§viscous: -1 N*m*s/rad", "friction.viscous", "friction must not push"

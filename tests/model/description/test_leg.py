@@ -302,11 +302,11 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
         mirrored = joint_of.name.startswith("leg2")
         values = np.random.default_rng(7)
         for primitive in joint_of.primitives:
-            if primitive is Primitive.BALL:
+            if primitive is Primitive.SPHERICAL:
                 quat = values.normal(size=4)
                 q[i : i + 4] = quat / np.linalg.norm(quat)
             else:
-                keeps = primitive.turns or joint_of.kind == "prismatic" or not mirrored
+                keeps = primitive.is_rotation or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
     from nacelle.kinematics.tree.spanning_tree import tree_motion

@@ -17,50 +17,16 @@ from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import agrees, merged, with_identities
-from nacelle.program.identities.rebuild import rebuilt
 from nacelle.program.identities.samples import Samples
-from nacelle.program.identities.values import Values
-from nacelle.program.identities.written import written
 from nacelle.program.precise import evaluate, exact
 from nacelle.program.program import Program, Variable
+from support.identities import Writer, samples
 from support.random_programs import random_program
 
 TESTS = Path(__file__).parents[2]
 seeds = st.integers(0, 2**32 - 1)
 # What has random values: cases and transcendental functions.
 SMOOTH = ("add", "sub", "mul", "div", "neg", "sin", "cos")
-
-
-def samples(size: int, seed: int = 0, proof: int = 4, check: int = 2) -> Samples:
-    """Independent inputs between 0.5 and 1.5 in size."""
-    rng = np.random.default_rng(seed)
-
-    def row() -> tuple[Decimal, ...]:
-        values = rng.uniform(0.5, 1.5, size) * rng.choice([-1.0, 1.0], size)
-        return tuple(Decimal(float(value)) for value in values)
-
-    return Samples(tuple(row() for _ in range(proof)), tuple(row() for _ in range(check)), (0.0,) * size)
-
-
-class Writer:
-    """Writes instructions as they come: nothing is folded, nothing is shared."""
-
-    def __init__(self, inputs: int) -> None:
-        self.inputs = inputs
-        self.code: list[tuple[Any, ...]] = [("input", k) for k in range(inputs)]
-
-    def __call__(self, op: str, *arguments: Any) -> int:
-        self.code.append((op, *arguments))
-        return len(self.code) - 1
-
-    def const(self, value: float) -> int:
-        return self("const", value)
-
-    def program(self, *results: int) -> Program:
-        outputs = (Variable("out", (len(results),)),)
-        program = Program("test", (Variable("x", (self.inputs,)),), outputs, tuple(self.code), results)
-        program.check()
-        return program
 
 
 def same(program: Program) -> bool:
@@ -247,48 +213,6 @@ def test_identities_of_special_samples_are_refused() -> None:
     assert merged(program, Samples(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
 
 
-# ---- making values from others
-
-
-def test_a_sum_of_others_is_made_from_them() -> None:
-    """(a + b)(c + d) - a d - b c is a c + b d, and both of these are computed anyway."""
-    w = Writer(4)
-    ac, bd = w("mul", 0, 2), w("mul", 1, 3)
-    whole = w("mul", w("add", 0, 1), w("add", 2, 3))
-    program = w.program(w("sub", w("sub", whole, w("mul", 0, 3)), w("mul", 1, 2)), ac, bd)
-    given_samples = samples(4)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
-    assert count(found).total == 3
-    assert agrees(found, program, given_samples.check)
-
-
-def test_products_and_multiples_are_made_from_others() -> None:
-    w = Writer(4)
-    a, b = w("add", 0, 1), w("sub", 2, 3)
-    spread = w("sub", w("add", w("mul", 0, 2), w("mul", 1, 2)), w("add", w("mul", 0, 3), w("mul", 1, 3)))
-    multiple = w("add", w("add", w("mul", w.const(0.7), 0), w("mul", w.const(0.7), 1)), w("sub", 3, 3))
-    program = w.program(a, b, spread, multiple)
-    given_samples = samples(4)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
-    assert count(found).total == 4
-
-
-def test_a_factor_in_doubt_is_a_constant_that_is_there() -> None:
-    """600.06 - 600 is 0.06 but for the rounding of 600.06, which is 1e-12 of the difference."""
-    w = Writer(3)
-    factor = w.const(0.06)
-    xy, other = w("mul", 0, 1), w("mul", factor, 2)
-    large, less = w("mul", w("mul", w.const(600.06), 0), 1), w("mul", w("mul", w.const(600.0), 1), 0)
-    program = w.program(w("sub", large, less), xy, other)
-    given_samples = samples(3)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
-    assert count(found).total == 3
-    assert [op[1] for op in found.code if op[0] == "const"] == [0.06]
-
-
 def test_a_value_is_not_made_by_cancellation() -> None:
     """The product is small beside the sum that it is part of: from that sum it would lose eight digits."""
     w = Writer(4)
@@ -327,6 +251,7 @@ from decimal import Decimal
 sys.path.insert(0, {tests!r})
 from nacelle.program.identities.merge import with_identities
 from nacelle.program.identities.samples import Samples
+from support.identities import Writer, samples
 from support.random_programs import random_program
 for seed in range(4):
     program = random_program(seed, 80, operations=("add", "sub", "mul", "abs", "where", "sqrt"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from functools import cache
 
 import numpy as np
@@ -19,6 +21,10 @@ TABLE_2: dict[float, tuple[float, ...]] = {
     0.5: (31.414, 31.455, 40.799, 144.139, 144.181, 183.588),
 }
 BEAM, DISTANCE = 0.4, 0.6
+# Beams of [BK2013]: 0.4 m, 2 mm square, 70 GPa, 2800 kg/m^3; their direction at sliders 0 and 0 (x, z).
+EA, EI = 70e9 * 4e-6, 70e9 * 16e-12 / 12.0
+EULER = math.pi**2 * EI / BEAM**2
+DIRECTION = np.array([0.3, math.sqrt(0.4**2 - 0.3**2)]) / 0.4
 
 
 def tip(q_1: float, q_4: float) -> np.ndarray:
@@ -58,3 +64,9 @@ def _in_mode(first: bool, second: bool) -> Robot:
 def _replaced(text: str, old: str, new: str) -> str:
     assert old in text, f"the description has changed: {old!r} is gone"
     return text.replace(old, new)
+
+
+def loaded(g: float) -> tuple[Robot, np.ndarray]:
+    """The robot at its reference pose with gravity g along z."""
+    robot, x = robot_at(0.0, 0.0)
+    return dataclasses.replace(robot, gravity=(0.0, 0.0, g)), x

@@ -139,19 +139,19 @@ def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, st
         return None
     import numpy as np
 
-    turns = {a.name: robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators}
-    values = np.full(len(turns), np.nan)
+    revolute = {a.name: robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators}
+    values = np.full(len(revolute), np.nan)
     for text in given:
         name, sign, value = (part.strip() for part in text.rpartition("="))
-        if sign and name not in turns:
+        if sign and name not in revolute:
             raise NacelleError(f"{option} {text!r}: no actuator is called {name!r}")
-        for k, (actuator, turning) in enumerate(turns.items()):
+        for k, (actuator, is_revolute) in enumerate(revolute.items()):
             if not sign or actuator == name:
                 try:
-                    values[k] = _one_limit(robot, k, value, turning, of)
+                    values[k] = _one_limit(robot, k, value, is_revolute, of)
                 except NacelleError as error:
                     raise NacelleError(f"{option} {text!r} for {actuator}: {error}") from None
-    missing = [name for name, value in zip(turns, values, strict=True) if np.isnan(value)]
+    missing = [name for name, value in zip(revolute, values, strict=True) if np.isnan(value)]
     if missing:
         raise NacelleError(
             f"{option} says nothing of {', '.join(missing)}: give a value for all actuators first"
@@ -161,7 +161,7 @@ def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, st
 
 def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: tuple[str, str]) -> float:
     if not text.endswith("%"):
-        return quantity(text, turns=turning, of=of)
+        return quantity(text, angle=turning, of=of)
     from nacelle.identification.excitation.limits import limits
     from nacelle.kinematics.pose_input import reference_pose
 

@@ -129,7 +129,12 @@ class ComputedTorque(Kind):
 
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
         """A sample."""
-        platform = estimated(robot, z, q, k)
+        return self.commanded(robot, z, estimated(robot, z, q, k), motion, k)
+
+    def commanded(
+        self, robot: Robot, z: dict[str, Array], platform: Platform, motion: Motion, k: dict[str, Array]
+    ) -> Step:
+        """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
         ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)

@@ -55,15 +55,15 @@ def required(robot: Robot, desired: Desired, smooth: float | None) -> Required:
         SingularError: if a pose is singular.
     """
     joints = reached(robot, desired)
-    found = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
-    bad = failed(found.flags)
+    dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
+    bad = failed(dynamics.flags)
     if np.any(bad):
         k = int(np.argmax(bad))
         words = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
         raise SingularError(words, "parallel")
     J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
-    return Required(continuous(robot, joints.actuators), rate, found.force)
+    return Required(continuous(robot, joints.actuators), rate, dynamics.force)
 
 
 def reached(robot: Robot, desired: Desired) -> InverseKinematics:

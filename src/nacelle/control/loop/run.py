@@ -266,7 +266,7 @@ class ControlRun:
         }
         if not self.samples:
             return data
-        units = ["rad" if turns else "m" for turns in self.robot.revolute_actuators]
+        units = ["rad" if revolute else "m" for revolute in self.robot.revolute_actuators]
         columns = {
             "rms_error": rms(self.error),
             "max_error": np.max(np.abs(self.error), axis=0),

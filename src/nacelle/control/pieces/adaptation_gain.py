@@ -55,7 +55,7 @@ def felt_anywhere(robot: Robot, base: BaseParameters, smooth: float) -> Felt:
 
 
 def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -> Felt:
-    """Along a desired motion [x; v; a] (N, nx + 2 n)."""
+    """Linear forms Y and Jacobians J_r^-1 at samples of a desired motion [x; v; a] (N, nx + 2 n)."""
     chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLES).astype(int))]
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
     x, v, a = chosen[:, :nx], chosen[:, nx : nx + n], chosen[:, nx + n :]
@@ -76,7 +76,13 @@ def gram(felt: Felt, K: Array) -> Array:
 
 
 def adaptation_gain(G: Array, scale: Array, time_constant: float) -> Array:
-    """P (parameters, parameters), symmetric and positive definite."""
+    """P = S (S G S + r g I)^-1 S / t (parameters, parameters), symmetric and positive definite.
+
+    Args:
+        G: mean over a motion of Y^T J K^-1 J^T Y (parameters, parameters).
+        scale: S, scales of the parameters (parameters,), SI units.
+        time_constant: t, s.
+    """
     scaled = G * scale * scale[:, None]
     largest = float(np.linalg.eigvalsh(scaled)[-1])
     inverse = np.linalg.inv(scaled + RIDGE * largest * np.eye(len(scale)))

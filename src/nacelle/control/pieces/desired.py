@@ -31,7 +31,7 @@ def closed(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Arra
 
 
 def desired_coordinates(robot: Robot, y: Array, motion: Motion) -> Array:
-    """Coordinates of the actuators (actuators,), rad or m."""
+    """Coordinates q_a(x) of the actuators (actuators,), rad or m, at the desired pose with its unknowns y."""
     return np.asarray(actuator_positions(robot, motion.x, y)["q"])
 
 

@@ -34,7 +34,14 @@ class Sliding(NamedTuple):
 
 
 def sliding(robot: Robot, motion: Motion, ahead: Ahead, rate: Scalar) -> Sliding:
-    """The reference of a platform at a pose and a twist, for a rate l, rad/s."""
+    """v_ref = v_d + l e, a_ref = a_d + l e' and s = v_ref - v (n,), m/s and rad/s, base axes.
+
+    Args:
+        robot: the robot.
+        motion: the desired x, v_d and a_d.
+        ahead: pose, unknowns and twist v of the platform when the force will act.
+        rate: l, rad/s.
+    """
     e = apart(robot, motion.x, ahead.x, ahead.y)
     v_ref = motion.v + rate * e
     a_ref = motion.a + rate * _rate(robot, e, motion.v, ahead.v)

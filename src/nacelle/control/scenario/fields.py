@@ -89,19 +89,19 @@ def of_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | li
     Raises:
         KinematicsError: if it fits none of them.
     """
-    turning = robot.revolute_actuators
+    revolute = robot.revolute_actuators
     if isinstance(value, Sequence) and not isinstance(value, str):
-        if len(value) != len(turning):
+        if len(value) != len(revolute):
             raise KinematicsError(
-                f"expected one entry, or one for each of the {len(turning)} actuators of {robot.name}, got "
+                f"expected one entry, or one for each of the {len(revolute)} actuators of {robot.name}, got "
                 f"{len(value)}"
             )
-        return [quantity_of(entry, kinds[turns]) for entry, turns in zip(value, turning, strict=True)]
-    if len(set(turning)) > 1 and isinstance(value, str):
+        return [quantity_of(entry, kinds[rotates]) for entry, rotates in zip(value, revolute, strict=True)]
+    if len(set(revolute)) > 1 and isinstance(value, str):
         raise KinematicsError(
             f"{robot.name} has prismatic and revolute actuators: give a list with a quantity for each"
         )
-    return quantity_of(value, kinds[turning[0]])
+    return quantity_of(value, kinds[revolute[0]])
 
 
 def pose_of(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:

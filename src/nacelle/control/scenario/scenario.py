@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import ValidationError
 
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller
@@ -26,15 +25,12 @@ from nacelle.control.scenario.paths import PathPlan, path_of
 from nacelle.control.scenario.plants import Elastic, PlantPlan, plants_of, robot_of_spec
 from nacelle.control.scenario.spec import ControllerSpec, ScenarioSpec
 from nacelle.control.sensors import Gap, Sensors
+from nacelle.control.written import read_written
 from nacelle.errors import DescriptionError, NacelleError, Problem, did_you_mean
-from nacelle.files import why_unread
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.library import load
-from nacelle.model.description.fields import message_and_hint
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
-from nacelle.model.source.python import node_from_python
-from nacelle.model.source.yaml import read_yaml
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
 
@@ -260,30 +256,4 @@ def read_scenario(source: str | Path | Mapping[str, Any]) -> Scenario:
     Raises:
         DescriptionError: with all problems, each with file, line and column.
     """
-    tree = _source(source)
-    try:
-        spec = ScenarioSpec.model_validate(tree.root.plain(), context={"units": {"*": "SI"}})
-    except ValidationError as errors:
-        raise DescriptionError(
-            sorted(
-                tree.problem(error["loc"], *message_and_hint(error))
-                for error in errors.errors(include_url=False)
-            )
-        ) from None
-    return Scenario(spec, tree)
-
-
-def _source(source: str | Path | Mapping[str, Any]) -> Source:
-    if isinstance(source, Mapping):
-        return Source("<python>", node_from_python(dict(source)))
-    if isinstance(source, str) and "\n" in source:
-        return read_yaml(source, "<text>")
-    if str(source) in BUILT_IN:
-        return Source(f"<{source}>", node_from_python(BUILT_IN[str(source)]))
-    try:
-        return read_yaml(Path(source).read_bytes(), str(source))
-    except OSError as fault:
-        message, hint = why_unread(source, fault, "YAML file")
-        if isinstance(fault, FileNotFoundError):
-            hint = f"{hint}, or one of {', '.join(BUILT_IN)}"
-        raise DescriptionError([Problem(str(source), 0, 0, "", message, hint)]) from None
+    return Scenario(*read_written(ScenarioSpec, source, BUILT_IN))

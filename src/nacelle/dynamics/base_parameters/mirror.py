@@ -29,7 +29,7 @@ from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.tree.configuration import configuration
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.reduced import layout_of
@@ -190,18 +190,18 @@ def _axis_signs(
 def _rate_signs(
     robot: Robot, mirror: _Reflection, poses: list[Pose], own: Joint, its: Joint, legs: tuple[Leg, Leg]
 ) -> dict[str, float]:
-    """For each axis of a joint the sign of its rate in the image; a ball's turn has none."""
+    """For each axis of a joint the sign of its rate in the image; a spherical joint has none."""
     start, end = _place(poses, own), _place(poses, its)
     off = mirror.point(start) - end
     signs = {}
     for axis in own.friction_axes:
-        if axis == "ball":
+        if axis is Primitive.SPHERICAL:
             continue
         a, b = _direction(poses, own, axis), _direction(poses, its, axis)
         e = float(mirror.direction(a) @ b)
         if abs(abs(e) - 1.0) > _ROUNDING:
             raise _refused(*legs, f"the axis {axis} of {its.name} is not parallel to that of its image")
-        signs[str(axis)] = float(np.sign(-e if axis.turns else e))
+        signs[str(axis)] = float(np.sign(-e if axis.is_rotation else e))
         if own.kind in _ALONG_AXIS:
             off = off - b * (b @ off)
     if own.kind is not JointKind.PRISMATIC and np.linalg.norm(off) > _ROUNDING * robot.size:

@@ -92,7 +92,7 @@ class BodyMotions:
     def friction_rate(self, joint: Joint, axis: str) -> Array:
         """Rates of a joint along one of its axes of friction, over all samples and unit motions.
 
-        Of a ball the relative angular velocity, base axes.
+        Of a spherical joint the relative angular velocity, base axes.
         """
         a, b = joint.predecessor, joint.successor
         w = self.J[:, b, 3:] - self.J[:, a, 3:]

@@ -60,10 +60,10 @@ def ties(robot: Robot, shared: object = None) -> dict[int, Tie]:
         ParameterError: if there is no such leg, or legs that are to share parameters differ.
     """
     parameters = linear_parameters(robot)
-    found: dict[int, Tie] = {}
+    tied: dict[int, Tie] = {}
     for sharing in _sharings(robot, robot.shared if shared is None else shared):
-        found |= _tied(robot, sharing, parameters)
-    return found
+        tied |= _tied(robot, sharing, parameters)
+    return tied
 
 
 def without_broken_sharing(robot: Robot) -> Robot:
@@ -195,7 +195,7 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
     place = {name: k for k, name in enumerate(names)}
     first = sharing.first
     bodies = {robot.bodies[body].name for body in first.bodies}
-    found: dict[int, Tie] = {}
+    tied: dict[int, Tie] = {}
     for name in [name for name in names if name.startswith(f"{first.name}.")]:
         owner, _, part = name.rpartition(".")
         own = place[name]
@@ -215,8 +215,8 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
                 f"parameters have {'opposite ones, as mirror images' if mirrored else 'the same'}"
             )
         if not differ:
-            found |= {other: Tie(own, sign) for other, sign in followers}
-    return found
+            tied |= {other: Tie(own, sign) for other, sign in followers}
+    return tied
 
 
 def _same(value: float, expected: float) -> bool:

@@ -201,7 +201,7 @@ class Transfers:
         n = singular[2][0] * np.sign(singular[2][0][np.argmax(np.abs(singular[2][0]))])
         along = _numbers(n)
         yield Transfer((*rule, "first"), self._on(body, [ZERO, *along, *[ZERO] * 6]))
-        # Inertias D with n D n = 0: the five of six that the turn about n does not meet.
+        # Inertias D with n D n = 0: the five of six that a rotation about n does not meet.
         across = np.linalg.svd(n.reshape(1, 3))[2][1:]
         frame = [n, *across]
         for i, j in ((0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
@@ -247,7 +247,7 @@ class Transfers:
         """Rotors whose energy is that of an inertia of a link on their joint.
 
         On a revolute joint with the axis n: where n . w of the link is the joint's rate, since the other link
-        does not turn about n. On a slide from the base: as a mass, where no weight acts along it.
+        does not turn about n. On a prismatic joint from the base: as a mass, where no weight acts along it.
         """
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
@@ -287,7 +287,7 @@ class Transfers:
                     if prefix + form in self._place:
                         listed.append(
                             (rate, prefix + form, f"{axis[0]}{form}")
-                        )  # turns, slides and balls apart
+                        )  # rotations, translations and spherical joints apart
         largest = {
             form: max(np.max(np.abs(rate)) for rate, _, kind in listed if kind == form)
             for _, _, form in listed

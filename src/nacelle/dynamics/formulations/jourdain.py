@@ -75,13 +75,13 @@ class Local(NamedTuple):
         )
 
     def rotated(self, axes: Array, rates: Rates) -> Local:
-        """The motion after a turn about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
+        """The motion after a rotation about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
         own = axes @ rates.rate
         dw = self.dw + cross(self.w, own) + axes @ rates.acceleration
         return self._replace(w=self.w + own, dw=dw, JR=self.JR + axes @ rates.partial)
 
     def translated(self, axes: Array, rates: Rates) -> Local:
-        """The motion after a slide along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
+        """The motion after a translation along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
         own = axes @ rates.rate
         dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, own)
         return self._replace(v=self.v + own, dv=dv, JT=self.JT + axes @ rates.partial)
@@ -155,7 +155,11 @@ def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Ra
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
-    """Force (n,) along the reduced twist, tau of [AGH2005] (11)."""
+    """Force tau (n,), N or N m, along the reduced twist that a motion requires ([AGH2005] (11)).
+
+    tau = sum over bodies J_T^T f + J_R^T n, f and n (3,) the inertial less the external wrench in body axes
+    at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
+    """
     robot, poses = state.robot, state.now.motion.poses
     u_dot = state.moving.U @ a + state.moving.bias
     bodies = body_motions(state, u_dot)

@@ -170,7 +170,7 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     return pack([rates[r] - moved[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
-def _settled(
+def settled_way(
     robot: Robot,
     *,
     asymmetric: bool = True,
@@ -187,10 +187,16 @@ def _settled(
 def inverse(
     robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
-    """Actuator forces (N, N m), smallest pivot and margins; options as in `_settled`."""
-    way, counted = _settled(robot, asymmetric=False, **options)
+    """Actuator forces (N, N m), smallest pivot and margins; options as in `settled_way`."""
+    way, counted = settled_way(robot, asymmetric=False, **options)
     legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, way)), way=way)
     moving = _moving(legs, v, a, friction=counted.friction)
+    return {**actuator_forces(legs, moving, counted, load), "margins": margins(legs)}
+
+
+def actuator_forces(legs: Legs, moving: Motion, counted: Counted, load: Array) -> dict[str, Array]:
+    """Actuator forces (N, N m) of a motion, and the smallest pivot."""
+    robot = legs.placed.robot
     into = required(legs, moving, counted)
     if is_direct(legs.plan):
         force, pivot = _direct(legs, into, load)
@@ -201,7 +207,7 @@ def inverse(
         force, square = least_norm_forces(actuator_jacobian(legs), F, weights, units=columns)
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
-    return {"force": force, "pivot": pack([pivot])[0], "margins": margins(legs)}
+    return {"force": force, "pivot": pack([pivot])[0]}
 
 
 def is_direct(plan: Plan) -> bool:
@@ -242,7 +248,7 @@ def forward(
     robot: Robot, x: Array, y: Array, v: Array, tau: Array, load: Array, **options: Any
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    way, counted = _settled(robot, **options)
+    way, counted = settled_way(robot, **options)
     pole_held = is_counted_from_pole(plan_of(robot, way).parts)
     legs = legs_at(robot, x, y, pole=pole_held, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction, pole_held=pole_held)
@@ -273,7 +279,7 @@ def inertia(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str, Array]:
     """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
-    way, counted = _settled(robot, **options)
+    way, counted = settled_way(robot, **options)
     legs = legs_at(robot, x, y, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)

@@ -31,12 +31,13 @@ from nacelle.dynamics.general.efforts import (
     require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.models import guards, legs_at
+from nacelle.dynamics.general.models import legs_at
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.general.actuators import closure_rates
 from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
+from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
@@ -69,7 +70,7 @@ def regressor(
     """Y (actuators, columns), smallest pivot and margins; other options are "friction" and "smooth"."""
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     moving = motion(legs, v, a)
-    power = _power(legs, moving, [(1.0, moving)], Counted(**options))
+    power = required_power(legs, moving, [(1.0, moving)], Counted(**options))
     return _results(legs, power, column_count(robot, columns))
 
 
@@ -90,7 +91,7 @@ def reference_regressor(
     legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
     listed = reference_motions(legs.plan.mechanism, (v, v_ref), a_ref, (_turn(legs, v), _turn(legs, v_ref)))
     motions = [(weight, motion(legs, twist, a)) for weight, twist, a in listed]
-    power = _power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
+    power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, Counted(**options))
     return _results(legs, power, column_count(robot, columns))
 
 
@@ -102,7 +103,7 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def _power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> VirtualPower:
+def required_power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
     into = Required(legs.placed)
@@ -122,9 +123,13 @@ def _power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> Vi
 
 def _results(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
     """Y, smallest pivot and margins."""
+    return {**linear_form(legs, power, count), "margins": margins(legs)}
+
+
+def linear_form(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]:
+    """Y (actuators, count) and the smallest pivot."""
     Y = coefficients(power.force, count)
-    margins = guards(legs)
-    return {**margins, "Y": Y, "pivot": pack([minimum(power.pivot, margins["pivot"])])[0]}
+    return {"Y": Y, "pivot": pack([minimum(power.pivot, growth_figure(legs))])[0]}
 
 
 class _Accelerated(NamedTuple):

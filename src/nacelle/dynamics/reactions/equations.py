@@ -122,7 +122,10 @@ def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> 
 def closure_effort(
     robot: Robot, motion: TreeMotion, index: int, efforts: Mapping[tuple[int, int], Array]
 ) -> Array:
-    """The efforts of a closure as a wrench (6,) on its successor."""
+    """The efforts along the axes of a closure as a wrench [f; n] (6,) on its successor.
+
+    N and N m about the base's origin, base axes; summed over the axes that have an effort.
+    """
     joint = robot.joints[index]
     total: Array = np.zeros(6)
     for number, axis in enumerate(closure_axes(joint, motion)):

@@ -116,7 +116,10 @@ def _section(shapes: Shapes, w: Array, rate: Array) -> Array:
 
 
 def beam_forces(shapes: Shapes, frame: FrameMotion, elastic: ElasticMotion) -> BeamForces:
-    """What the motion of a beam requires, without its elastic forces."""
+    """What the motion of a beam requires, without its elastic forces: f, n and s of the head of this file.
+
+    f (3,), N, and n (3,), N m, about the origin of the floating frame in its axes, s (n,) along q.
+    """
     a, w, w_dot = frame
     q, rate, acceleration = elastic
     m = shapes.beam.mass

@@ -154,12 +154,12 @@ def _moving(natural: Natural, inputs: tuple[Array, Array, Array, Array]) -> Now:
     normal = structure.normal
     assert normal is not None
     inside = [k for k in range(3) if abs(normal[k]) < 0.5]
-    rest = [natural.order.index(k) for k in inside]
+    places = [natural.order.index(k) for k in inside]
     # Rates in y with the platform at rest give the velocities of the starts.
     y = [0.0] * natural.n
     y[: natural.na] = list(va)
     for place, value in zip(
-        [k for k in range(natural.na, len(natural.order)) if k not in rest], stumps, strict=True
+        [k for k in range(natural.na, len(natural.order)) if k not in places], stumps, strict=True
     ):
         y[place] = value
     for part, values in zip(natural.link_rates, bent, strict=True):
@@ -168,7 +168,7 @@ def _moving(natural: Natural, inputs: tuple[Array, Array, Array, Array]) -> Now:
     e = [(end - start) * divide(1.0, length) for (start, end), length in zip(tips, lengths, strict=True)]
     right = [stretch[k] + dot(e[k], still.tips[k][0].v) for k in range(len(e))]
     velocity = solve(pack([[row[k] for k in inside] for row in e]), pack(right))
-    for place, value in zip(rest, velocity, strict=True):
+    for place, value in zip(places, velocity, strict=True):
         y[place] = value
     return now_at(natural, p, pack(y), Lengths(lengths, stretch))
 

@@ -140,7 +140,7 @@ class Fixed(NamedTuple):
 
 
 def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
-    """What of a link does not depend on accelerations."""
+    """Terms of D t'', C_j and F_P at zero acceleration: elastic forces, damping, and products of rates."""
     shapes = own.shapes
     coordinates = pack([at.length - shapes.beam.length, *now.t])
     coordinate_rates = pack([now.stretch, *now.t_rate])

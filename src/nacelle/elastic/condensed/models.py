@@ -134,8 +134,8 @@ def accelerations(
 ) -> tuple[Array, list[Ends], Array]:
     """Accelerations of the stumps' rates in y, the links' forces, and what the actuators must apply."""
     natural = now.natural
-    known = [] if a is None else list(range(natural.na))
-    unknown = [k for k in range(len(natural.order)) if k not in known]
+    prescribed = [] if a is None else list(range(natural.na))
+    unknown = [k for k in range(len(natural.order)) if k not in prescribed]
     start = _first(now, a)
     first = _ends(now, start)
     required = _required(now, start, first, settings)

@@ -251,7 +251,7 @@ def _across(span: Array, first: Array) -> tuple[Array, Array]:
 
 
 def changes(now: Now, p: Array, y: Array) -> Array:
-    """dp/dt."""
+    """dp/dt (size,): of the stumps by their rates, t' of the links' bending, and n_1' = -w_1 e."""
     natural = now.natural
     result: list[Scalar] = list(positions.changes(natural.structure.stumps, p[: natural.stumps_size], now.r))
     for k, link in enumerate(now.links):

@@ -163,7 +163,7 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
         """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
         return tree.section_of(index[body], _joint_end(whole, body, joint))
 
-    found = []
+    two_point_links = []
     for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
@@ -178,10 +178,10 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
             other = _other(robot, place, held[0])
             frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
             ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
-        found.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
-    numbers = {link.shapes.beam.body: k for k, link in enumerate(found)}
+        two_point_links.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
+    numbers = {link.shapes.beam.body: k for k, link in enumerate(two_point_links)}
     friction = tuple(_friction(robot, removed, numbers, carrier))
-    return Structure(whole, tuple(found), tree, friction, normal, _free(tree, normal))
+    return Structure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
 
 
 def _two_point(shapes: Shapes, planar: bool) -> bool:

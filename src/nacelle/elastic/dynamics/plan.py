@@ -199,12 +199,12 @@ def _chosen(places: list[Array], groups: list[list[int]], count: int) -> list[in
     passes = [(group, margin) for group in groups for margin in _INDEPENDENT]
     for group, margin in (*passes, (order, 100.0 * _RANK)):
         for k in group:
-            rest = [float(np.linalg.norm(vectors[k])) for vectors in left]
-            small = any(norm < margin * size[k] for norm, size in zip(rest, sizes, strict=True))
+            lengths = [float(np.linalg.norm(vectors[k])) for vectors in left]
+            small = any(norm < margin * size[k] for norm, size in zip(lengths, sizes, strict=True))
             if len(chosen) == count or k in chosen or small:
                 continue
             chosen.append(k)
-            for vectors, norm in zip(left, rest, strict=True):
+            for vectors, norm in zip(left, lengths, strict=True):
                 direction = vectors[k] / norm
                 for other in order:
                     vectors[other] = vectors[other] - direction * float(direction @ vectors[other])

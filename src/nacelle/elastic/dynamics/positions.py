@@ -65,7 +65,7 @@ def _single(extended: Extended) -> list[tuple[int, int]]:
 
 
 def changes(extended: Extended, p: Array, r: Array) -> Array:
-    """dp/dt (size,) at rates r (nz + ne,)."""
+    """dp/dt (size,) at rates r (nz + ne,), m/s and rad/s; quaternions as at the head of this file."""
     result: list[Scalar] = [0.0] * size(extended)
     for place, rate in _single(extended):
         result[place] = r[rate]

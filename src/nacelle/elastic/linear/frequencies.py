@@ -173,17 +173,17 @@ class NaturalFrequencies:
         """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
         model, batch = self.model, self.flags.shape
         size = scales(model.extended)
-        found = []
+        poles = []
         for place in np.ndindex(batch):
             if failed(self.flags[place]):
-                found.append(np.zeros(0))
+                poles.append(np.zeros(0))
                 continue
             (space,) = null_spaces(model.rows(self.locked)[place][None], size)
             K = model.K if model.K.ndim == 2 else model.K[place]
-            found.append(_poles(model.M[place], model.C, K, space.basis))
-        most = max((len(values) for values in found), default=0)
-        result = np.full((len(found), most), np.nan + 0j)
-        for row, values in zip(result, found, strict=True):
+            poles.append(_poles(model.M[place], model.C, K, space.basis))
+        most = max((len(values) for values in poles), default=0)
+        result = np.full((len(poles), most), np.nan + 0j)
+        for row, values in zip(result, poles, strict=True):
             row[: len(values)] = values
         return result.reshape(*batch, most)
 

@@ -37,8 +37,8 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
     joints = set(own.joint_of)
     for index, joint in enumerate(own.tree.tree_joints):
         for primitive in joint.primitives:
-            rest = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
-            steps.append(next(given) if index in joints else rest)
+            straight = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
+            steps.append(next(given) if index in joints else straight)
     motion = motion_of_steps(own.tree, now.motion.poses[PLATFORM], steps)
     return Frames(own, np.zeros(own.ne), motion)
 
@@ -125,8 +125,8 @@ def place_jacobian(frames: Frames, place: int) -> Array:
 
 def actuator_scale(robot: Robot) -> Array:
     """For every actuator (actuators,) the robot's size where it slides, 1 where it turns."""
-    turns = [robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators]
-    return np.where(turns, 1.0, robot.size)
+    revolute = [robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators]
+    return np.where(revolute, 1.0, robot.size)
 
 
 def closure_springs(own: Extended) -> list[tuple[int, int]]:
@@ -141,7 +141,7 @@ def closure_springs(own: Extended) -> list[tuple[int, int]]:
 
 
 def spring_row(frames: Frames, index: int, number: int) -> Array:
-    """Rate (r,) of an axis of a joint."""
+    """Row (r,) over r = [z; e] that gives the rate of one axis of a joint, rad/s or m/s."""
     return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 
 

@@ -174,13 +174,13 @@ def static_deflection(
             factor[where] = buckling_modes(start, here, 1)[0][0] if _any(here) else np.inf
             balance, moved = linear_balance(start, here)
             if nonlinear:
-                found = balanced(start, here)
-                if found is None or not found.stable:
+                equilibrium = balanced(start, here)
+                if equilibrium is None or not equilibrium.stable:
                     if not batch:
                         raise _buckled(robot, float(factor[where]))
                     flags[where] |= int(Flag.SINGULAR)
                     continue
-                balance = found
+                balance = equilibrium
             balances[where] = balance
             motion[where] = moved
             elastic[where] = balance.state.qe if nonlinear else moved[len(own.rigid_rates) :]

@@ -74,8 +74,8 @@ def _unpacked(kind: Kind) -> Callable[..., Any]:
     """The law with the desired motion as three arrays: the same program."""
     law = law_of(kind)
 
-    def unpacked(robot: Robot, z: Array, q: Array, *rest: Array) -> Any:
-        *motion, gains = rest
+    def unpacked(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
+        *motion, gains = others
         return law(robot, z, q, pack([entry for part in motion for entry in part]), gains)
 
     sampler = sampler_of(law)
@@ -102,10 +102,10 @@ def _inputs(controller: Controller, program: Program, states: States) -> Mapping
     fields, kind, robot = memory_of(controller), controller.kind, controller.robot
     q = controller.coordinates(states.x)
     q = q + _AWAY * rng.uniform(-1.0, 1.0, q.shape)
-    rest = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
+    starts = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
     gains = np.tile(controller.gains, (len(q), 1))
     given = [q, states.x, states.v, states.a, gains]
-    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(rest, *given, strict=True)]
+    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(starts, *given, strict=True)]
     z = np.array(first, dtype=float)[:, q.shape[1] :]
     later = q + _NOISE * rng.uniform(-1.0, 1.0, q.shape)
     return dict(zip(("z", "q", "x", "v", "a", "gains"), (z, later, *given[1:]), strict=True))

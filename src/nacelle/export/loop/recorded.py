@@ -77,8 +77,8 @@ def record(controller: Controller, entries: Sequence[Entry]) -> Record:
     tolerance = {}
     for real, kind in TYPES.items():
         with np.errstate(all="ignore"):
-            found = _parts(controller, _run(controller, programs, given, rows, kind))
-        worst = {name: float(np.max(np.abs(found[name] - parts[name]), initial=0.0)) for name in parts}
+            computed = _parts(controller, _run(controller, programs, given, rows, kind))
+        worst = {name: float(np.max(np.abs(computed[name] - parts[name]), initial=0.0)) for name in parts}
         limits = {name: tolerated(worst[name] / scale[name], kind) for name in parts}
         if y.size:
             limits = {name: max(limit, _CLOSED[real]) for name, limit in limits.items()}
@@ -137,9 +137,9 @@ def _run(
     memory = first = evaluate(REST, given)
     forces, memories = [], []
     for row in rows.tolist():
-        found = evaluate(LAW, [*memory, *row, *gains])
-        memory = found[m:]
-        forces.append(found[:m])
+        result = evaluate(LAW, [*memory, *row, *gains])
+        memory = result[m:]
+        forces.append(result[:m])
         memories.append(memory)
     force, after, start = (np.array(values, dtype=float) for values in (forces, memories, first))
     return start, force, after

@@ -119,7 +119,7 @@ def dual(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
 
 
 def blocks(rows: Array, half_lines: int, triangles: Sequence[int]) -> list[Array]:
-    """The packed matrices among rows."""
+    """The packed matrices among rows, which come after the half-lines: one (n (n + 1) / 2,) for each cone."""
     ends = half_lines + np.cumsum([0, *triangles])
     return [rows[start:end] for start, end in itertools.pairwise(ends.tolist())]
 

@@ -86,24 +86,24 @@ def signs_of(base: BaseParameters, centre: Array, scale: Array, *, margin: float
     """
     names = first_names(base)
     unit = np.eye(len(names))
-    found: list[tuple[str, Array, float]] = []
+    half_lines: list[tuple[str, Array, float]] = []
     for k, name in enumerate(names):
         axis, _, kind = name.rpartition(".")
         if is_nonnegative(name):
             least = margin * max(float(centre[k]), 0.0) if kind in _KEPT else 0.0
-            found.append((base.choice.names[k], unit[k] / scale[k], least / scale[k]))
+            half_lines.append((base.choice.names[k], unit[k] / scale[k], least / scale[k]))
         elif kind == "stribeck":
             coulomb = names.index(f"{axis}.coulomb") if f"{axis}.coulomb" in names else k
             row = np.maximum(unit[k], unit[coulomb]) / max(scale[k], scale[coulomb])
-            found.append((base.choice.names[k], row, 0.0))
+            half_lines.append((base.choice.names[k], row, 0.0))
     for k, (low, high) in limits.items():
         size = max(abs(end) for end in (low, high, float(centre[k])) if np.isfinite(end)) or 1.0
         if np.isfinite(low):
-            found.append((base.choice.names[k], unit[k] / size, low / size))
+            half_lines.append((base.choice.names[k], unit[k] / size, low / size))
         if np.isfinite(high):
-            found.append((base.choice.names[k], -unit[k] / size, -high / size))
-    rows = np.reshape([row for _, row, _ in found], (-1, len(names)))
-    return Signs(tuple(name for name, *_ in found), rows, np.array([least for *_, least in found]))
+            half_lines.append((base.choice.names[k], -unit[k] / size, -high / size))
+    rows = np.reshape([row for _, row, _ in half_lines], (-1, len(names)))
+    return Signs(tuple(name for name, *_ in half_lines), rows, np.array([least for *_, least in half_lines]))
 
 
 def bounds_of(base: BaseParameters, bounds: Bounds) -> Limits:

@@ -19,6 +19,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
+from nacelle.kinematics.iteration.unknowns import Start
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
@@ -29,6 +30,8 @@ from nacelle.spatial.solve import solve_batch
 _STEPS = 20
 # A step below this, in robot sizes and rad, ends the iteration of least squares.
 _DONE = 1e-13
+# A step that is so many times as long as the shortest before shows that there is no solution.
+_GROWS = 2.0
 # Samples that start from the same pose.
 _BLOCK = 32
 
@@ -114,26 +117,33 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
 
     NaN where the iteration does not end.
     """
-    there = np.asarray(start, dtype=float)
-    size = np.full(len(q), np.inf)
+    x = np.full(np.shape(start), np.nan)
+    left = np.flatnonzero(np.all(np.isfinite(q), axis=1))
+    there = np.asarray(start, dtype=float)[left]
+    shortest = np.full(len(left), np.inf)
+    done, nearly = _DONE * max(robot.size, 1.0), 1e3 * _DONE * max(robot.size, 1.0)
+    # What needs iteration is sought from the reference once, and then near the pose before.
+    before: Start | None = None
     for _ in range(_STEPS):
-        at, y, _ = solved(robot, there)
+        at, y, _ = solved(robot, there, guess=before)
         now = native(kinematic_model.inverse_jacobian, robot)(at, y)
-        bad = ~(np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(q), axis=1))
-        bad |= ~np.all(np.isfinite(now["J"]), axis=(1, 2))
-        off = np.where(bad[:, None], 0.0, unwound(robot, q, now["q"]) - now["q"])
-        # Any J of full rank: a pose that is lost takes no step.
-        J = np.where(bad[:, None, None], np.eye(*now["J"].shape[1:]), now["J"])
-        step = least_squares_twists(robot, J, off)
-        # At a singular pose there is no step either.
-        bad |= ~np.all(np.isfinite(step), axis=1)
-        step = np.where(bad[:, None], 0.0, step)
-        there = moved(robot, there, step)
-        size = np.where(bad, np.inf, np.max(np.abs(step), axis=1))
-        if np.all((size < _DONE * max(robot.size, 1.0)) | bad):
+        good = np.all(np.isfinite(now["q"]), axis=1) & np.all(np.isfinite(now["J"]), axis=(1, 2))
+        # A pose that is lost, or singular, takes no step, and would be lost for ever.
+        step = np.full((len(left), robot.motion.n), np.nan)
+        off = unwound(robot, q[left[good]], now["q"][good]) - now["q"][good]
+        step[good] = least_squares_twists(robot, now["J"][good], off)
+        size = np.max(np.abs(step), axis=1)
+        # Steps that grow lead nowhere: these coordinates have no pose near by.
+        good = (size <= np.maximum(_GROWS * shortest, nearly)) & np.isfinite(size)
+        left, there, step, before = left[good], there[good], step[good], Start(at[good], y[good])
+        shortest, size = np.minimum(shortest, size)[good], size[good]
+        if not left.size:
             break
-    good = size < 1e3 * _DONE * max(robot.size, 1.0)
-    return np.where(good[:, None], there, np.nan)
+        there = moved(robot, there, step, guess=before)
+        x[left] = np.where((size < nearly)[:, None], there, np.nan)
+        if np.all(size < done):
+            break
+    return x
 
 
 def least_squares_twists(robot: Robot, J: Array, rates: Array) -> Array:

@@ -5,7 +5,8 @@ Encoders are filtered without phase (`filters`), differentiated, and turned into
 the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
 8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a
-drive's own delay, which is taken back.
+drive's own delay, which is taken back. Where forces shake the robot beyond the cutoff more than the noise of
+the rates, and by more than 0.3 % of them, the rates have that vibration, too (`vibration`).
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
 have these errors: the reference that the controller was given, or, where it was not recorded, splines of
@@ -24,6 +25,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import Motion, motion_of
+from nacelle.identification.data.vibration import vibration
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -31,7 +33,8 @@ INSTRUMENTS = ("auto", "reference", "smooth")
 # What the decimation keeps, and the least cutoff of the encoders' filter, over the band of the motion; its
 # largest, over the rate.
 _KEPT, _LOWEST, _HIGHEST = 8.0, 5.0, 0.1
-# Noise of the filtered rates over the rates themselves, root mean squares, that the cutoff lets pass.
+# Noise of the filtered rates over the rates themselves, root mean squares, that the cutoff lets pass; less
+# vibration than that does not count either.
 _RATE_NOISE = 3e-3
 # How long the encoders' filter remembers a jump, in periods of its cutoff.
 _MEMORY = 0.75
@@ -87,6 +90,8 @@ class Samples:
         used: whether a sample counts (N,).
         preparation: how the signals were filtered, everything chosen.
         band: of the measured motion, Hz.
+        vibration: of the actuators beyond the cutoff (actuators,), rad/s or m/s, root mean squares that the
+            rates contain; zeros where they do not count.
         file: that the measurement was read from.
     """
 
@@ -98,6 +103,7 @@ class Samples:
     used: Array
     preparation: Preparation
     band: float
+    vibration: Array
     file: str = ""
 
     def __len__(self) -> int:
@@ -269,6 +275,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     else:
         instruments = _motion(robot, part, _splines(part, width), inner)
     used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
+    motion, shaking = _with_vibration(part, motion, chosen, inner, used)
     return Samples(
         robot,
         part.time[inner],
@@ -278,6 +285,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
         used,
         chosen,
         width,
+        shaking,
         part.source.file,
     )
 
@@ -291,6 +299,23 @@ def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:
             f"{part.source.row(0)} on; check signs, units and zeros of the encoders"
         )
     return motion
+
+
+def _with_vibration(
+    part: Measurement, motion: Motion, chosen: Preparation, inner: slice, used: Array
+) -> tuple[Motion, Array]:
+    """The motion with what forces say beyond the cutoff, where that counts, and its size (actuators,)."""
+    assert chosen.cutoff is not None
+    none = np.zeros(len(part.robot.actuators))
+    if not np.any(used):
+        return motion, none
+    v, rates = vibration(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
+    size = np.sqrt(np.mean(rates[used] ** 2, axis=0))
+    speed = np.std(np.diff(part.q, axis=0) * part.rate, axis=0)
+    noise = _rate_noise(encoder_noise(part.q), chosen.cutoff, part.rate)
+    if not np.any(size > np.maximum(noise, _RATE_NOISE * speed)):
+        return motion, none
+    return dataclasses.replace(motion, v=motion.v + v), size
 
 
 def _splines(part: Measurement, width: float) -> Array:

@@ -196,9 +196,9 @@ def payload_from_runs(
         )
     R = root_of_covariance(_white(unloaded) + _white(loaded))
     # Where a variance is infinite the estimate itself may be none.
-    known = np.any(R, axis=0)
-    difference = np.where(known, difference, 0.0)
-    S = R @ np.where(np.outer(known, known), covariance, 0.0) @ R.T
+    finite = np.any(R, axis=0)
+    difference = np.where(finite, difference, 0.0)
+    S = R @ np.where(np.outer(finite, finite), covariance, 0.0) @ R.T
     H, h = R @ K, R @ difference
     solution, spread, remaining = _least_squares(H, h, S, robot.size)
     ordinary = np.where(np.isfinite(np.diag(spread)), solution, 0.0)
@@ -234,13 +234,13 @@ def _white(run: Fitted) -> Array:
     covariance = np.asarray(run.covariance_)
     if not isinstance(run, Estimator) or not np.all(run.noise_ > 0.0):
         return covariance
-    known = np.isfinite(np.diag(covariance))
+    finite = np.isfinite(np.diag(covariance))
     data = run.regression_
-    root = root_of_regression(data.Y[data.used][..., known], run.noise_)
+    root = root_of_regression(data.Y[data.used][..., finite], run.noise_)
     inverse = np.linalg.pinv(root / (size := np.linalg.norm(root, axis=0))) / size[:, None]
     white = np.zeros_like(covariance)
-    white[np.ix_(known, known)] = inverse @ inverse.T
-    white[~known, ~known] = np.inf
+    white[np.ix_(finite, finite)] = inverse @ inverse.T
+    white[~finite, ~finite] = np.inf
     return white
 
 

@@ -81,9 +81,9 @@ def _given(robot: Robot, name: str, value: Any, default: Array, unit: tuple[str,
         ) from None
     for actuator, number in zip(robot.actuators, limit.tolist(), strict=True):
         if not number > 0.0:
-            turns = robot.joints[actuator.joint].primitives[0].is_rotation
+            revolute = robot.joints[actuator.joint].primitives[0].is_rotation
             raise IdentificationError(
-                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit[turns]}"
+                f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit[revolute]}"
             )
     return limit
 

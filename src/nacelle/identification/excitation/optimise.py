@@ -164,9 +164,10 @@ def values_of(problem: Problem, z: Array, name: str) -> Array:
         R, _ = problem.rows(problem.samples(problem.coefficients(z[k : k + _BLOCK])))
         for rows in R:
             stacked = problem.stacked(rows)
-            finite = bool(np.all(np.isfinite(stacked)))
-            figure = condition(stacked) if name == "condition" else criterion(name, stacked).value
-            values.append(figure if finite else np.inf)
+            if not np.all(np.isfinite(stacked)):
+                values.append(np.inf)
+                continue
+            values.append(condition(stacked) if name == "condition" else criterion(name, stacked).value)
     return np.array(values)
 
 

@@ -60,9 +60,9 @@ def bounded_coordinates(robot: Robot) -> list[Limit]:
     return list(listed.values())
 
 
-def state_at(robot: Robot, c: Array, dc: Array, ddc: Array, *rest: Array) -> tuple[Array, ...]:
+def state_at(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
     """The state (x, y, v, a) of a robot from coordinates and their derivatives; `rest` is y, quat_0."""
-    y, quat_0 = rest
+    y, quat_0 = others
     mechanism = mechanism_of(robot)
     x = pose_of(mechanism, c, quat_0)
     if mechanism.ny:
@@ -80,14 +80,14 @@ def state_at(robot: Robot, c: Array, dc: Array, ddc: Array, *rest: Array) -> tup
     return x, y, v, a
 
 
-def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *rest: Array) -> dict[str, Array]:
+def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> dict[str, Array]:
     """What kinematic limits are about, as one array "values".
 
     Rates and accelerations of the actuators (rad or m, s); `bounded_coordinates`, each such that -1 and 1 (or
     1 alone) are its limits; margins of the legs; the inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1
     in the Frobenius norm, which is below that in the 2-norm; the angle |r|, rad, if there is a quaternion.
     """
-    x, y, v, a = state_at(robot, c, dc, ddc, *rest)
+    x, y, v, a = state_at(robot, c, dc, ddc, *others)
     now = configuration(robot, x, y)
     state = moving(now, v)
     rows = actuator_rows(robot, now.motion)
@@ -139,7 +139,7 @@ def _inverse_condition(robot: Robot, A: Array) -> Scalar:
 
 
 def weighted_rows(
-    robot: Robot, sigma: Array, beta: Array, c: Array, dc: Array, ddc: Array, *rest: Array, **options: Any
+    robot: Robot, sigma: Array, beta: Array, c: Array, dc: Array, ddc: Array, *others: Array, **options: Any
 ) -> dict[str, Array]:
     """Weighted rows R (actuators, parameters) of the regressor, and the forces Y beta (actuators,), N or N m.
 
@@ -150,10 +150,10 @@ def weighted_rows(
         c: coordinates (n,).
         dc: their rates (n,).
         ddc: the derivatives of these (n,).
-        *rest: y (ny,), quat_0 (4,).
+        *others: y (ny,), quat_0 (4,).
         **options: of `nacelle.dynamics.smallest.regressor`.
     """
-    x, y, v, a = state_at(robot, c, dc, ddc, *rest)
+    x, y, v, a = state_at(robot, c, dc, ddc, *others)
     Y = smallest.regressor(robot, x, y, v, a, outputs="Y", **options)["Y"]
     if len(sigma) == robot.motion.n:
         return {"R": Y / sigma[:, None], "force": Y @ beta}

@@ -69,7 +69,17 @@ def driven_flow(
     cogging: Cogging = (),
     **options: Any,
 ) -> Array:
-    """Derivative of the state [s; z; g] under [u; z']."""
+    """Derivative of the state [s; z; g] under [u; z'], as the head of this file has it.
+
+    Args:
+        robot: the robot.
+        s: state (size,).
+        u: commands, N or N m, and rates of the memory (2 actuators,).
+        quat_0: orientation from which rotations are counted.
+        lag: time constant of the current loops, s; 0 for none.
+        cogging: amplitude (N, N m), cycles (rad per rad or m) and phase (rad) of each drive.
+        **options: of `nacelle.simulation.flow.flow`.
+    """
     rigid, count = state_size(robot)[0], len(robot.actuators)
     motor = s[rigid + count :]
     force = motor if lag else u[:count]
@@ -177,10 +187,10 @@ class DrivenRobot:
     def power(self, s: Array, u: Array) -> Array:
         """Power of motors and cogging (...,) at states (..., size), W."""
         x, v = self.split(s)
-        found = native(inverse_jacobian, self.robot)(x, self.rigid.unknowns(self.rigid_states(s)))
+        outputs = native(inverse_jacobian, self.robot)(x, self.rigid.unknowns(self.rigid_states(s)))
         force = self.motor_forces(s, u)
-        force = force + self.cogging_at(found["q"])
-        return np.asarray(np.einsum("...i,...ij,...j->...", force, found["J"], v))
+        force = force + self.cogging_at(outputs["q"])
+        return np.asarray(np.einsum("...i,...ij,...j->...", force, outputs["J"], v))
 
     def cogging_at(self, q: Array) -> Array:
         """Forces of cogging (..., actuators) at coordinates (..., actuators), N or N m."""

@@ -114,12 +114,12 @@ def reference_of(
     force = np.zeros(joints.actuators.shape)
     if feedforward:
         between = trajectory(time + 0.5 / rate)
-        found = inverse_dynamics(robot, *between, smooth=smooth)
-        bad = failed(found.flags)
+        dynamics = inverse_dynamics(robot, *between, smooth=smooth)
+        bad = failed(dynamics.flags)
         if np.any(bad):
             k = int(np.argmax(bad))
             raise IdentificationError(f"at {time[k]:g} s the trajectory is at a singularity of {robot.name}")
-        force = found.force
+        force = dynamics.force
     J = native(inverse_jacobian, robot)(at.x, joints.y)["J"]
     across = np.swapaxes(J, -1, -2)
     left = np.linalg.solve(across @ J, across)

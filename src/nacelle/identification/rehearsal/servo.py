@@ -80,11 +80,11 @@ def servo(
     reference, feedforward, noise = (row[i * count : (i + 1) * count] for i in range(3))
     q = coordinates(robot, s, quat_0) + noise
     error = []
-    for i, turns in enumerate(revolute(robot)):
+    for i, is_revolute in enumerate(revolute(robot)):
         step = resolution[i]
         read = step * floor(q[i] / step + 0.5) if step else q[i]
         off = reference[i] - read
-        error.append(off - 2.0 * math.pi * floor(off / (2.0 * math.pi) + 0.5) if turns else off)
+        error.append(off - 2.0 * math.pi * floor(off / (2.0 * math.pi) + 0.5) if is_revolute else off)
     e = pack(error)
     rate = filter_rate * (e - z)
     wanted = stiffness * e + damping * rate

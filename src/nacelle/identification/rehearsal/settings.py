@@ -103,8 +103,10 @@ class Sensors:
             joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
             return np.array(
                 [
-                    _LINEAR_COUNT if joint.gear_ratio == 1.0 and not turns else _COUNT / abs(joint.gear_ratio)
-                    for joint, turns in zip(joints, revolute(robot), strict=True)
+                    _LINEAR_COUNT
+                    if joint.gear_ratio == 1.0 and not is_revolute
+                    else _COUNT / abs(joint.gear_ratio)
+                    for joint, is_revolute in zip(joints, revolute(robot), strict=True)
                 ]
             )
         return each(robot, "resolution", self.resolution)
@@ -135,7 +137,7 @@ class Effects:
         amplitudes = each(robot, "cogging", self.cogging)
         if not np.any(amplitudes):
             return ()
-        cycles = [40.0 if turns else 2.0 * math.pi / 0.024 for turns in revolute(robot)]
+        cycles = [40.0 if is_revolute else 2.0 * math.pi / 0.024 for is_revolute in revolute(robot)]
         if self.cycles is not None:
             cycles = each(robot, "cycles", self.cycles).tolist()
         phases = _numbers(robot, "phase", self.phase).tolist()

@@ -200,13 +200,6 @@ def alike(axes: list[Array]) -> list[Array]:
     return cleaned if any(Q.dtype == object for Q in cleaned) else alike_entries(cleaned, 1.0)
 
 
-def alike_places(places: list[Array]) -> list[Array]:
-    """Coordinates of several points that differ by rounding alone become equal; symbols stay as they are."""
-    scale = max((float(np.max(np.abs(at_sample(place)))) for place in places), default=0.0)
-    cleaned = [clean(place, scale) for place in places]
-    return cleaned if any(place.dtype == object for place in cleaned) else alike_entries(cleaned, scale)
-
-
 def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     """Entries whose sizes differ by rounding beside a scale become equal to the first of them."""
     sizes: list[float] = []

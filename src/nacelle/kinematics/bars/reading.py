@@ -17,7 +17,7 @@ joints. What is decided is decided by the robot's own numbers; the numbers of th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from nacelle.kinematics.bars.form import (
     LegForm,
     Passive,
     UnreadError,
-    alike_places,
     carried,
     clean,
     clean_parameters,
@@ -38,7 +37,6 @@ from nacelle.kinematics.legs.forms import FORMS, Form
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm
-from nacelle.model.leg import PLATFORM
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
@@ -47,35 +45,6 @@ from nacelle.spatial.rounding import first_largest, first_smallest
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, norm, pack, plus, product
 
 _ORIGIN = np.zeros(3)
-
-
-def read_legs(robot: Robot) -> list[LegForm]:
-    """Read all legs, in the order of the actuators.
-
-    Raises:
-        UnreadError: if a leg is neither a strut nor a driven rod, or does not end on the platform itself.
-    """
-    if robot.numeric is not robot:
-        return _read_legs(robot)
-    return list(_numeric_legs(robot, robot.all_names))
-
-
-@lru_cache(maxsize=64)
-def _numeric_legs(robot: Robot, names: tuple[str, ...]) -> list[LegForm]:
-    """The legs of a robot without symbols, read once; names are no part of a robot's hash."""
-    del names
-    return _read_legs(robot)
-
-
-def _read_legs(robot: Robot) -> list[LegForm]:
-    forms = [read_leg(robot, k) for k in range(len(robot.legs))]
-    for form in forms:
-        if form.body != PLATFORM:
-            raise UnreadError(f"leg {form.name!r} does not end on the platform itself")
-    forms = sorted(forms, key=lambda form: form.drive.number)
-    places = alike_places([*(form.A for form in forms), *(form.B for form in forms)])
-    ends = zip(places[: len(forms)], places[len(forms) :], strict=True)
-    return [replace(form, A=A, B=B) for form, (A, B) in zip(forms, ends, strict=True)]
 
 
 def read_leg(robot: Robot, index: int) -> LegForm:

@@ -67,12 +67,12 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
 @physics(q=of_actuators)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose x (nx,) and a margin: below zero where the spheres do not meet, zero where they touch."""
-    x, margin = _meet(robot, q, _side(mechanism_of(robot)))
+    x, margin = _meet(robot, q, circles_side(mechanism_of(robot)))
     return {"x": x, "margin": margin}
 
 
 @lru_cache(maxsize=64)
-def _side(mechanism: Mechanism) -> int:
+def circles_side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference pose."""
     x0 = mechanism.reference[0]
     q = np.array(
@@ -124,3 +124,14 @@ def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height
     return pack(p), divide(radicand, r1)
+
+
+def two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Array]:
+    """From the centres (2,) of two circles, with squares of radii, to the point where they meet (2,)."""
+    (c1, r1), (c2, r2) = circles
+    e = c2 - c1
+    reciprocal = divide(1.0, dot(e, e))
+    along = 0.5 + (0.5 * (r1 - r2)) * reciprocal
+    across = float(side) * sqrt(r1 * reciprocal - along * along)
+    first = pack([along * e[0] - across * e[1], along * e[1] + across * e[0]])
+    return first, np.asarray(first - e)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from nacelle.kinematics.general.tie_motion import (
     onto_nacelle,
     weighed,
 )
-from nacelle.kinematics.general.vectors import ZERO, add, is_zero, plus_times
+from nacelle.kinematics.general.vectors import ZERO, is_zero, plus_times
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
@@ -175,12 +176,11 @@ class Legs:
         return self._spread(a, self.W, bias)
 
     def rates(self, frames: dict[int, Frame], active: Rates | None = None) -> Rates:
-        """Rates of all legs where the nacelle moves as given; the active ones too, unless they are given."""
+        """Rates of all legs where the nacelle moves as given; active ones too, unless a leg's are given."""
         rates: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
             right = [g for tie in ties for g in given_rates(self.placed.trees, tie, frames)]
-            given = None if active is None else {rate: active[rate] for _, rate in factors.order.active}
-            rates |= factors.rates(right, given)
+            rates |= factors.rates(right, _given(factors, active))
         return rates
 
     def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:
@@ -213,11 +213,11 @@ class Legs:
                 right.append(value)
         return pack(right)
 
-    def accelerations(self, state: Moving) -> Rates:
+    def accelerations(self, state: Moving, active: Rates | None = None) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
         accelerations: Rates = {}
         for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
-            accelerations |= factors.rates(sides)
+            accelerations |= factors.rates(sides, _given(factors, active))
         return accelerations
 
     def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
@@ -239,6 +239,14 @@ class Legs:
                 value = plus_times(value, self.W[i, j], forces.get(other, 0.0))
             projected.append(value)
         return projected
+
+
+def _given(factors: Factors, active: Rates | None) -> Rates | None:
+    """Active rates of a leg, if all of them are given."""
+    own = [rate for _, rate in factors.order.active]
+    if active is None or any(rate not in active for rate in own):
+        return None
+    return {rate: active[rate] for rate in own}
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,33 +303,81 @@ def motion(
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
-    gravity = np.asarray(placed.robot.gravity)
     w = legs.nacelle_rates(v)
     still = placed.nacelle.frames(w, {}, ZERO)
     u = legs.rates(still)
     w_dot = legs.nacelle_accelerations(a, legs.bias(u, still))
     free = placed.nacelle.frames(w, w_dot, ZERO)
-    frames = {body: replace(frame, a=add(frame.a, -gravity)) for body, frame in free.items()}
-    if pole_held:
-        for listed, a_pole in ((free, ZERO), (frames, -gravity)):
-            platform = listed[PLATFORM]
-            assert isinstance(platform, PoleFrame)
-            listed[PLATFORM] = platform.with_pole_at(a_pole)
-    trees = placed.trees
+    states = _States(legs, u, free, heavy, friction, pole_held)
+    u_dot = legs.accelerations(states.at({}))
+    moving = states.at(u_dot)
+    return Motion(u, u_dot, moving.nodes, states.frames, w, w_dot, moving)
 
-    def state(u_dot: Rates) -> Moving:
+
+class _States:
+    """The motion of everything at given rates, and at accelerations of the legs that are given later."""
+
+    def __init__(
+        self,
+        legs: Legs,
+        u: Rates,
+        free: dict[int, Frame],
+        heavy: frozenset[int],
+        friction: bool,
+        pole_held: bool = False,
+    ) -> None:
+        self.trees, self.u, self.heavy, self.friction = legs.placed.trees, u, heavy, friction
+        self.gravity = np.asarray(legs.placed.robot.gravity)
+        self.free = dict(free)
+        self.frames = {body: frame.against(self.gravity) for body, frame in free.items()}
+        if pole_held:
+            for listed, a_pole in ((self.free, ZERO), (self.frames, -self.gravity)):
+                platform = listed[PLATFORM]
+                assert isinstance(platform, PoleFrame)
+                listed[PLATFORM] = platform.with_pole_at(a_pole)
+
+    def at(self, u_dot: Rates) -> Moving:
+        """The motion at accelerations u_dot of the legs' rates."""
         return Moving(
-            trees,
-            u,
-            nodes=outward(trees, u, u_dot, frames, gravity=gravity),
-            frames=frames,
-            weightless=outward(trees, u, u_dot, free),
-            free=free,
-            gravity=gravity,
-            heavy=heavy,
-            friction=friction,
+            self.trees,
+            self.u,
+            nodes=outward(self.trees, self.u, u_dot, self.frames, gravity=self.gravity),
+            frames=self.frames,
+            weightless=outward(self.trees, self.u, u_dot, self.free),
+            free=self.free,
+            gravity=self.gravity,
+            heavy=self.heavy,
+            friction=self.friction,
         )
 
-    u_dot = legs.accelerations(state({}))
-    moving = state(u_dot)
-    return Motion(u, u_dot, moving.nodes, frames, w, w_dot, moving)
+
+class GivenMotion(NamedTuple):
+    """How a robot moves, where that is given.
+
+    Attributes:
+        u: rates of legs by place, those of all active joints among them.
+        u_dot: their derivatives.
+        w: rates of the nacelle by place.
+        w_dot: their derivatives.
+        frames: motion of the nacelle's bodies, without gravity.
+    """
+
+    u: Rates
+    u_dot: Rates
+    w: Rates
+    w_dot: Rates
+    frames: dict[int, Frame]
+
+
+def motion_as_given(
+    legs: Legs, given: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+) -> Motion:
+    """The motion of everything from that of the nacelle and of some joints; the other joints follow.
+
+    M u = g(w) and M u' = g(w') + bias for the rates that are not given.
+    """
+    u = {**legs.rates(given.frames, given.u), **given.u}
+    states = _States(legs, u, given.frames, heavy, friction)
+    u_dot = {**legs.accelerations(states.at({}), given.u_dot), **given.u_dot}
+    moving = states.at(u_dot)
+    return Motion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)

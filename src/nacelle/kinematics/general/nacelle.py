@@ -8,7 +8,8 @@ matrix T of w' x r + w x (w x r) over r = R b is shorter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,6 +56,10 @@ class Frame:
     a: Array
     spread: bool = False
 
+    def against(self, gravity: Array) -> Frame:
+        """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
+        return replace(self, a=add(self.a, -gravity))
+
     @cached_property
     def columns_dot(self) -> list[Array]:
         """c_k' = w x c_k (3,) for the three axes, base axes, 1/s."""
@@ -96,6 +101,57 @@ class Frame:
     def acceleration_at(self, r: Array) -> Array:
         """Acceleration a + w' x r + w x (w x r) (3,) of the point at r from the origin, base axes."""
         return add(self.a, _rigid(self.w, self.w_dot, r))
+
+
+class GivenPoint(NamedTuple):
+    """A point of a nacelle body whose motion is given: in the body's frame (3,), and p, p', p''."""
+
+    local: Array
+    p: Array
+    v: Array
+    a: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GivenFrame(Frame):
+    """A nacelle body of which some points are given with their motion, and need not be found from its own.
+
+    Attributes:
+        points: the points.
+        rates: c_k' and c_k'' (2, 3, 3) of its axes where these are given, too.
+    """
+
+    points: tuple[GivenPoint, ...] = ()
+    rates: Array | None = None
+
+    @cached_property
+    def columns_dot(self) -> list[Array]:
+        """c_k' (3,) for the three axes, base axes, 1/s."""
+        return super().columns_dot if self.rates is None else list(self.rates[0])
+
+    @cached_property
+    def columns_ddot(self) -> list[Array]:
+        """c_k'' (3,) for the three axes, base axes, 1/s^2."""
+        return super().columns_ddot if self.rates is None else list(self.rates[1])
+
+    def given(self, b: Array) -> GivenPoint | None:
+        """A point that is given, by its place in the body's frame."""
+        return next((point for point in self.points if np.array_equal(point.local, b)), None)
+
+    def velocity(self, b: Array) -> Array:
+        """Velocity (3,), base axes, m/s, of a point b (3,) given in the body's frame."""
+        point = self.given(b)
+        return super().velocity(b) if point is None else point.v
+
+    def acceleration(self, b: Array) -> Array:
+        """Acceleration (3,), base axes, m/s^2, of a point b (3,) given in the body's frame."""
+        point = self.given(b)
+        return super().acceleration(b) if point is None else point.a
+
+    def against(self, gravity: Array) -> Frame:
+        """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
+        points = tuple(point._replace(a=add(point.a, -gravity)) for point in self.points)
+        return replace(self, a=add(self.a, -gravity), points=points)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,6 +226,7 @@ class Nacelle:
         moving: rates that are not zero for good.
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
+        given: bodies of which some points are given.
     """
 
     robot: Robot
@@ -180,9 +237,13 @@ class Nacelle:
     moving: tuple[int, ...]
     pole: Pole | None = None
     spread: bool = False
+    given: Mapping[int, GivenFrame] = field(default_factory=dict)
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
+        known = self.given[body].given(b) if body in self.given else None
+        if known is not None:
+            return known.p
         pose = self.poses[body]
         if self.pole is None or self.pole.local is None or body != PLATFORM:
             return (pose @ Pose(np.eye(3), b)).p

@@ -13,20 +13,20 @@ which takes that leg out of them. What is decided, and how, is in `plan`, above 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.factors import Order
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
-from nacelle.kinematics.general.nacelle import Nacelle, Pole, nacelle_at
+from nacelle.kinematics.general.nacelle import GivenFrame, Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
-from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.ties import Line, Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -208,16 +208,38 @@ def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False)
     return _placed(robot, parts, configuration(robot, x, y), pole)
 
 
+class Seen(Protocol):
+    """A robot of which more is given than its joints."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """All positions."""
+
+    @property
+    def frames(self) -> Mapping[int, GivenFrame]:
+        """Motion of the nacelle's bodies, without gravity."""
+
+    def line(self, leg: int, closure: int | None) -> Line | None:
+        """How the rod of a leg that ends at a closure moves, or a leg's only one."""
+
+
+def place_as_seen(seen: Seen, parts: Parts, *, pole: bool = False) -> Placed:
+    """A robot whose rods, struts and points of the nacelle are given by themselves."""
+    now = seen.configuration
+    return _placed(now.robot, parts, now, pole, seen)
+
+
 def placed_at(robot: Robot, parts: Parts, now: Configuration) -> Placed:
     """A robot at a configuration, where nothing but its rates is wanted."""
     placed = _placed(robot, parts, now, False)
     return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Placed:
+def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, seen: Seen | None = None) -> Placed:
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
-    nacelle = replace(nacelle_at(now), spread=_is_spread(robot))
+    given = {} if seen is None else seen.frames
+    nacelle = replace(nacelle_at(now), spread=_is_spread(robot), given=given)
     feet = _feet(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
@@ -227,10 +249,13 @@ def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool) -> Place
             local = first if nacelle.spread and _are_struts(parts, bars) else None
             nacelle = replace(nacelle, pole=Pole(nacelle.point(PLATFORM, first), local))
     listed = rods_of(robot, parts.rods)
+
+    def bar(k: int) -> Tie:
+        tie = bar_tie(frames, nacelle, k, bars[k], None if seen is None else seen.line(k, None))
+        return tie if feet is None else replace(tie, foot=feet[k])
+
     ties = tuple(
-        (replace(bar_tie(frames, nacelle, k, bars[k]), foot=None if feet is None else feet[k]),)
-        if k in bars
-        else tuple(_ties(robot, frames, nacelle, k, listed, parts.spins[k]))
+        (bar(k),) if k in bars else tuple(_ties((robot, frames, nacelle), k, listed, parts.spins[k], seen))
         for k in range(len(robot.legs))
     )
     return Placed(robot, parts, now, frames, nacelle, tuple(listed.values()), ties)
@@ -306,12 +331,17 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    robot: Robot, frames: LegTrees, nacelle: Nacelle, leg: int, rods: dict[int, Rod], spins: tuple[Spin, ...]
+    at: tuple[Robot, LegTrees, Nacelle],
+    leg: int,
+    rods: dict[int, Rod],
+    spins: tuple[Spin, ...],
+    seen: Seen | None,
 ) -> Iterator[Tie]:
+    robot, frames, nacelle = at
     by_closure = {rod.closure: rod for rod in rods.values()}
     for c in robot.legs[leg].closures:
         if c in by_closure:
-            yield rod_tie(frames, nacelle, by_closure[c])
+            yield rod_tie(frames, nacelle, by_closure[c], None if seen is None else seen.line(leg, c))
         elif not robot.joints[c].at_point:
             yield closure_tie(robot, frames, nacelle, c)
     for spin in spins:

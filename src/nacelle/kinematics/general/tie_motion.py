@@ -70,6 +70,8 @@ class Moving:
 
         In base axes gravity is a constant: it is not turned into the leg's axes and back.
         """
+        if tie.line is not None:
+            return add(tie.line.a_start, -self.trees.down(tie.axes, self.gravity))
         if tie.axes == tie.node:
             return self.nodes[tie.node].acceleration(tie.own)
         bare = self.weightless[tie.node].acceleration(tie.own)
@@ -88,6 +90,8 @@ class Moving:
 
     def gap(self, tie: Tie) -> Array:
         """Acceleration (3,) of the nacelle's point less that of the leg's, in the tie's axes, m/s^2."""
+        if tie.line is not None:
+            return tie.line.a
         weighs = self._has_gravity(tie)
         far = far_acceleration(tie, self.frames if weighs else self.free)
         own = self.acceleration(tie) if weighs else self.weightless[tie.node].acceleration(tie.own)
@@ -278,6 +282,8 @@ def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
 
 def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
     """Velocity (3,), m/s, of the far point relative to the leg's point, in the tie's axes."""
+    if tie.line is not None:
+        return tie.line.v
     if tie.bar is not None:
         v, _ = outer_velocity(trees, tie, frames)
         form = tie.bar.seen(trees.node(tie.axes).G.R if tie.axes else None)

@@ -25,7 +25,7 @@ from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
-from nacelle.kinematics.general.ties import Rod, Row, Tie
+from nacelle.kinematics.general.ties import Line, Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
@@ -195,8 +195,20 @@ def _difference(near: Columns, far: Columns) -> Columns:
     return difference
 
 
-def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod) -> Tie:
-    """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg."""
+def _seen_line(trees: LegTrees, axes: int, line: Line | None) -> Line | None:
+    """A line in the axes of a tie."""
+    return None if line is None else line.through(lambda vector: trees.down(axes, vector))
+
+
+def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: Line | None = None) -> Tie:
+    """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg.
+
+    Args:
+        trees: the legs' frames.
+        nacelle: the nacelle.
+        rod: the rod.
+        line: how it moves, base axes, where that is given.
+    """
     side = _leg_side(trees, rod.bodies)
     (node, frame), body = trees.place[rod.bodies[side]], rod.bodies[1 - side]
     A, B = (frame @ Pose(np.eye(3), rod.points[side])).p, rod.points[1 - side]
@@ -208,12 +220,17 @@ def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod) -> Tie:
         moved = _difference(columns(trees, node, A, top), columns(trees, other, Q, top))
         tie = Tie(top, _along(d, moved), node=node, own=A, other=(other, Q))
         return replace(tie, joint=rod.closure, first=side == 0, link=rod)
-    point = (nacelle.poses[body] @ Pose(np.eye(3), B)).p
+    given_point = body in nacelle.given
+    point = nacelle.point(body, B) if given_point else (nacelle.poses[body] @ Pose(np.eye(3), B)).p
     # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
     axes = 0 if len(trees.path(node)) <= 1 else node
-    d = np.asarray(plus(point, -trees.point(node, A)) if axes == 0 else plus(trees.seen(node, point), -A))
+    given = _seen_line(trees, axes, line)
+    if given is not None:
+        d = given.r
+    else:
+        d = np.asarray(plus(point, -trees.point(node, A)) if axes == 0 else plus(trees.seen(node, point), -A))
     moved = columns(trees, node, A, None if axes == node else 0)
-    tie = Tie(axes, _along(d, moved), body=body, local=B, point=point, node=node, own=A)
+    tie = Tie(axes, _along(d, moved), body=body, local=B, point=point, node=node, own=A, line=given)
     return replace(tie, joint=rod.closure, first=side == 0, link=rod)
 
 
@@ -222,10 +239,17 @@ def _along(d: Array, moved: Columns) -> tuple[Row]:
     return (Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
 
 
-def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
+def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: Line | None = None) -> Tie:
     """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
 
     With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.
+
+    Args:
+        trees: the legs' frames.
+        nacelle: the nacelle.
+        leg: index of the leg.
+        bar: the bar.
+        line: how it moves, base axes, where that is given.
     """
     form, axes = bar.form, trees.frames.get(leg, 0)
     if bar.is_strut:
@@ -235,15 +259,22 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar) -> Tie:
         A = (frame @ Pose(np.eye(3), bar.A)).p
     point = nacelle.point(form.body, form.B)
     own = bar.seen(trees.node(axes).G.R if axes else None)
-    d = flat(own, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
+    given = _seen_line(trees, axes, line)
+    if given is not None:
+        given = given.through(lambda vector: flat(own, vector))
+        # Of a strut the direction alone counts: its length is 1.
+        d, length = (given.direction[0], 1.0) if bar.is_strut else (given.r, None)
+    else:
+        d, length = flat(own, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes)))), None
     if bar.is_strut:
         reciprocal = divide(1.0, d[bar.up])
-        gain = form.drive.side * (sqrt(dot(d, d)) * reciprocal)
+        gain = form.drive.side * ((sqrt(dot(d, d)) if length is None else length) * reciprocal)
         d = pack([1.0 if k == bar.up else d[k] * reciprocal for k in range(3)])
         rows = (Row({bar.rate: gain}, "strut", force=d),)
     else:
         rows = _along(d, columns(trees, node, A, axes))
-    return Tie(axes, rows, body=form.body, local=form.B, point=point, node=node, own=A, link=bar)
+    tie = Tie(axes, rows, body=form.body, local=form.B, point=point, node=node, own=A)
+    return replace(tie, link=bar, line=given)
 
 
 def spin_tie(trees: LegTrees, body: int, axis: Sequence[float]) -> Tie:

@@ -9,12 +9,41 @@ other side puts on the leg along it. `tie_rows` writes the rows, `tie_motion` ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
+from typing import NamedTuple
+
+import numpy as np
 
 from nacelle.kinematics.general.bars import Bar
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.vectors import ZERO
 from nacelle.spatial.scalar import Array, Scalar
+
+
+class Line(NamedTuple):
+    """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
+
+    Attributes:
+        direction: its direction x with first and second derivative (3, 3).
+        r: B - A, m.
+        v: its derivative, m/s.
+        a: its second derivative, m/s^2.
+        a_start: acceleration of A, m/s^2.
+        length: of a strut, with its derivatives (3,).
+    """
+
+    direction: Array
+    r: Array
+    v: Array
+    a: Array
+    a_start: Array
+    length: Array | None = None
+
+    def through(self, change: Callable[[Array], Array]) -> Line:
+        """The same line with all its vectors changed, to other axes."""
+        r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
+        return Line(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,7 @@ class Tie:
         free: axis of the only free rotation, where it is constant in the tie's axes.
         link: the rod or bar that the row belongs to.
         foot: a constant point of a strut's line, base axes, where moments are counted from such points.
+        line: how a rod or strut moves, in the tie's axes, where that is given.
     """
 
     axes: int
@@ -99,6 +129,7 @@ class Tie:
     free: Array | None = None
     link: Rod | Bar | None = None
     foot: Array | None = None
+    line: Line | None = None
 
     @property
     def bar(self) -> Bar | None:

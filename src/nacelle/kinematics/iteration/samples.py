@@ -8,7 +8,7 @@ of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -37,8 +37,15 @@ _SEED = 11
 _ROBOTS = (31, 32, 33)
 
 
+# Gives inputs that follow from a state: called with the states of a robot, x, y, v and a.
+Derived = Callable[[PreciseStates, Numbers], dict[str, Numbers]]
+
+
 def samples_of(
-    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    robot: Robot,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...] = (),
+    derived: Derived | None = None,
 ) -> Samples | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
@@ -50,15 +57,16 @@ def samples_of(
         robot: the robot.
         shapes: names and shapes of the inputs.
         groups: of free numbers that are the first input, "parameters".
+        derived: gives inputs that follow from the state and its derivatives, by name.
     """
     robot = robot.alike
     if groups:
         numbers = [robot.numbers.sample(*groups, seed=seed) for seed in _ROBOTS]
-        drawers = [_Drawer(robot, shapes, groups, values) for values in numbers]
+        drawers = [_Drawer(robot, shapes, groups, values, derived) for values in numbers]
         for drawer in drawers:
             drawer.rng = drawers[0].rng
     else:
-        drawers = [_Drawer(robot, shapes)] * len(_ROBOTS)
+        drawers = [_Drawer(robot, shapes, derived=derived)] * len(_ROBOTS)
     # Two rows of proof each from the first robots, on either side of 0.03 rad; those of check from the last.
     proof = [drawers[k // 2].row(reach) for k, reach in enumerate(_PROOF)]
     check = [drawers[-1].row(reach) for reach in _CHECK]
@@ -78,7 +86,9 @@ class _Drawer:
         shapes: Mapping[str, tuple[int, ...]],
         groups: tuple[str, ...] = (),
         values: Array | None = None,
+        derived: Derived | None = None,
     ) -> None:
+        self.derived = _actuators if derived is None and "q_ddot" in shapes else derived
         self.shapes, self.states = shapes, PreciseStates(robot, groups, values)
         self.robot, self.mechanism = self.states.robot, self.states.mechanism
         self.rng = np.random.default_rng(_SEED)
@@ -102,8 +112,9 @@ class _Drawer:
             return None
         x, y = state
         given: dict[str, Numbers] = {"parameters": self.states.parameters, "x": x, "y": y}
-        if "q_ddot" in self.shapes:
-            given |= self._actuators(given)
+        if self.derived is not None:
+            n = self.robot.motion.n
+            given |= self.derived(self.states, [*x, *y, *self._random(n), *self._random(n)])
         row: Numbers = []
         for name, shape in self.shapes.items():
             size = int(np.prod(shape))
@@ -151,15 +162,12 @@ class _Drawer:
         sign = self.rng.integers(0, 2, count)
         return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
 
-    def _actuators(self, given: dict[str, Numbers]) -> dict[str, Numbers]:
-        """Coordinates, rates and accelerations of the actuators at random twists."""
-        program = self.states.program(_actuator_motion)
-        n = self.robot.motion.n
-        flat = exact(
-            program, [*self.states.parameters, *given["x"], *given["y"], *self._random(n), *self._random(n)]
-        )
-        m = len(self.robot.actuators)
-        return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
+
+def _actuators(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+    """Coordinates, rates and accelerations of the actuators."""
+    flat = exact(states.program(_actuator_motion), [*states.parameters, *state])
+    m = len(states.robot.actuators)
+    return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)

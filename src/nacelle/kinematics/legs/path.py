@@ -191,12 +191,12 @@ def is_planar(groups: tuple[Group, ...]) -> bool:
         R = R @ joint.near.R
         axes.append((joint.kind, R[:, 2]))
         R = R @ joint.far.R.T
-    turning = [axis for kind, axis in axes if kind is JointKind.REVOLUTE]
-    if not turning or any(kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC) for kind, _ in axes):
+    revolute_axes = [axis for kind, axis in axes if kind is JointKind.REVOLUTE]
+    if not revolute_axes or any(kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC) for kind, _ in axes):
         return False
     return all(
-        abs(float(turning[0] @ axis)) < TOLERANCE
+        abs(float(revolute_axes[0] @ axis)) < TOLERANCE
         if kind is JointKind.PRISMATIC
-        else float(np.linalg.norm(np.cross(turning[0], axis))) < TOLERANCE
+        else float(np.linalg.norm(np.cross(revolute_axes[0], axis))) < TOLERANCE
         for kind, axis in axes
     )

@@ -44,7 +44,7 @@ class Recipe:
     Attributes:
         form: name of the closed form, a key of `forms.FORMS`.
         signs: which root is taken, in the order in which roots are met.
-        references: for each ball joint of the leg its reference orientation, quat_xyzw.
+        references: for each spherical joint of the leg its reference orientation, quat_xyzw.
     """
 
     form: str
@@ -144,7 +144,8 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
 def _rounded_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
     """A unit quaternion near another one, rounded, so that it does not depend on the iteration that found it.
 
-    A ball is aimed from its reference along the shortest turn: any reference near the assembled one is right.
+    A spherical joint is aimed from its reference by the shortest rotation: any reference near the assembled
+    one is right.
     """
     rounded = np.round(quat_xyzw * _QUATERNION_GRID) / _QUATERNION_GRID
     return tuple(float(value) for value in rounded / norm(rounded))
@@ -194,7 +195,7 @@ def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
 
 
 def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
-    """Three slides, some on the base and some on the nacelle, bring the two sides of a ball together.
+    """Three prismatic joints, on the base and on the nacelle, close a spherical joint between them.
 
     The margin is the square of the volume that their directions span.
     """

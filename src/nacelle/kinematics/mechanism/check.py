@@ -209,7 +209,7 @@ class _Checker:
                     self.body_path(spin.body),
                     f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
                     "not symmetric about it, so its motion is not determined",
-                    "make one of its ball joints universal, or its inertia axisymmetric",
+                    "make one of its spherical joints universal, or its inertia axisymmetric",
                 )
         inside = [words for words in m.idle if "inside leg" in words]
         if inside:

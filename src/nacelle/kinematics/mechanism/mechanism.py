@@ -260,7 +260,7 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
 
 
 def spin_row(robot: Robot, assembly: Assembly, spin: Spin) -> Array:
-    """The spin of a body as a row over the rates of the tree."""
+    """The spin of a body about its own axis as a row (rates,) over the rates of the tree: (R axis)^T J_w."""
     axis = assembly.motion.poses[spin.body].R @ np.array(spin.axis)
     return np.asarray(axis @ assembly.motion.jacobian(spin.body)[3:])
 

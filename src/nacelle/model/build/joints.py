@@ -11,7 +11,7 @@ import numpy as np
 from nacelle.model.build.draft import JointDraft
 from nacelle.model.build.graph import BodyGraph, Edge, Part
 from nacelle.model.build.placement import joint_mirror, mirror_drive
-from nacelle.model.description.drive_reader import Drive, DriveReader, ball_first
+from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.model.source.node import KeyPath
@@ -98,7 +98,7 @@ class JointBuilder:
         if guess is not None:
             drive = replace(drive, guess=self.read.guess(guess[0], written, guess[1]))
         if kind is not written:
-            drive = ball_first(drive)
+            drive = spherical_first(drive)
         return drive if part.placement.mirror is None else mirror_drive(kind, drive)
 
     def point_kind(self, draft: JointDraft) -> JointKind:

@@ -80,9 +80,9 @@ def _alike(value: Any) -> Any:
     """Principal moments that are written alike are one number: a body of revolution stays one."""
     if not isinstance(value, dict):
         return value
-    found: dict[Any, Any] = {}
+    first_written: dict[Any, Any] = {}
     return {
-        name: found.setdefault(moment, moment)
+        name: first_written.setdefault(moment, moment)
         if name in ("xx", "yy", "zz") and isinstance(moment, WrittenText | WrittenNumber)
         else moment
         for name, moment in value.items()

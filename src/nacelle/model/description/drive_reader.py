@@ -52,18 +52,18 @@ class Drive:
     damping: float = 0.0
 
 
-def ball_first(drive: Drive) -> Drive:
+def spherical_first(drive: Drive) -> Drive:
     """Bring a C5 joint from the order in which it is written (u, v, rotation) to rotation, u, v."""
     return replace(
         drive,
-        friction=_ball_first(drive.friction),
-        springs=_ball_first(drive.springs),
-        limits=_ball_first(drive.limits),
+        friction=_spherical_first(drive.friction),
+        springs=_spherical_first(drive.springs),
+        limits=_spherical_first(drive.limits),
         guess=(*drive.guess[2:], *drive.guess[:2]),
     )
 
 
-def _ball_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
+def _spherical_first(axes: tuple[_T, ...]) -> tuple[_T, ...]:
     return (axes[2], axes[0], axes[1])
 
 
@@ -149,7 +149,7 @@ class DriveReader:
             self.report(
                 (*path, "spring"),
                 f"{len(spec.spring)} springs for the {len(axes)} axes of a {kind} joint",
-                "one a sliding or turning axis, none in a ball",
+                "one for each prismatic or revolute axis, none in a spherical joint",
             )
             return (None,) * len(axes)
         result: list[Spring | None] = []
@@ -173,8 +173,6 @@ class DriveReader:
         if value is None:
             return free
         pairs = [value] if len(axes) == 1 else value
-        if isinstance(pairs, str) and len(axes) == 1:
-            pairs = [pairs.split(",")]
         if not isinstance(pairs, list | tuple) or len(pairs) != len(axes):
             self.report(path, f"limits of a {kind} joint: {len(axes)} pairs", _limits_example(axes))
             return free
@@ -241,8 +239,8 @@ class DriveReader:
         if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             return Drive(friction, springs, limits, guess)
         if spec.actuator is None:
-            turns = kind is JointKind.REVOLUTE
-            rotor = self.rotor_inertia(spec.rotor_inertia, turns, (*path, "rotor_inertia"))
+            revolute = kind is JointKind.REVOLUTE
+            rotor = self.rotor_inertia(spec.rotor_inertia, revolute, (*path, "rotor_inertia"))
             return Drive(friction, springs, limits, guess, rotor, position=limits[0])
         if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
             self.report((*path, "rotor_inertia"), "rotor_inertia is given twice", "give it once")
@@ -262,26 +260,26 @@ class DriveReader:
         self, spec: ActuatorSpec, kind: JointKind, rotor: tuple[Any, KeyPath], path: KeyPath
     ) -> dict[str, Any]:
         """Read the numbers of an actuator."""
-        turns = kind is JointKind.REVOLUTE
+        revolute = kind is JointKind.REVOLUTE
         ratio, screw = self.gear_ratio(spec, kind, path)
         numbers: dict[str, Any] = {
             "gear_ratio": ratio,
-            "rotor_inertia": self.rotor_inertia(rotor[0], turns or screw, rotor[1]),
+            "rotor_inertia": self.rotor_inertia(rotor[0], revolute or screw, rotor[1]),
             "encoder_zero": self.quantity(
-                spec.encoder.zero, "angle" if turns else "length", (*path, "encoder", "zero")
+                spec.encoder.zero, "angle" if revolute else "length", (*path, "encoder", "zero")
             ),
             "encoder_sign": spec.encoder.sign,
             "position": self.limits(spec.limits.position, kind, (*path, "limits", "position"))[0],
         }
         optional = (
-            ("speed", spec.limits.speed, "angular speed" if turns else "speed", ("limits", "speed")),
-            ("force", spec.limits.force, "torque" if turns else "force", ("limits", "force")),
-            ("stiffness", spec.stiffness, "angular stiffness" if turns else "stiffness", ("stiffness",)),
-            ("damping", spec.damping, "angular damping" if turns else "damping", ("damping",)),
+            ("speed", spec.limits.speed, "angular speed" if revolute else "speed", ("limits", "speed")),
+            ("force", spec.limits.force, "torque" if revolute else "force", ("limits", "force")),
+            ("stiffness", spec.stiffness, "angular stiffness" if revolute else "stiffness", ("stiffness",)),
+            ("damping", spec.damping, "angular damping" if revolute else "damping", ("damping",)),
             (
                 "torque_constant",
                 spec.torque_constant,
-                "torque constant" if turns or screw else "force constant",
+                "torque constant" if revolute or screw else "force constant",
                 ("torque_constant",),
             ),
         )
@@ -296,7 +294,7 @@ class DriveReader:
         return numbers
 
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
-        """Motor rate per joint rate, and whether a motor turns to make a joint slide."""
+        """Motor rate per joint rate, and whether a rotating motor drives a prismatic joint."""
         value = spec.gear_ratio
         if isinstance(value, str):
             fraction = _FRACTION.fullmatch(value)
@@ -312,24 +310,24 @@ class DriveReader:
             self.report((*path, "gear_ratio"), "the gear ratio is zero", "1 for a direct drive")
         return ratio or 1.0, screw
 
-    def rotor_inertia(self, value: Any, turns: bool, path: KeyPath) -> float:
-        """Inertia of the drive on the motor's side: kg m^2 if the motor turns, else kg."""
+    def rotor_inertia(self, value: Any, rotates: bool, path: KeyPath) -> float:
+        """Inertia of the drive on the motor's side: kg m^2 if the motor rotates, else kg."""
         if value is None:
             return 0.0
-        number = self.quantity(value, "inertia" if turns else "mass", path)
+        number = self.quantity(value, "inertia" if rotates else "mass", path)
         if number < 0.0:
             self.report(path, f"the rotor inertia is negative: {number:g}", "")
         return number
 
 
 _AXIS_WORDS: dict[Primitive, str] = {
-    Primitive.RX: "turn about x",
-    Primitive.RY: "turn about y",
-    Primitive.RZ: "turn about z",
-    Primitive.TX: "slide along x",
-    Primitive.TY: "slide along y",
-    Primitive.TZ: "slide along z",
-    Primitive.SPHERICAL: "ball",
+    Primitive.RX: "rotation about x",
+    Primitive.RY: "rotation about y",
+    Primitive.RZ: "rotation about z",
+    Primitive.TX: "translation along x",
+    Primitive.TY: "translation along y",
+    Primitive.TZ: "translation along z",
+    Primitive.SPHERICAL: "spherical",
 }
 
 

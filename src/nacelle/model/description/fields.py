@@ -76,10 +76,10 @@ class Strict(BaseModel):
         try:
             return handler(data)
         except ValidationError as errors:
-            found = errors.errors(include_url=False)
-            unknown = [k for k, error in enumerate(found) if error["type"] == "extra_forbidden"]
+            listed = errors.errors(include_url=False)
+            unknown = [k for k, error in enumerate(listed) if error["type"] == "extra_forbidden"]
             suggest = set(unknown[:_SUGGESTIONS])
-            details = [cls._detail(error, k in suggest) for k, error in enumerate(found)]
+            details = [cls._detail(error, k in suggest) for k, error in enumerate(listed)]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod

@@ -24,13 +24,13 @@ class Algebra:
     atom: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     roots: list[Scaled] = field(default_factory=list)
     size: int = 1
-    _known: dict[Any, int] = field(default_factory=dict)
+    _places: dict[Any, int] = field(default_factory=dict)
     _keys: dict[int, Any] = field(default_factory=dict)
     constants: Constants = field(default_factory=lambda: Constants(FOLDED_ULPS))
 
     def new(self, key: Any) -> int:
         """A new index for what is interned under a key."""
-        self._known[key] = self.size
+        self._places[key] = self.size
         self._keys[self.size] = key
         self.size += 1
         return self.size - 1
@@ -43,7 +43,7 @@ class Algebra:
             self.atom.copy(),
             self.roots,
             self.size,
-            self._known.copy(),
+            self._places.copy(),
             self._keys.copy(),
             self.constants.copy(),
         )
@@ -76,7 +76,7 @@ class Algebra:
 
     def _intern_linear(self, terms: dict[int, float]) -> int:
         key = ("linear", *sorted(terms.items()))
-        item = self._known.get(key)
+        item = self._places.get(key)
         if item is None:
             item = self.new(key)
             self.linear[item] = terms
@@ -93,19 +93,19 @@ class Algebra:
             if not factors:
                 return ONE
         key = ("power", *sorted(factors.items()))
-        found = self._known.get(key)
-        if found is None:
-            found = self.new(key)
-            self.power[found] = factors
-        return found
+        place = self._places.get(key)
+        if place is None:
+            place = self.new(key)
+            self.power[place] = factors
+        return place
 
     def add_atom(self, *atom: Any) -> int:
         """Any other operation on scaled items."""
-        found = self._known.get(atom)
-        if found is None:
-            found = self.new(atom)
-            self.atom[found] = atom
-        return found
+        item = self._places.get(atom)
+        if item is None:
+            item = self.new(atom)
+            self.atom[item] = atom
+        return item
 
     def below(self, item: int) -> Iterable[int]:
         """Items that an item is made of."""
@@ -129,7 +129,7 @@ class Algebra:
                 uses[child] -= 1
                 if not uses[child] and child != ONE:
                     stack.append(child)
-            del self._known[self._keys.pop(item)]
+            del self._places[self._keys.pop(item)]
             for kind in (self.linear, self.power, self.atom):
                 kind.pop(item, None)
 

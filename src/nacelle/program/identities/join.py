@@ -41,21 +41,21 @@ def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int])
         present: classes that are computed; none of them constant.
         wanted: classes of those that are to be made.
     """
-    found: dict[int, list[Making]] = defaultdict(list)
+    makings: dict[int, list[Making]] = defaultdict(list)
     if not len(present) or not len(wanted):
-        return found
+        return makings
     table = np.array([values.values[k] for k in present])
     good = np.all(np.isfinite(table), axis=1) & np.all(table != 0.0, axis=1)
     classes, table = np.array(present)[good], table[good]
     inside = np.isin(classes, np.array(wanted))
     with localcontext(arithmetic()), np.errstate(all="ignore"):
         for c, making in _sums(values, classes, table, inside):
-            found[c].append(making)
+            makings[c].append(making)
         for c, making in _products(values, classes, table, inside):
-            found[c].append(making)
+            makings[c].append(making)
         for c, making in _multiples(values, classes, table, inside):
-            found[c].append(making)
-    return found
+            makings[c].append(making)
+    return makings
 
 
 def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Places, Places, Places]]:

@@ -31,15 +31,15 @@ def split_with_identities(parts: Split, sample: tuple[float, ...], samples: Samp
     candidates.append(split_again(Split(parts.prologue, body), sample))
     best = min(candidates, key=lambda split: cost(split.body))
     for units in (ULPS, 0):
-        found = best
+        shortest = best
         for _ in range(_ROUNDS):
-            body = rebuilt_once(found.body, _prepared(found, samples), units)
-            shorter = split_again(Split(found.prologue, body), sample)
-            if cost(shorter.body) >= cost(found.body):
+            body = rebuilt_once(shortest.body, _prepared(shortest, samples), units)
+            shorter = split_again(Split(shortest.prologue, body), sample)
+            if cost(shorter.body) >= cost(shortest.body):
                 break
-            found = shorter
-        if found is best or agrees(joined(found.prologue, found.body), whole, samples.check):
-            return found
+            shortest = shorter
+        if shortest is best or agrees(joined(shortest.prologue, shortest.body), whole, samples.check):
+            return shortest
     return best
 
 

@@ -92,20 +92,20 @@ class _Search:
         They are (classes, samples) and (outputs, samples), as the classes are made now.
         """
         values = self.values
-        found = np.zeros((len(values.exact), len(values.values[0])))
+        typical_changes = np.zeros((len(values.exact), len(values.values[0])))
         self.changes = {}
         with np.errstate(all="ignore"):
             for k in self.place:
                 self.changes[k] = self._change(k, self.chosen[k])
             if self.changes:
                 stacked = np.array([change[OPERATIONS] for change in self.changes.values()])
-                found[list(self.changes)] = typical(stacked)
+                typical_changes[list(self.changes)] = typical(stacked)
         outputs, start = [], 0
         for variable in values.program.outputs:
             own = [ref >> 1 for ref in values.results[start : start + variable.size]]
             start += variable.size
-            outputs.append(np.max(found[own], axis=0, initial=0.0))
-        return found, np.array(outputs)
+            outputs.append(np.max(typical_changes[own], axis=0, initial=0.0))
+        return typical_changes, np.array(outputs)
 
     def _change(self, k: int, making: Making) -> Array:
         values = self.values
@@ -131,8 +131,8 @@ class _Search:
         present = [k for k in self.place if values.constants[k] is None]
         wanted = [k for k in present if self._freed(k) > 1.0]
         new = [k for k in wanted if k not in self.others]
-        found = other_makings(values, present, new)
-        self.others |= {k: found.get(k, []) for k in new}
+        makings = other_makings(values, present, new)
+        self.others |= {k: makings.get(k, []) for k in new}
         self._extend()
         self.uses += [0] * (len(self.chosen) - len(self.uses))
         moves = []

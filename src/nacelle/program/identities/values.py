@@ -146,31 +146,31 @@ class Values:
                 value = math.copysign(size, value)
         size = abs(self._numbers.one(value))
         definition = ("const", size)
-        found = self._table.get(definition)
-        if found is None:
+        ref = self._table.get(definition)
+        if ref is None:
             change = of_number(np.full(self._count, size), self.directions[len(self.exact)])
-            found = self._classified(definition, [Decimal(size)] * self._count, change)
-            self._table[definition] = found
-        return found ^ 1 if value < 0.0 else found
+            ref = self._classified(definition, [Decimal(size)] * self._count, change)
+            self._table[definition] = ref
+        return ref ^ 1 if value < 0.0 else ref
 
     def _input(self, k: int) -> Ref:
         definition = ("input", k)
-        found = self._table.get(definition)
-        if found is None:
+        ref = self._table.get(definition)
+        if ref is None:
             exact = [row[k] for row in self._rows]
             size = np.maximum(np.abs(np.array([float(value) for value in exact])), self._input_sizes[k])
-            found = self._classified(definition, exact, of_number(size, self.directions[len(self.exact)]))
-            self._table[definition] = found
-        return found
+            ref = self._classified(definition, exact, of_number(size, self.directions[len(self.exact)]))
+            self._table[definition] = ref
+        return ref
 
     def _operation(self, op: str, arguments: list[Ref]) -> Ref:
         if op in COMMUTATIVE:
             arguments = sorted(arguments)
         definition: Definition = (op, *arguments)
-        found = self._table.get(definition)
-        if found is None:
-            found = self._table[definition] = self._evaluated(op, arguments, definition)
-        return found
+        ref = self._table.get(definition)
+        if ref is None:
+            ref = self._table[definition] = self._evaluated(op, arguments, definition)
+        return ref
 
     def _evaluated(self, op: str, arguments: list[Ref], definition: Definition) -> Ref:
         if op == "where":
@@ -243,13 +243,13 @@ class Values:
 
     def _unclassified(self, definition: Definition, exact: list[Decimal]) -> Ref:
         """A class of its own for a constant that is not a number."""
-        found = self._table.get(definition)
-        if found is None:
+        ref = self._table.get(definition)
+        if ref is None:
             zero = np.zeros(self._count)
             nothing = of_number(zero, self.directions[len(self.exact)])
             value = np.array([float(entry) for entry in exact])
-            found = self._table[definition] = self._new(definition, exact, nothing, value, zero)
-        return found
+            ref = self._table[definition] = self._new(definition, exact, nothing, value, zero)
+        return ref
 
     def _classified(
         self, definition: Definition, exact: list[Decimal], changes: Array, value: Array | None = None
@@ -257,8 +257,8 @@ class Values:
         """The class of a value, new or old, and its sign in it."""
         if value is None:
             value = np.array([float(entry) for entry in exact])
-        peaks, changed = (found := largest(changes)).tolist()
-        size, sizes = found[OPERATIONS] / UNIT, [entry / UNIT for entry in changed]
+        peaks, changed = (peak_changes := largest(changes)).tolist()
+        size, sizes = peak_changes[OPERATIONS] / UNIT, [entry / UNIT for entry in changed]
         floats = value.tolist()
         if not math.isfinite(sum(floats) + sum(peaks) + sum(sizes)):
             return self._new(definition, exact, changes, value, size)

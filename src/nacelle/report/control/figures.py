@@ -106,11 +106,11 @@ def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figur
     robot = runs[0].robot
     figure, axes = _panels(len(places), shown)
     for ax, i in zip(axes, places, strict=True):
-        turns = robot.revolute_actuators[i]
+        revolute = robot.revolute_actuators[i]
         for k, run in enumerate(runs):
             style = ("-", "--", "-.", ":")[k // 6 % 4]
             ax.plot(run.time, 1e3 * run.error[:, i], style, color=f"C{k % 6}", linewidth=0.9, label=run.label)
-        ax.set_ylabel(f"{robot.actuators[i].name} ({'mrad' if turns else 'mm'})")
+        ax.set_ylabel(f"{robot.actuators[i].name} ({'mrad' if revolute else 'mm'})")
     return _finish(figure, axes, len(runs))
 
 

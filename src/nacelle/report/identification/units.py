@@ -26,9 +26,9 @@ def row_units(data: Regression) -> list[str]:
     if len(robot.actuators) <= robot.motion.n:
         return [_FORCE[revolute] for revolute in robot.revolute_actuators]
     layout = layout_of(robot.motion)
-    turning = {joint.name: any(step.is_rotation for step in joint.primitives) for joint in robot.joints}
+    rotations = {joint.name: any(step.is_rotation for step in joint.primitives) for joint in robot.joints}
     return [
-        _FORCE[unit == "rad" or (not unit and turning.get(name, False))]
+        _FORCE[unit == "rad" or (not unit and rotations.get(name, False))]
         for name, unit in zip(robot.motion.coordinates, layout.v_units, strict=True)
     ]
 
@@ -41,8 +41,8 @@ def parameter_unit(robot: Robot, name: str) -> str:
     if part == "rotor_inertia":
         joint = next(joint for joint in robot.joints if joint.name == owner)
         return "kg m²" if joint.primitives[0].is_rotation else "kg"
-    turns = Primitive(owner.rpartition(".")[2]).is_rotation
-    return _AXIS_UNITS.get(part, _FORCE)[turns]
+    rotation = Primitive(owner.rpartition(".")[2]).is_rotation
+    return _AXIS_UNITS.get(part, _FORCE)[rotation]
 
 
 def base_units(base: BaseParameters) -> list[str]:

@@ -100,9 +100,9 @@ def _explained(score: float) -> str:
 
 def _each(identification: Identification) -> Answer:
     """How many parameters are known by themselves."""
-    count, known = len(identification.base), len(trusted(identification))
-    words = f"{known} of {count} parameters are known to within 10 % by themselves"
-    if known == count:
+    count, trusted_count = len(identification.base), len(trusted(identification))
+    words = f"{trusted_count} of {count} parameters are known to within 10 % by themselves"
+    if trusted_count == count:
         return "good", words + "."
     names = identification.estimator
     bad = len(names.unidentified_) + len(set(names.not_excited_) - set(names.unidentified_))

@@ -78,8 +78,8 @@ def stiction_of(
         above_zero(stiffness, "stiffness")
     joints, masses = list(robot.joints), _masses(robot)
     models: list[LuGre | None] = []
-    for actuator, turns, mass in zip(robot.actuators, robot.revolute_actuators, masses, strict=True):
-        joint, per = joints[actuator.joint], _LEVER if turns else 1.0
+    for actuator, revolute, mass in zip(robot.actuators, robot.revolute_actuators, masses, strict=True):
+        joint, per = joints[actuator.joint], _LEVER if revolute else 1.0
         axes = list(joint.friction)
         coulomb, stribeck = (_sum(axes, bases) for bases in (_COULOMB, _STRIBECK))
         if coulomb < 0.0 or stribeck < 0.0 or (stribeck and not coulomb):

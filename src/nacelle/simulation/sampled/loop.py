@@ -129,8 +129,8 @@ class _Loop:
         for row in w:
             given = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
             given |= plant.signals(s, tuple(shapes))
-            found = self._alone(*(given[name] for name in shapes))
-            z, new = np.asarray(found["memory"]), np.asarray(found["force"])
+            outputs = self._alone(*(given[name] for name in shapes))
+            z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(substeps):
                 u = new if phase == self.samples.delay else u
                 s = _held_step(self.derivative, s, u, self.samples.h)

@@ -131,8 +131,8 @@ def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[
         given = dict(zip(names, arrays, strict=True))
         z = given["z"]
         given["z"] = z[:nz]
-        found = function(robot, *(given[name] for name in declared), **options)
-        return {"force": z[nz:], "memory": pack([*found["memory"], *found["force"]])}
+        outputs = function(robot, *(given[name] for name in declared), **options)
+        return {"force": z[nz:], "memory": pack([*outputs["memory"], *outputs["force"]])}
 
     vars(waiting)["made_from"] = (function, nz, inputs)
     waiting.__name__ = getattr(function, "__name__", "controller")

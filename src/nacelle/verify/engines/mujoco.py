@@ -20,7 +20,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps
+from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps, steps_of
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -209,7 +209,7 @@ def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
         made = _carried(
             carrier.add_body(name=f"joint {number}", pos=placement.p, quat=_quat_wxyz(placement.R))
         )
-        for step, (kind, axis) in enumerate(_STEPS[joint.kind]):
+        for step, (kind, axis) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
             reflected = joint.gear_ratio**2 * joint.rotor_inertia
             made.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
         carriers[joint.successor] = (made, joint.frame_successor.inverse())
@@ -226,7 +226,7 @@ def _places(robot: Robot, model: mj.MjModel) -> Places:
     q: list[int] = []
     u: list[int] = []
     for number, joint in enumerate(robot.tree_joints):
-        for step, (kind, _) in enumerate(_STEPS[joint.kind]):
+        for step, (kind, _) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
             made = mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, f"{number}.{step}")
             first_q, first_u = int(model.jnt_qposadr[made]), int(model.jnt_dofadr[made])
             q += [first_q + 1, first_q + 2, first_q + 3, first_q] if kind == _BALL else [first_q]

@@ -13,7 +13,16 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, VerifyError, depth_first, lumps
+from nacelle.verify.engine import (
+    Loaded,
+    Places,
+    Snapshot,
+    TreeState,
+    VerifyError,
+    depth_first,
+    lumps,
+    steps_of,
+)
 
 # The motion of a joint's second frame in its first, as Pinocchio's joints one after the other.
 _STEPS: dict[JointKind, tuple[str, ...]] = {
@@ -205,7 +214,7 @@ def build(robot: Robot) -> PinocchioEngine:
         carrier, placement = carriers[joint.predecessor]
         placement = placement * _se3(joint.frame_predecessor)
         made_of[number] = []
-        for step, name in enumerate(_STEPS[joint.kind]):
+        for step, name in enumerate(steps_of(joint, _STEPS, "Pinocchio")):
             made = getattr(pin, f"JointModel{name}")()
             carrier = model.addJoint(carrier, made, placement, f"{number}.{step}")
             placement = here

@@ -20,8 +20,10 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import Scene
 from nacelle.vision.visibility import EdgeVisibility
 
-# Another solid that fills less than this of a pixel is not noticed.
-_TRACE = 1e-4
+# Another solid that fills less than this of a pixel is not noticed beside the noise, and where a blurred edge
+# fills less than that, in standard deviations.
+_TRACE = 3e-3
+_TAIL = 2.75
 # An edge needs this many pixels near to it.
 _LEAST = 20
 
@@ -75,7 +77,7 @@ def band_around(
     near = [np.abs(patch.from_plane(normal).s) < reach for normal in seen.lines.normals]
     use = near[0] | near[1]
     for side in (0, 1):
-        use &= ~near[side] | _between(seen, side, patch, model.reach + slack)
+        use &= ~near[side] | _between(seen, side, patch, _TAIL * float(np.hypot(model.width, slack)))
     u, v, patch = u[use], v[use], patch.some(use)
     if not len(u):
         return None
@@ -160,6 +162,9 @@ def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
         major = int(np.argmax(span))
         if len(run) < 2 or not span[major] > 0.0:
             continue
+        # Pixels beside its ends belong to it, too: it is lengthened.
+        way = reach * (run[-1] - run[0]) / np.linalg.norm(run[-1] - run[0])
+        run = np.concatenate([run[:1] - way, run, run[-1:] + way])
         run = run[np.argsort(run[:, major])]
         rows = np.arange(int(np.ceil(run[0, major])), int(np.floor(run[-1, major])) + 1)
         across = np.interp(rows, run[:, major], run[:, 1 - major])

@@ -18,8 +18,9 @@ import numpy as np
 from nacelle.shapes.solid import Ball, Rod, Solid
 from nacelle.spatial.scalar import Array
 from nacelle.vision.image.patch import Patch
+from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.silhouette import Cover, coverage, overlap
-from nacelle.vision.ray_casting import span, vertices
+from nacelle.vision.ray_casting import passing, vertices
 
 
 def seen_parts(solids: Sequence[Solid], patch: Patch, blur: float) -> dict[int, tuple[Array, Array]]:
@@ -35,8 +36,8 @@ def seen_parts(solids: Sequence[Solid], patch: Patch, blur: float) -> dict[int, 
         cover = coverage(solid, patch, blur)
         if np.any(cover.part > 0.0):
             covers[k] = cover._replace(part=np.nan_to_num(cover.part))
-    depths = {k: _depth(solids[k], patch.rays) for k in covers} if len(covers) > 1 else {}
-    width = float(np.hypot(blur, np.sqrt(1.0 / 12.0)))
+    depths = {k: passing(solids[k], patch.rays) for k in covers} if len(covers) > 1 else {}
+    width = PixelModel(blur=blur).width
     result = {}
     for k, cover in covers.items():
         seen = cover.part
@@ -68,17 +69,3 @@ def meets(solid: Solid, axis: Array, angle: float) -> bool:
     across = np.sqrt(np.maximum(np.einsum("ki,ki->k", points, points) - along * along, 0.0))
     outside = across * np.cos(angle) - along * np.sin(angle)
     return bool(np.any(outside <= radius + spacing))
-
-
-def _depth(solid: Solid, rays: Array) -> Array:
-    """Depth at which pixels count a solid: where they enter it, or would at its outline."""
-    first, last = span(solid, rays)
-    with np.errstate(invalid="ignore"):
-        depth = np.where(first <= last, first, 0.5 * (first + last))
-    return np.nan_to_num(depth, nan=float(_middle(solid)[2]), posinf=1e30, neginf=0.0)
-
-
-def _middle(solid: Solid) -> Array:
-    if isinstance(solid, Rod):
-        return np.asarray(0.5 * (solid.start + solid.stop))
-    return solid.centre if isinstance(solid, Ball) else np.asarray(vertices(solid).mean(axis=0))

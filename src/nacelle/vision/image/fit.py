@@ -28,7 +28,7 @@ from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel, filled
 
 _STEPS = 15
-# The iteration ends with a step that is this small beside the standard deviations, squared.
+# The iteration ends with a step whose square is this small beside the variances.
 _DONE = 1e-4
 
 
@@ -141,12 +141,12 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
         bound = information_inverse(J)
         if bound is None:
             return None
-        inverse, gradient = bound, J @ residuals
-        step = inverse @ gradient
-        moves = step[: 2 * len(sides)].reshape(-1, 2)
+        inverse = bound
+        step = (inverse @ (J @ residuals))[: 2 * len(sides)]
+        moves = step.reshape(-1, 2)
         n = n + np.einsum("ki,kij->kj", moves, basis)
         n = n / np.linalg.norm(n, axis=-1, keepdims=True)
-        converged = float(step @ gradient) < _DONE
+        converged = bool(np.all(step**2 < _DONE * np.diag(inverse)[: len(step)]))
         if converged:
             break
     spread = spread_of(basis)

@@ -8,9 +8,9 @@ All in camera axes, d = (x, y, 1) the ray of a pixel. The outline of a cylinder 
 
         q(d) = r^2 (d.u)^2 - |(A.u) d - (d.u) A|^2 > 0
 
-where a pixel is inside the end if it is inside the chord or the ellipse; the two ends multiply the strip.
-Blocks and plates: the hull of their corners. A solid that reaches behind the camera, or a cylinder that the
-camera looks into, is sampled in 5 x 5 points a pixel.
+where a pixel is inside the end if it is inside the chord or the ellipse; covered is what strip and ends both
+cover. Blocks and plates: the hull of their corners, by the two sides that are nearest to a pixel. A solid
+that reaches behind the camera, or a cylinder that the camera looks into, is sampled in 5 x 5 points a pixel.
 
 Two solids with edges at s_k, s_j and angle t between their normals both cover of a pixel, with w the width of
 a blurred edge (`PixelModel.width`),
@@ -32,7 +32,7 @@ from nacelle.shapes.solid import Ball, Rod, Solid
 from nacelle.spatial.scalar import Array
 from nacelle.vision.cylinders import tangent_normals
 from nacelle.vision.image.patch import Distance, Patch
-from nacelle.vision.image.pixel_model import filled
+from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.ray_casting import entry, vertices
 
 # A solid is sampled where a part of it is nearer than this part of its size before the camera's plane.
@@ -71,8 +71,9 @@ def coverage(solid: Solid, patch: Patch, blur: float) -> Cover:
     planes = outline(corners)
     if not len(planes):
         return _nothing(patch)
-    edge = _least([patch.from_plane(normal) for normal in planes])
-    return Cover(_edge(edge, blur), edge)
+    first, second = _two_least([patch.from_plane(normal) for normal in planes])
+    nearest, next_one = (Cover(_edge(side, blur), side) for side in (first, second))
+    return Cover(overlap(nearest, next_one, _width(blur)), first)
 
 
 def outline(corners: Array) -> Array:
@@ -107,8 +108,10 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
         [_end(at, other, u, rod.radius, (n0, n1), near) for at, other in ((start, stop), (stop, start))]
     )
     part, edge = _nothing(patch)
-    part[strip] = _strip(first, second, blur) * _edge(ends, blur)
-    for whole, there in zip(edge, _least([first, second, ends]), strict=True):
+    sides = _least([first, second])
+    both = overlap(Cover(_strip(first, second, blur), sides), Cover(_edge(ends, blur), ends), _width(blur))
+    part[strip] = both
+    for whole, there in zip(edge, _least([sides, ends]), strict=True):
         whole[strip] = there
     return Cover(part, edge)
 
@@ -165,7 +168,8 @@ def _end(
 ) -> Distance:
     """Distance from the outline at an end: inside the chord, or inside the ellipse of the disc."""
     plane = np.cross(at - radius * normals[0], at + radius * normals[1])
-    plane = plane if plane @ other > 0.0 else -plane
+    # The other end of the lines is inside; the centre of a flat disc may be outside.
+    plane = plane if plane @ (other - at) > 0.0 else -plane
     height = float(at @ u)
     Q = (radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
     Q += height * (np.outer(u, at) + np.outer(at, u))
@@ -181,6 +185,21 @@ def _least(distances: list[Distance]) -> Distance:
         nearer = other.s < result.s
         result = Distance(*(np.where(nearer, b, a) for a, b in zip(result, other, strict=True)))
     return result
+
+
+def _two_least(distances: list[Distance]) -> tuple[Distance, Distance]:
+    """The smallest and the next distance at each pixel: the sides that meet in the nearest corner."""
+    order = np.argsort(np.stack([distance.s for distance in distances]), axis=0)
+    parts = [np.stack(part) for part in zip(*distances, strict=True)]
+    first, second = (
+        Distance(*(np.take_along_axis(part, order[k : k + 1], axis=0)[0] for part in parts)) for k in (0, 1)
+    )
+    return first, second
+
+
+def _width(blur: float) -> float:
+    """Standard deviation of a blurred edge in the image, px."""
+    return PixelModel(blur=blur).width
 
 
 def _edge(distance: Distance, blur: float) -> Array:

@@ -84,6 +84,8 @@ def _massless(form: LegForm) -> LegForm:
 def line(legs: Legs, tie: Tie) -> Array:
     """B - A of a bar (3,), m, in the tie's axes."""
     assert tie.point is not None
+    if tie.line is not None:
+        return tie.line.r
     if tie.rows[0].kind == "rod":
         return tie.rows[0].force
     return np.asarray(plus(legs.placed.trees.seen(tie.axes, tie.point), -tie.own))
@@ -98,8 +100,13 @@ def _require_strut(
     assert tie.body is not None
     gravity = trees.down(tie.axes, np.asarray(legs.placed.robot.gravity))
     w = trees.down(tie.axes, motion.frames[tie.body].w)
-    state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
-    demand = strut(form, StrutMotion(*state, gravity, w), mass, bar.up, counted, geared=True)
+    if tie.line is not None and tie.line.length is not None:
+        r, v, a = tie.line.direction
+        moving = StrutMotion(r, v, a, gravity, w, tie.line.length)
+    else:
+        state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
+        moving = StrutMotion(*state, gravity, w)
+    demand = strut(form, moving, mass, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
     into.along(bar.rate, demand.own)
 

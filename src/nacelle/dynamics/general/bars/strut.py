@@ -15,11 +15,18 @@ equations give, up to a multiple of r,
     H = (p_1 / rho^2) (b.a - 2 n alpha') - D (b.a - 2 mu b.v)      T = D y alpha'^2
 
 and with f the force density, the actuator's force along r is l (f - (G.r + (h / l) (v.v - mu r.v)) / l^2).
+In the direction x = r / l, with r.v = 0 and mu = 0 there, all but the first two terms is the same over l, and
+
+    l G = (p + 2 h l) x'' + 2 h l' x' + ...
+
 The mass m moves with B and is counted there. So may be the inertia of a rotor, which feels l'' alone: then N
 and h / l of the actuator's force are that much less.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,75 +66,122 @@ def strut(
         geared: whether the rotor's inertia is part of `extra`: its motion across r and its weight are taken
             away again.
     """
-    r, v, a, gravity, w_end = at
+    length, side, at_end = at.length, form.drive.side, rotor(form) if geared else 0.0
     products, beside = _products(form), _is_beside(form)
-    line = line_of(form, r, v, stretched=products is None and not beside)
-    first, stretch, y, b, av, rho2, rv, n, l, il, il2 = line
-    iz = divide(1.0, r[up])
+    stretched = products is None and not beside
+    line = line_of(form, at.r, at.v, stretched=stretched, unit=length is not None)
+    r, iz = at.r, divide(1.0, at.r[up])
     column = pack([1.0 if k == up else r[k] * iz for k in range(3)])
 
     def across(u: Array) -> Array:
         return pack([0.0 if k == up else u[k] - column[k] * u[up] for k in range(3)])
 
-    v_across, a_across = across(v), across(a)
-    mu = rv * il2
-    twice_mu = mu + mu
-    at_end = rotor(form) if geared else 0.0
-    p, hl = form.tube[4] + form.rod[4], form.rod[3] * il
-    Y = p * il2 + hl
-    hl = hl - at_end
-    N = Y + hl
-    weight = (form.tube[3] + form.rod[3]) * il
-    G = N * a_across - (twice_mu * Y) * v_across
-    moment: Array = np.zeros(3)
-    if form.joint_at_a == "U":
-        sigma = divide(1.0, rho2)
-        # b is perpendicular to r, so the parts along r do not count.
-        bv, ba = _dot_across(b, v_across, up), _dot_across(b, a_across, up)
-        rate = bv * sigma
-        p22, p33 = form.tube[6] + form.rod[6], form.tube[9] + form.rod[9]
-        p1 = (form.cross + p33) * (stretch * stretch)
-        D = (p33 + p - p22) * il2
-        H = (p1 * sigma) * (ba - (2.0 * n) * rate) - D * (ba - twice_mu * bv)
-        H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, counted)
-        T: Scalar = (D * y) * (rate * rate)
-        if counted.friction and form.passive.second:
-            second_rate = form.passive.side * (mu * y - av)
-            irho = divide(1.0, sqrt(rho2))
-            second = friction_along(form.passive.second, second_rate * irho, second_rate, counted)
-            T = T + form.passive.side * second * irho
-        if products is not None or beside:
-            rotation = strut_rotation(line, at, bv, ba)
-            if products is not None:
-                M_a, M_1 = residual_moments(products, rotation)
-                H, T = H + M_a, T + M_1 * rotation.irho
-            if beside:
-                M_a, M_1 = _weight_beside(form, at, line, rotation)
-                H, T = H + M_a, T + M_1 * rotation.irho
-        if counted.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
-            # Spin about r: the part of the angular velocity along it is rate y / l^2.
-            w = il2 * cross(r, v) + (rate * y * il2) * r
-            moment = spherical_friction(form.passive.end, w_end - w, counted.smooth)
-            H = H - dot(first, moment)
-            T = T - dot(b, moment) * sigma
-        G = G + _rotation_force(line, (H, T, sigma), (weight, gravity), (column, iz), up)
-    else:
-        pull, moment = _free_end(form, at, il2, counted)
-        G = G + across(pull - weight * gravity)
-    kappa = dot(G, r) + hl * (dot(v, v) - mu * rv)
-    side = form.drive.side
-    own = drive_force(form.drive, side * l + form.drive.zero, (side * rv) * il, side * rv, counted)
     inertia = 0.0 if geared else rotor(form)
+    gain = (side * line.l) * iz
+    if length is None:
+        mu = line.rv * line.il2
+        p, hl = form.tube[4] + form.rod[4], form.rod[3] * line.il
+        Y = p * line.il2 + hl
+        hl = hl - at_end
+        turned = _Across(across(at.v), across(at.a), (mu, mu + mu))
+        G = (Y + hl) * turned.a - (turned.mu[1] * Y) * turned.v
+        more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
+        G = G + more
+        kappa = dot(G, r) + hl * (dot(at.v, at.v) - mu * line.rv)
+        second = line.il * (dot(r, at.a) + dot(at.v, at.v) - mu * line.rv) if not is_zero(inertia) else 0.0
+        drive = (line.l, line.rv * line.il, line.rv, second)
+        own, pushed = -(side * line.il) * kappa, (turned.a, at.a[up])
+    else:
+        d, d_dot, d_ddot = length
+        # All of this times d, so that it is linear in x, x' and x''.
+        h = form.rod[3] - at_end * d
+        turned = _Across(across(at.v), across(at.a), (0.0, 0.0))
+        G = (form.tube[4] + form.rod[4] + (form.rod[3] + h) * d) * turned.a
+        G = G + ((d_dot + d_dot) * h) * turned.v
+        more, moment = _rotation(form, at, line, turned, counted, _Column(across, column, iz, up))
+        G = divide(1.0, d) * (G + more)
+        drive = (d, d_dot, d_dot, d_ddot)
+        own = -side * (dot(G, r) + h * dot(at.v, at.v))
+        twice = d_dot + d_dot
+        pushed = (
+            d * turned.a + twice * turned.v,
+            d_ddot * r[up] + twice * at.v[up] + d * at.a[up],
+        )
+    l, rate, along, second = drive
+    own = own + drive_force(form.drive, side * l + form.drive.zero, side * rate, side * along, counted)
     if not is_zero(inertia):
-        own = own + (side * inertia) * (il * (dot(r, a) + dot(v, v) - mu * rv))
-    gain = (side * l) * iz
-    own = own - (side * il) * kappa
+        own = own + (side * inertia) * second
     if not (is_zero(extra) and is_zero(at_end)):
         # Of the mass at B, too, only what is across r is left here; the rest goes to the force along r.
-        hung = (extra - at_end) * gravity
-        G = G + extra * a_across - across(hung)
-        own = own + gain * (extra * a[up] - hung[up])
+        hung = (extra - at_end) * at.gravity
+        G = G + extra * pushed[0] - across(hung)
+        own = own + gain * (extra * pushed[1] - hung[up])
     return Demand(column, G, moment, gain, own)
+
+
+class _Across(NamedTuple):
+    """What of v and a is left without multiples of r, and mu = l' / l with its double."""
+
+    v: Array
+    a: Array
+    mu: tuple[Scalar, Scalar]
+
+
+class _Column(NamedTuple):
+    """How multiples of r are taken away: a function, t = r / z and 1 / z, the axis `up`."""
+
+    across: Callable[[Array], Array]
+    column: Array
+    iz: Scalar
+    up: int
+
+
+def _rotation(
+    form: LegForm, at: StrutMotion, line: Line, turned: _Across, counted: Counted, off: _Column
+) -> tuple[Array, Array]:
+    """Weight, spin and friction of a strut: force at B, and the moment there.
+
+    Of a direction, r of length 1, the force is one times l.
+    """
+    first, stretch, y, b, av, rho2, _, n, *_, il, il2 = line
+    gravity, up, (mu, twice_mu) = at.gravity, off.up, turned.mu
+    weight = (form.tube[3] + form.rod[3]) * il
+    p = form.tube[4] + form.rod[4]
+    if form.joint_at_a != "U":
+        pull, moment = _free_end(form, at, il2, counted)
+        return off.across(pull - weight * gravity), moment
+    moment = np.zeros(3)
+    products = _products(form)
+    sigma = divide(1.0, rho2)
+    # b is perpendicular to r, so the parts along r do not count.
+    bv, ba = _dot_across(b, turned.v, up), _dot_across(b, turned.a, up)
+    rate = bv * sigma
+    p22, p33 = form.tube[6] + form.rod[6], form.tube[9] + form.rod[9]
+    p1 = (form.cross + p33) * (stretch * stretch)
+    D = (p33 + p - p22) * il2
+    H = (p1 * sigma) * (ba - (2.0 * n) * rate) - D * (ba - twice_mu * bv)
+    H = H + stretch * friction_along(form.passive.first, stretch * rate, bv, counted)
+    T: Scalar = (D * y) * (rate * rate)
+    if counted.friction and form.passive.second:
+        second_rate = form.passive.side * (mu * y - av)
+        irho = divide(1.0, sqrt(rho2))
+        second = friction_along(form.passive.second, second_rate * irho, second_rate, counted)
+        T = T + form.passive.side * second * irho
+    if products is not None or _is_beside(form):
+        rotation = strut_rotation(line, at, bv, ba)
+        if products is not None:
+            M_a, M_1 = residual_moments(products, rotation)
+            H, T = H + M_a, T + M_1 * rotation.irho
+        if _is_beside(form):
+            M_a, M_1 = _weight_beside(form, at, line, rotation)
+            H, T = H + M_a, T + M_1 * rotation.irho
+    if counted.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
+        # Spin about r: the part of the angular velocity along it is rate y / l^2.
+        w = il2 * cross(at.r, at.v) + (rate * y * il2) * at.r
+        moment = spherical_friction(form.passive.end, at.w_end - w, counted.smooth)
+        H = H - dot(first, moment)
+        T = T - dot(b, moment) * sigma
+    return _rotation_force(line, (H, T, sigma), (weight, gravity), (off.column, off.iz), up), moment
 
 
 def strut_inertia(form: LegForm, r: Array, extra: Scalar) -> Array:

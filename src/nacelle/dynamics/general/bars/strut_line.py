@@ -31,6 +31,7 @@ class StrutMotion(NamedTuple):
         a: its second derivative (3,), m/s^2.
         gravity: acceleration of gravity (3,), m/s^2.
         w_end: angular velocity of the platform (3,), rad/s.
+        length: where r is the direction x, its derivatives x' and x'': the length l with its derivatives.
     """
 
     r: Array
@@ -38,6 +39,7 @@ class StrutMotion(NamedTuple):
     a: Array
     gravity: Array
     w_end: Array
+    length: Array | None = None
 
 
 class Line(NamedTuple):
@@ -70,12 +72,23 @@ class Line(NamedTuple):
     il2: Scalar
 
 
-def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool) -> Line:
-    """The line along r that moves by v; an axis of any length is enough, and one with an entry 1 is short."""
+def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = False) -> Line:
+    """The line along r that moves by v; an axis of any length is enough, and one with an entry 1 is short.
+
+    Args:
+        form: the leg.
+        r: B - A (3,), or the direction x.
+        v: its derivative.
+        stretched: whether the axis may have any length.
+        unit: whether r is a direction, of length 1.
+    """
     stretch = _stretch(form.first) if stretched else 1.0
     first = clean(stretch * form.first)
     y, b = dot(first, r), cross(first, r)
     av = dot(first, v)
+    if unit:
+        rho2 = stretch * stretch - y * y
+        return Line(first, stretch, y, b, av, rho2, 0.0, -(y * av), 1.0, 1.0, 1.0)
     if stretch == 1.0:
         rho2 = dot(b, b)
         l2 = rho2 + y * y if form.joint_at_a == "U" else dot(r, r)

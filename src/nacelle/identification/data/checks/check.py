@@ -25,7 +25,7 @@ from nacelle.identification.data.checks.smoothing import enough, smoothed
 from nacelle.identification.data.checks.timing import check_timing
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight, check_gaps, check_zeros
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.one_thread import one_blas_thread
+from nacelle.one_thread import one_blas_thread
 
 # Part of a column that may be missing where physics is still asked.
 _MISSING = 0.2

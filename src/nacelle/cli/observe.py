@@ -1,0 +1,157 @@
+"""The command `observe`: what a camera sees of a robot, what that gives, and whether it is worth it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
+from nacelle.cli.outputs import FAILED_SAMPLES
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.control.vision.camera_file import CameraFile
+    from nacelle.model.robot import Robot
+    from nacelle.vision.observation import Observation
+
+
+@command("observe")
+def observe_command(
+    robot_name: RobotArgument,
+    *,
+    at: AtOption = None,
+    camera: Annotated[
+        Path | None, typer.Option("--camera", help="Camera as YAML; one that sees all legs without it.")
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option("--noise", help="Standard deviation of pixels, grey levels of 255.")
+    ] = None,
+    blur: Annotated[
+        float | None, typer.Option("--blur", help="Standard deviation of the blur, pixels.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of noise; with --compare the first of the seeds.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Picture to write (png, svg, pdf); never overwritten.")
+    ] = None,
+    names: Annotated[bool, typer.Option("--names/--no-names", help="Write the names of cylinders.")] = True,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Closed loops fed by encoders, by the camera, and by both.")
+    ] = False,
+    sweeps: Annotated[
+        str, typer.Option("--sweeps", help="With --compare what is swept: anchors,growth,lengths,noise,rate.")
+    ] = "",
+    seeds: Annotated[int, typer.Option("--seeds", help="With --compare how many seeds a case has.")] = 3,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """What a camera sees of a robot: its legs' edges in an image, directions, pose and their errors."""
+    check_new(out, PICTURES)
+    for option, value in (("--noise", noise), ("--blur", blur)):
+        if value is not None and not 0.0 <= value < 1e4:
+            raise NacelleError(f"{option} is not negative, got {value:g}")
+    if seed < 0 or seeds < 1:
+        raise NacelleError("--seed is 0 or more, and --seeds 1 or more")
+    if (sweeps or seeds != 3) and not compare:
+        raise NacelleError("--sweeps and --seeds go with --compare")
+    robot = load_robot(robot_name, mode)
+    written = _camera_file(camera)
+    pixels = written.pixels
+    changes = {"read_noise": noise, "blur": blur}
+    pixels = dataclasses.replace(
+        pixels, **{key: value for key, value in changes.items() if value is not None}
+    )
+    if compare:
+        _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out, as_json)
+        return
+    from nacelle.vision.observation import observe
+
+    x = pose_at(robot, at)
+    with task("looking"):
+        seen = observe(robot, x, camera=written.camera(robot) if camera else None, pixels=pixels, seed=seed)
+    if out is not None:
+        with task(f"drawing {out}"):
+            from nacelle.report.draw.canvas import save
+            from nacelle.report.vision.picture import plot_observation
+
+            save(plot_observation(seen, names=names, shown=False), out)
+        console(stderr=True).print(f"wrote {out}", markup=False)
+    if as_json:
+        print_json(seen.summary())
+    else:
+        _print(seen)
+    if seen.pose is None:
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+def _camera_file(path: Path | None) -> CameraFile:
+    from nacelle.control.vision.camera_file import read_camera
+
+    return read_camera({} if path is None else path)
+
+
+def _print(seen: Observation) -> None:
+    """What is seen of each cylinder, and the pose."""
+    from nacelle.report.vision.picture import cylinder_table, pose_table
+
+    screen = console()
+    width, height = seen.camera.size
+    place = ", ".join(f"{1e3 * value:.0f}" for value in seen.camera.pose.p)
+    screen.print(
+        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, "
+        f"blur {seen.pixels.blur:g} px, noise {seen.pixels.read_noise:g} grey levels",
+        markup=False,
+    )
+    screen.print(cylinder_table(seen))
+    if seen.pose is None:
+        console(stderr=True).print(seen.message, style="yellow", markup=False)
+        return
+    screen.print(f"\npose from {seen.pose.edges} edges, misfit {seen.pose.misfit:.2f}", markup=False)
+    screen.print(pose_table(seen))
+
+
+def _compare(
+    robot: Robot,
+    written: CameraFile,
+    pixels: Any,
+    names: str,
+    seeds: range,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    from nacelle.control.vision.comparison import SWEEPS, Circumstances, LookingBench, compare_looking
+
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
+    for name in chosen:
+        if name not in SWEEPS:
+            raise NacelleError(f"nothing called {name!r} is swept; {did_you_mean(name, SWEEPS)}")
+    bench = LookingBench(robot, camera=written.camera(robot), pixels=pixels, shutter=written.shutter)
+    base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
+    result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
+    if out is not None:
+        from nacelle.report.draw.canvas import save
+        from nacelle.report.vision.comparison import plot_looking
+
+        save(plot_looking(result, shown=False), out)
+        console(stderr=True).print(f"wrote {out}", markup=False)
+    if as_json:
+        print_json(result.summary())
+        return
+    from nacelle.report.vision.comparison import looking_table, verdicts
+
+    screen = console()
+    screen.print(
+        f"{robot.name}: rms distance of the true platform from the desired one, median of {len(seeds)} seeds",
+        markup=False,
+    )
+    screen.print(looking_table(result))
+    for line in verdicts(result):
+        screen.print(line, markup=False)
+    for case in result.cases:
+        for words in case.lost:
+            console(stderr=True).print(f"lost: {words}", style="yellow", markup=False)

@@ -1,0 +1,159 @@
+"""What a camera sees of a true robot in motion: edges of its legs, exposure by exposure.
+
+An exposure belongs to its middle by the camera's clock; the true robot is taken there from the states that
+the plant keeps, with the anchors of that time. Two ways lead from it to edges:
+
+    model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
+                length would have, the Cramer-Rao bound of the pixel model; fast
+    rendered    an image of the region, edges and lines found in it (`nacelle.control.vision.rendered`)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from nacelle.control.vision.plant import TruePlant
+from nacelle.errors import KinematicsError
+from nacelle.shapes.solid import Rod
+from nacelle.spatial.scalar import Array
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measurement import EdgeMeasurement
+from nacelle.vision.scene import Scene
+from nacelle.vision.shutter import Exposure, Shutter
+from nacelle.vision.visibility import ContactLines, edge_visibility
+
+# An edge of fewer free pixels is none.
+_SHORTEST = 12
+
+
+Bodies = tuple[Array, Array]
+"""Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
+Predicted = Callable[[], Bodies]
+"""Gives the poses of all bodies that are expected at an exposure."""
+
+
+def edge_sigma(pixels: PixelModel) -> float:
+    """The error across an edge that each pixel along it has at best, px.
+
+    Over a blurred edge, a step of the contrast C with the slope of a normal density of width w, noise of
+    variance s^2 leaves s^2 / (C^2 integral of density^2) = 2 sqrt(pi) w s^2 / C^2: the Cramer-Rao bound.
+    """
+    contrast = abs(pixels.leg - pixels.background)
+    noise = float(np.sqrt(pixels.variance(np.array(0.5 * (pixels.leg + pixels.background)))))
+    return noise / contrast * math.sqrt(2.0 * math.sqrt(math.pi) * pixels.width)
+
+
+class EdgeSource(Protocol):
+    """What makes edges of the bodies' poses."""
+
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+        """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
+
+
+class Sight:
+    """A camera that looks at a true robot.
+
+    Args:
+        plant: the true robot.
+        shutter: when it looks.
+        source: what makes edges.
+        order: indices of the cylinders that are looked at, in turn.
+    """
+
+    def __init__(self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int]) -> None:
+        if not order:
+            raise KinematicsError(f"the camera sees no cylinder of {plant.model.name} that could be used")
+        self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
+        self._until = plant.time
+
+    def arrived(self, now: float, predict: Callable[[float], Bodies]) -> list[EdgeMeasurement]:
+        """Edges whose results have arrived since the last call.
+
+        Args:
+            now: robot's clock, s.
+            predict: the poses of all bodies that are expected at a time of the robot's clock.
+        """
+        shutter, last = self._shutter, self._until
+        self._until = now
+        found: list[EdgeMeasurement] = []
+        begin, end = last - shutter.latency, now - shutter.latency
+        for exposure in shutter.exposures(begin, end, self._order):
+            # The first of two intervals that meet has what is at their common end.
+            middle = shutter.robot_time(exposure.time)
+            if exposure.arrival <= last + 1e-12 or middle < self._plant.oldest:
+                continue
+            true = self._plant.bodies(self._plant.state_at(middle), middle)
+            found += self._source.edges(exposure, true, partial(predict, middle))
+        self._plant.forget(end - shutter.exposure)
+        return found
+
+
+class ModelEdges:
+    """Exact edges with noise of the covariance that fits have.
+
+    Where an edge is free, seen before the background and not hidden, is looked up once, in a scene.
+
+    Args:
+        scene: the robot at a pose in the middle of its path, before the camera as it is.
+        pixels: blur, grey levels, noise.
+        seed: of the noise.
+    """
+
+    def __init__(self, scene: Scene, pixels: PixelModel, *, seed: int) -> None:
+        self._camera, self._cylinders = scene.camera, tuple(scene.cylinders)
+        self._sigma = edge_sigma(pixels)
+        self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
+        self._rng = np.random.default_rng(seed)
+
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+        """Edges of an exposure."""
+        del predicted
+        found = []
+        for k in exposure.cylinders:
+            rod = self._cylinders[k]
+            A, B = self._camera.seen(np.stack(rod.placed(*true)))
+            lines = ContactLines.of(Rod(A, B, rod.radius))
+            u = lines.way / np.linalg.norm(lines.way)
+            for side, (n, t) in enumerate(zip(lines.normals, self._free[k], strict=True)):
+                # Drawn whether it is used or not: the noise of others does not depend on it.
+                drawn = self._rng.standard_normal(2)
+                E = np.column_stack([u, np.cross(n, u)])
+                C = self._covariance(n, E, lines.points(t)[side])
+                if C is None:
+                    continue
+                seen = n + E @ (np.linalg.cholesky(C) @ drawn)
+                seen = seen / np.linalg.norm(seen)
+                across = (np.eye(3) - np.outer(seen, seen)) @ E
+                found.append(
+                    EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, across @ C @ across.T)
+                )
+        return found
+
+    def _covariance(self, n: Array, E: Array, points: Array) -> Array | None:
+        """Covariance (2, 2) of a normal along E (3, 2), from points (k, 3) a pixel apart, camera axes."""
+        if len(points) < _SHORTEST or not np.isfinite(n).all():
+            return None
+        lever = points[:, :2] / points[:, 2:] @ E[:2] + E[2]
+        # What an error of a pixel across the edge is as an angle of the ray, for the ray (x, y, 1).
+        g = float(np.hypot(*(n[:2] / self._camera.focal)))
+        return np.asarray(np.linalg.inv(lever.T @ lever) * (self._sigma * g) ** 2)
+
+
+def edge_places(scene: Scene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
+    """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
+    seen = edge_visibility(scene, index, pixels.reach)
+    both = seen.kept(pixels.reach)
+    result = []
+    for side in (0, 1):
+        # A step counts as many pixels as it is long.
+        whole = both[side, 1:] & both[side, :-1]
+        counts = np.where(whole, np.rint(np.nan_to_num(seen.steps[side])), 0).astype(int)
+        steps = zip(seen.t[:-1], seen.t[1:], counts, strict=True)
+        parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in steps if k]
+        result.append(np.concatenate(parts) if parts else np.zeros(0))
+    return result[0], result[1]

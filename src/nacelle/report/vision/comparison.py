@@ -1,0 +1,126 @@
+"""Encoders against vision as a figure, a panel for each sweep, and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.control.vision.comparison import LookingComparison
+from nacelle.errors import NacelleError
+from nacelle.report.draw.canvas import INK, new_figure, plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+# What is written below each panel, and the factor from SI units.
+LABELS: dict[str, tuple[str, str, float]] = {
+    "anchors": ("error of the anchors", "mm", 1e3),
+    "growth": ("growth of the base", "1e-6", 1e6),
+    "lengths": ("error of lengths", "1e-6", 1e6),
+    "zeros": ("error of the encoders' zeros", "mrad or mm", 1e3),
+    "noise": ("noise of pixels", "grey levels", 1.0),
+    "rate": ("regions a second", "Hz", 1.0),
+}
+_COLOURS = {"encoders": "#c4262e", "vision": "#2f6ea3", "both": "#3f9a4a"}
+_WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
+
+
+def plot_looking(
+    comparisons: LookingComparison | Sequence[LookingComparison], *, shown: bool = True
+) -> Figure:
+    """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
+
+    Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
+    vision and encoders are equally good. Values of zero are drawn at the left border.
+
+    Args:
+        comparisons: one, or one for each of several robots with the same sweeps.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is nothing to draw, or matplotlib is missing.
+    """
+    rows = [comparisons] if isinstance(comparisons, LookingComparison) else list(comparisons)
+    if not rows or not rows[0].cases:
+        raise NacelleError("there is no case to draw")
+    sweeps = rows[0].sweeps
+    figure = new_figure((2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7), shown=shown)
+    axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
+    for row, comparison in zip(axes, rows, strict=True):
+        for ax, sweep in zip(row, sweeps, strict=True):
+            _panel(ax, comparison, sweep)
+        row[0].set_ylabel(f"{comparison.robot.name}\nrms error (mm)", fontsize=8, color=INK)
+    handles, names = axes[0][0].get_legend_handles_labels()
+    figure.legend(
+        handles, names, fontsize=8, frameon=False, loc="lower center", ncols=len(names), labelcolor=INK
+    )
+    height = float(figure.get_size_inches()[1])
+    figure.set_layout_engine("tight", rect=(0.0, 0.28 / height, 1.0, 1.0))
+    return figure
+
+
+def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
+    words, unit, factor = LABELS[sweep]
+    cases = comparison.of(sweep)
+    values = np.array([case.value for case in cases])
+    smallest = np.min(values[values > 0.0])
+    # Zero has no logarithm: a place to the left of the smallest value.
+    places = factor * np.where(values > 0.0, values, smallest / 3.0)
+    for name in cases[0].rms:
+        middle = 1e3 * np.array([case.median(name) for case in cases])
+        middle = np.where(np.isfinite(middle), middle, np.nan)
+        with np.errstate(invalid="ignore"):
+            low, high = (
+                1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
+            )
+        ax.fill_between(places, low, high, color=_COLOURS[name], alpha=0.15, linewidth=0.0)
+        ax.plot(places, middle, "o-", color=_COLOURS[name], markersize=2.5, linewidth=1.0, label=_WORDS[name])
+    for crossing in comparison.crossings:
+        if crossing.sweep == sweep:
+            ax.axvline(factor * crossing.value, color="#9aa1aa", linewidth=0.8, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    plain_axes(ax)
+    ax.set_xlabel(f"{words} ({unit})", fontsize=8, color=INK)
+    if np.any(values == 0.0):
+        ax.axvline(places[0] * 1.7, color="#d9dde2", linewidth=0.8)
+        ax.text(places[0], 0.02, "0", fontsize=7, color=INK, ha="center", transform=ax.get_xaxis_transform())
+
+
+def _of(values: Any, function: Any) -> float:
+    return float(function(values)) if np.isfinite(values).any() else float("nan")
+
+
+def looking_table(comparison: LookingComparison) -> Table:
+    """Medians of the rms errors in mm, a row a case, with the verdict of each sweep."""
+    from nacelle.report.table import plain_table
+
+    names = list(comparison.cases[0].rms)
+    table = plain_table("sweep", "value>", *(f"{_WORDS[name]} (mm)>" for name in names), "better")
+    for sweep in comparison.sweeps:
+        words, unit, factor = LABELS[sweep]
+        for k, case in enumerate(comparison.of(sweep)):
+            medians = {name: case.median(name) for name in names}
+            best = min(medians, key=lambda name: medians[name])
+            cells = [f"{1e3 * value:.3g}" if np.isfinite(value) else "lost" for value in medians.values()]
+            table.add_row("" if k else f"{words} ({unit})", f"{factor * case.value:g}", *cells, _WORDS[best])
+    return table
+
+
+def verdicts(comparison: LookingComparison) -> list[str]:
+    """For each sweep, in words, when vision alone is better than encoders alone."""
+    lines = []
+    for sweep in comparison.sweeps:
+        words, unit, factor = LABELS[sweep]
+        crossings = [one for one in comparison.crossings if one.sweep == sweep]
+        if crossings:
+            sides = " and ".join(
+                f"{'above' if one.wins else 'below'} {factor * one.value:.2g} {unit}" for one in crossings
+            )
+            lines.append(f"{words}: vision wins {sides}")
+        else:
+            lines.append(f"{words}: {comparison.verdict(sweep)}")
+    return lines

@@ -1,0 +1,221 @@
+"""One look at a robot: an image, the edges of its legs in it, and the pose that they give.
+
+    pose -> scene -> image (pixel model, noise) -> edges, looked for near a predicted pose -> pose, covariance
+
+The predicted pose differs from the true one, as that of an observer does; what the image gives does not
+depend on it, as long as the edges are within the distance that is searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, NacelleError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.image.render import render
+from nacelle.vision.measure import CylinderMeasurement, measure
+from nacelle.vision.observer.process import Displacer, apart
+from nacelle.vision.placing import camera_for
+from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
+from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.views import CylinderView, View, view
+
+# How far the predicted pose is from the true one, over the robot's size.
+_OFF = 5e-4
+# What is searched beyond the largest distance of predicted and true edges, px.
+_MORE = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class SeenCylinder:
+    """What an image gives of one cylinder.
+
+    Attributes:
+        view: how the camera sees it, and why it is not usable where it is not.
+        measured: its edges; None where none was found.
+        direction_sigma: largest standard deviation of its direction, rad; NaN without both edges.
+        direction_error: angle between its measured and its true direction, rad; NaN likewise.
+    """
+
+    view: CylinderView
+    measured: CylinderMeasurement | None
+    direction_sigma: float = float("nan")
+    direction_error: float = float("nan")
+
+    @property
+    def reason(self) -> str:
+        """Why it gives no direction, in words; empty if it does."""
+        if self.view.reason and not self.view.usable:
+            return self.view.reason
+        if self.measured is None:
+            return "its pixels are not those of a cylinder's edges"
+        return "" if len(self.measured.edges) == 2 else "one edge alone was measured"
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What a camera sees of a robot at one pose.
+
+    Attributes:
+        robot: the robot.
+        camera: the camera.
+        pixels: blur, grey levels, noise.
+        x: the true pose (nx,).
+        image: grey levels (height, width).
+        scene: the solids before the camera.
+        seen: the cylinders of the legs, in the order of `visible_cylinders`.
+        view: what can be used of them.
+        pose: that the edges give; None where they do not determine one.
+        message: why there is no pose, in words.
+    """
+
+    # How it is drawn is registered in the public API.
+    plot: ClassVar[Plot] = Plot()
+
+    robot: Robot
+    camera: Camera
+    pixels: PixelModel
+    x: Array
+    image: Array
+    scene: Scene
+    seen: tuple[SeenCylinder, ...]
+    view: View
+    pose: SeenPose | None
+    message: str = ""
+
+    @cached_property
+    def error(self) -> Array | None:
+        """From the true pose to that of the edges, along the reduced twist (n,), m and rad; None without."""
+        if self.pose is None:
+            return None
+        y = inverse_kinematics(self.robot, self.x, limits=False).y
+        return apart(self.robot, self.pose.x, self.x, y)
+
+    def summary(self) -> dict[str, Any]:
+        """All figures as plain data, SI units, px."""
+        data: dict[str, Any] = {
+            "robot": self.robot.name,
+            "camera": {
+                "focal": list(self.camera.focal),
+                "centre": list(self.camera.centre),
+                "size": list(self.camera.size),
+                "R": self.camera.pose.R.tolist(),
+                "p": np.asarray(self.camera.pose.p).tolist(),
+                "distortion": list(self.camera.distortion),
+            },
+            "x": self.x.tolist(),
+            "cylinders": [
+                {
+                    "name": one.view.name,
+                    "width": one.view.width,
+                    "length": one.view.length.tolist(),
+                    "edges": 0 if one.measured is None else len(one.measured.edges),
+                    "direction_sigma": one.direction_sigma,
+                    "direction_error": one.direction_error,
+                    "reason": one.reason,
+                }
+                for one in self.seen
+            ],
+            "boxes": [one.name for one in self.view.boxes],
+            "message": self.message,
+        }
+        if self.pose is not None:
+            data["pose"] = {
+                "x": self.pose.x.tolist(),
+                "sigma": self.pose.sigma.tolist(),
+                "error": None if self.error is None else self.error.tolist(),
+                "misfit": self.pose.misfit,
+                "edges": self.pose.edges,
+            }
+        return data
+
+
+def observe(
+    robot: Robot,
+    x: Any = None,
+    *,
+    camera: Camera | None = None,
+    pixels: PixelModel | None = None,
+    seed: int = 0,
+    off: float = _OFF,
+) -> Observation:
+    """Look at a robot once.
+
+    Args:
+        robot: the robot.
+        x: the true pose (nx,); the reference pose if None.
+        camera: the camera; one that sees all legs if None.
+        pixels: blur, grey levels, noise; the usual ones if None.
+        seed: of the noise and of the predicted pose.
+        off: how far the predicted pose is from the true one, over the robot's size.
+
+    Raises:
+        UnreachableError: if the pose is out of reach.
+        KinematicsError: if the legs have no cylinders.
+    """
+    model = pixels or PixelModel()
+    scenery = Scenery(robot)
+    if not scenery.cylinders:
+        raise KinematicsError(f"{robot.name}: its legs have no cylinders that a camera could measure")
+    true = checked_poses(robot, reference_pose(robot) if x is None else x)[0]
+    at = camera or camera_for(robot, true, model=model)
+    rng = np.random.default_rng(seed)
+    scene = scenery.at(at, true)
+    image = render(scene, model, rng=rng)
+    guess = _predicted(robot, true, off, rng)
+    predicted = scenery.at(at, guess)
+    judged = view(scenery, at, true, model)
+    search = _MORE + _distance(scene, predicted)
+    seen = tuple(
+        _seen(
+            one, scene, measure(image, predicted, one.cylinder, model, search=search) if one.sides else None
+        )
+        for one in judged.cylinders
+    )
+    edges = [edge for one in seen if one.measured is not None for edge in one.measured.edges]
+    pose, message = None, ""
+    try:
+        judged.require()
+        pose = pose_from_edges(robot, at, edges, guess, scenery.cylinders)
+    except NacelleError as error:
+        message = str(error)
+    return Observation(robot, at, model, true, image, scene, seen, judged, pose, message)
+
+
+def _predicted(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> Array:
+    """A pose (nx,) a little away from another."""
+    y = inverse_kinematics(robot, x, limits=False).y
+    d = off * twist_units(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
+    return Displacer(robot)(x, y, d)
+
+
+def _distance(scene: Scene, predicted: Scene) -> float:
+    """The largest distance of the ends of cylinders in the image between two scenes, px."""
+    ends = [
+        scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods]))
+        for one in (scene, predicted)
+    ]
+    gaps = np.linalg.norm(ends[0] - ends[1], axis=-1)
+    return float(np.max(gaps[np.isfinite(gaps)], initial=0.0))
+
+
+def _seen(judged: CylinderView, scene: Scene, measured: CylinderMeasurement | None) -> SeenCylinder:
+    if measured is None or len(measured.edges) < 2:
+        return SeenCylinder(judged, measured)
+    rod = scene.rods[judged.cylinder]
+    line = measured.line(rod.radius)
+    true = (rod.stop - rod.start) / np.linalg.norm(rod.stop - rod.start)
+    sigma = float(np.sqrt(np.linalg.eigvalsh(line.direction_covariance)[-1]))
+    error = float(np.arctan2(np.linalg.norm(np.cross(line.direction, true)), line.direction @ true))
+    return SeenCylinder(judged, measured, sigma, error)

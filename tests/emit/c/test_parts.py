@@ -1,0 +1,67 @@
+"""Parts of a program in C: constants read back as they are, and cuts that keep all values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nacelle.emit.c.parts import LINE, call, cut, expression, helpers_used, number
+from nacelle.emit.schedule import arguments, is_operation
+from support.random_programs import random_program
+
+
+@pytest.mark.parametrize("value", [0.1, -1e-300, 5e-324, 1.0, -0.0, 123456789.123456789, math.pi])
+def test_constants_read_back(value: float) -> None:
+    text = number(value, "double").strip("()")
+    assert float(text) == value
+    assert math.copysign(1.0, float(text)) == math.copysign(1.0, value)
+    single = number(value, "float").strip("()")
+    assert single.endswith("f")
+    with np.errstate(all="ignore"):
+        assert np.float32(single[:-1]) == np.float32(value)
+
+
+def test_special_constants() -> None:
+    assert number(math.nan, "double") == "NAN"
+    assert number(-math.inf, "float") == "(-INFINITY)"
+    assert number(1e300, "float") == "INFINITY"
+
+
+def test_long_calls_have_lines() -> None:
+    assert call("f", ["a", "b"]) == "f(a, b)"
+    long = call("f", ["argument" * 4] * 5)
+    assert all(len(line) <= LINE for line in long.splitlines())
+
+
+def test_expressions() -> None:
+    assert expression("sub", ["a", "b"], "leg", "double") == "a - b"
+    assert expression("where", ["a", "b", "c"], "leg", "double") == "(a > 0) ? b : c"
+    assert expression("abs", ["a"], "leg", "float") == "fabsf(a)"
+    assert expression("min", ["a", "b"], "leg", "double") == "leg_min(a, b)"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("apart", [False, True])
+def test_parts_have_what_they_use(seed: int, apart: bool) -> None:
+    """Each operation is in one part; what a part fetches was kept by one before it."""
+    program = random_program(seed, 120)
+    made = cut(program, 20, apart=apart)
+    done: set[int] = set()
+    kept: set[int] = set()
+    for part in made.parts:
+        inside: set[int] = set()
+        for k in part.operations:
+            for a in arguments(program, k):
+                if is_operation(program, a):
+                    assert a in inside or a in part.fetched
+            inside.add(k)
+        assert set(part.fetched) <= kept
+        assert not inside & done
+        done |= inside
+        kept |= set(part.kept)
+    assert done == set(made.order)
+    written = sorted(place for part in made.parts for place in part.outputs)
+    assert written == list(range(len(program.results)))
+    assert set(helpers_used(program, made.order)) <= {"min", "max", "sign"}

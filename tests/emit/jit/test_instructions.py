@@ -1,0 +1,74 @@
+"""LLVM IR of each operation, at widths of one and of four, against the semantics of programs."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from nacelle.emit.jit.instructions import constant, evaluation, splat, stride
+from nacelle.emit.jit.library import Library, address, aligned_memory, library_table
+from nacelle.emit.jit.target import DEFAULT, Options, compile_text, make_plan, module
+from nacelle.program.program import ARITY, Program, Variable, apply
+
+VALUES = (0.0, -0.0, 0.5, -1.5, 2.5, math.inf, -math.inf, math.nan, 1e300, -7.0)
+OPERATIONS = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "sqrt",
+    "abs",
+    "sign",
+    "floor",
+    "min",
+    "max",
+    "where",
+    "sin",
+    "atan2",
+)
+
+
+def every_operation() -> Program:
+    """Each operation of the same three inputs."""
+    code = [("input", k) for k in range(3)]
+    code += [(op, *range(ARITY[op])) for op in OPERATIONS]
+    results = tuple(range(3, len(code)))
+    inputs, outputs = (Variable("x", (3,)),), (Variable("y", (len(results),)),)
+    return Program("all", inputs, outputs, tuple(code), results)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_operations(width: int) -> None:
+    program = every_operation()
+    plan = make_plan(program, Options(fma=False))
+    text = module([evaluation(plan, width, "w_")], DEFAULT).replace(
+        "define internal void @w_tiles", "define void @w_tiles"
+    )
+    library = Library(compile_text(text), ("w_tiles",))
+    pointer = ctypes.c_void_p
+    run = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer)(library.address("w_tiles"))
+    grid = [(a, b, c) for a in VALUES for b in VALUES for c in (1.25,)]
+    for start in range(0, len(grid) - width + 1, width):
+        tile = aligned_memory(stride(plan, width))
+        numbers = tile.view(np.float64)
+        numbers[: 3 * width] = np.array(grid[start : start + width]).T.ravel()
+        run(address(tile), 1, library_table())
+        first = plan.result * width
+        found = numbers[first : first + len(OPERATIONS) * width].reshape(-1, width)
+        for lane in range(width):
+            for op, value in zip(OPERATIONS, found[:, lane], strict=True):
+                with np.errstate(all="ignore"):
+                    expected = float(apply(op, *(np.float64(v) for v in grid[start + lane][: ARITY[op]])))
+                assert value == pytest.approx(expected, rel=4e-16, nan_ok=True), (op, grid[start + lane])
+
+
+def test_constants_are_bits() -> None:
+    for value in (0.1, -0.0, math.inf, 5e-324):
+        assert struct.pack(">Q", int(constant(value), 16)) == struct.pack(">d", value)
+    assert splat(1.0, 1) == constant(1.0)
+    assert splat(1.0, 4) == f"splat (double {constant(1.0)})"

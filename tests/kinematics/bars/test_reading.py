@@ -1,0 +1,82 @@
+"""Legs read as struts and rods: their lines against the inverse kinematics of their joints."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import nacelle
+from nacelle.kinematics.bars.form import LegForm, UnreadError
+from nacelle.kinematics.bars.reading import read_legs
+from nacelle.model.joint import Spring
+from nacelle.model.robot import Robot
+from support.library import library_robot
+from support.uncompiled import poses_around
+
+ROBOTS = {
+    "gough-stewart": "strut",
+    "palida": "strut",
+    "hexa": "rod",
+    "hexaglide": "rod",
+    "fivebar": "rod",
+    "prrrp": "rod",
+    "delta-codourey": "rod",
+    "orthoglide": "rod",
+}
+
+
+def foot(form: LegForm, q: float) -> np.ndarray:
+    """Point A at a coordinate of the drive, base axes."""
+    if form.kind == "strut":
+        return form.A
+    if form.drive.revolute:
+        return form.A + form.carriage.arm * Rotation.from_rotvec(q * form.axis).apply(form.carriage.start)
+    return form.A + q * form.axis
+
+
+def lines(robot: Robot) -> list[tuple[LegForm, float, float]]:
+    """Each leg with a coordinate of its drive and its length |B - A| at some poses."""
+    x = poses_around(robot, 4)
+    solution = nacelle.inverse_kinematics(robot, x, limits=False)
+    result = []
+    for k in range(len(x)):
+        for number, form in enumerate(read_legs(robot)):
+            assert form.drive.number == number
+            q = float(solution.actuators[k, number])
+            B = solution.bodies.R[k, form.body] @ form.B + solution.bodies.p[k, form.body]
+            result.append((form, q, float(np.linalg.norm(B - foot(form, q)))))
+    return result
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_lines_are_those_of_the_joints(name: str) -> None:
+    robot = library_robot(name)
+    for form, q, length in lines(robot):
+        assert form.kind == ROBOTS[name]
+        if form.kind == "strut":
+            assert q == pytest.approx(form.drive.side * length + form.drive.zero, abs=1e-10)
+        else:
+            assert length == pytest.approx(form.length, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["hexa", "hexaglide", "fivebar"])
+def test_no_mass_is_lost(name: str) -> None:
+    robot = library_robot(name)
+    masses = sum(robot.bodies[body].mass for leg in robot.legs for body in leg.bodies)
+    read = [form.tube[0] + form.rod[0] + form.carriage.parameters[0] for form in read_legs(robot)]
+    assert sum(read) == pytest.approx(masses, rel=1e-12)
+
+
+def test_legs_that_are_neither() -> None:
+    with pytest.raises(UnreadError):
+        read_legs(library_robot("c5"))
+    robot = library_robot("gough-stewart")
+    joints = list(robot.joints)
+    driven = {actuator.joint for actuator in robot.actuators}
+    index = next(k for k, joint in enumerate(joints) if joint.kind == "revolute" and k not in driven)
+    joints[index] = dataclasses.replace(joints[index], springs=(Spring(1.0, 0.0),))
+    with pytest.raises(UnreadError, match="springs in passive joints"):
+        read_legs(dataclasses.replace(robot, joints=tuple(joints)))
