@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--robots", default="fivebar,quattro,gough-stewart", help="names, with commas")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--sigma", type=float, default=0.02, help="error of a pixel of an edge, px")
-    parser.add_argument("--duration", type=float, default=0.3, help="of a run, s")
+    parser.add_argument("--duration", type=float, default=0.1, help="of a run, s")
     parser.add_argument("--rate", type=float, default=500.0, help="regions of interest a second")
     parser.add_argument("--latency", type=float, default=4e-3, help="from exposure to result, s")
     parser.add_argument("--rendered", action="store_true", help="regions are rendered and their edges fitted")
