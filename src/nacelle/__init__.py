@@ -15,6 +15,8 @@ from nacelle.pictures import register
 from nacelle.public import HOMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
     from nacelle.control.compare import Comparison, compare
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from nacelle.control.vision.comparison import LookingBench, LookingComparison, compare_looking
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
+    from nacelle.dynamics.derivatives.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
     from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     )
     from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
     from nacelle.dynamics.jacobian import jacobian
-    from nacelle.dynamics.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.models import Model, model
     from nacelle.dynamics.reactions.peak import PeakReactions, peak_reactions
     from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
@@ -443,86 +445,33 @@ def schema() -> dict[str, Any]:
     return shipped_schema()
 
 
-def _plot_robot(self: Robot, x: Any = None, **options: Any) -> Any:
-    """Draw the robot at a pose (the reference if None); options of `nacelle.report.draw.robot.plot_robot`."""
-    from nacelle.report.draw.robot import plot_robot
+def _drawn(home: str, name: str, shown: Callable[..., tuple[Any, ...]] | None = None) -> Callable[..., Any]:
+    """What draws an object by a function of the reports, which is imported when it is first called.
 
-    return plot_robot(self, x, **options)
+    `shown` makes the positional arguments of that function from the object and what the user gives.
+    """
 
+    def plot(self: Any, *given: Any, **options: Any) -> Any:
+        function = getattr(importlib.import_module(f"nacelle.report.{home}"), name)
+        return function(*(shown(self, *given) if shown else (self, *given)), **options)
 
-def _plot_workspace(self: Workspace, quantity: str = "conditioning", **options: Any) -> Any:
-    """Draw the workspace; options as in `nacelle.report.draw.workspace.plot_workspace`."""
-    from nacelle.report.draw.workspace import plot_workspace
-
-    return plot_workspace(self, quantity, **options)
-
-
-def _plot_simulation(self: Simulation, *panels: str, **options: Any) -> Any:
-    """Draw the run over time; panels and options as in `nacelle.report.draw.curves.plot_simulation`."""
-    from nacelle.report.draw.curves import plot_simulation
-
-    return plot_simulation(self, panels, **options) if panels else plot_simulation(self, **options)
-
-
-def _plot_modes(self: NaturalFrequencies, mode: int = 0, **options: Any) -> Any:
-    """Draw a mode, or frequencies along poses; options as in `nacelle.report.draw.modes.plot_modes`."""
-    from nacelle.report.draw.modes import plot_modes
-
-    return plot_modes(self, mode, **options)
-
-
-def _plot_frequency_map(self: FrequencyMap, mode: int = 0, **options: Any) -> Any:
-    """Draw a frequency over the grid; options as in `nacelle.report.draw.frequencies.plot_frequency_map`."""
-    from nacelle.report.draw.frequencies import plot_frequency_map
-
-    return plot_frequency_map(self, mode, **options)
-
-
-def _plot_response(self: FrequencyResponse, **options: Any) -> Any:
-    """Draw the response over frequency; options as in `nacelle.report.draw.frequencies.plot_response`."""
-    from nacelle.report.draw.frequencies import plot_response
-
-    return plot_response(self, **options)
-
-
-def _plot_control_run(self: ControlRun, kind: str = "errors", **options: Any) -> Any:
-    """Draw a closed loop: "errors", "forces" or "path"; options as in `nacelle.report.control.figures`."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs([self], kind, **options)
-
-
-def _plot_comparison(self: Comparison, kind: str = "errors", **options: Any) -> Any:
-    """Draw closed loops beside each other, as `_plot_control_run` does one."""
-    from nacelle.report.control.figures import plot_runs
-
-    return plot_runs(self.runs, kind, **options)
-
-
-def _plot_observation(self: Observation, **options: Any) -> Any:
-    """Draw what a camera sees; options as in `nacelle.report.vision.picture.plot_observation`."""
-    from nacelle.report.vision.picture import plot_observation
-
-    return plot_observation(self, **options)
-
-
-def _plot_looking(self: LookingComparison, **options: Any) -> Any:
-    """Draw encoders against vision; options as in `nacelle.report.vision.comparison.plot_looking`."""
-    from nacelle.report.vision.comparison import plot_looking
-
-    return plot_looking(self, **options)
+    plot.__name__ = f"_{name}"
+    plot.__doc__ = f"Draw it; arguments as in `nacelle.report.{home}.{name}`."
+    return plot
 
 
 # Pictures are registered here: the classes that they show know nothing of them.
 register(
-    Robot=_plot_robot,
-    Workspace=_plot_workspace,
-    Simulation=_plot_simulation,
-    NaturalFrequencies=_plot_modes,
-    FrequencyMap=_plot_frequency_map,
-    FrequencyResponse=_plot_response,
-    ControlRun=_plot_control_run,
-    Comparison=_plot_comparison,
-    LookingComparison=_plot_looking,
-    Observation=_plot_observation,
+    Robot=_drawn("draw.robot", "plot_robot"),
+    Workspace=_drawn("draw.workspace", "plot_workspace"),
+    Simulation=_drawn(
+        "draw.curves", "plot_simulation", lambda run, *panels: (run, *([panels] if panels else []))
+    ),
+    NaturalFrequencies=_drawn("draw.modes", "plot_modes"),
+    FrequencyMap=_drawn("draw.frequencies", "plot_frequency_map"),
+    FrequencyResponse=_drawn("draw.frequencies", "plot_response"),
+    ControlRun=_drawn("control.figures", "plot_runs", lambda run, *kind: ([run], *kind)),
+    Comparison=_drawn("control.figures", "plot_runs", lambda compared, *kind: (compared.runs, *kind)),
+    LookingComparison=_drawn("vision.comparison", "plot_looking"),
+    Observation=_drawn("vision.picture", "plot_observation"),
 )

@@ -38,7 +38,7 @@ _MODULES = {
     ),
     "nacelle.dynamics.inverse": ("InverseDynamics", "inverse_dynamics"),
     "nacelle.dynamics.jacobian": ("jacobian",),
-    "nacelle.dynamics.linear": ("LinearModel", "Pole", "linearise"),
+    "nacelle.dynamics.derivatives.linear": ("LinearModel", "Pole", "linearise"),
     "nacelle.dynamics.models": ("Model", "model"),
     "nacelle.dynamics.reactions.peak": ("PeakReactions", "peak_reactions"),
     "nacelle.dynamics.reactions.reactions": ("Reactions", "joint_reactions"),

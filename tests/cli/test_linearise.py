@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import nacelle
 import nacelle.cli.linearise  # registers the command
 from nacelle.cli import app
-from nacelle.dynamics.linear import linearise
+from nacelle.dynamics.derivatives.linear import linearise
 
 pytestmark = pytest.mark.filterwarnings("error")
 

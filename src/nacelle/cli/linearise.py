@@ -13,7 +13,7 @@ from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 
 if TYPE_CHECKING:
-    from nacelle.dynamics.linear import LinearModel
+    from nacelle.dynamics.derivatives.linear import LinearModel
     from nacelle.spatial.scalar import Array
 
 
@@ -37,7 +37,7 @@ def linearise_command(
     as_json: JsonOption = False,
 ) -> None:
     """Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies."""
-    from nacelle.dynamics.linear import linearise
+    from nacelle.dynamics.derivatives.linear import linearise
 
     robot = loaded(load_robot(robot_name, mode), payload)
     x = pose_at(robot, at, tool)

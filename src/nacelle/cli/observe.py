@@ -67,7 +67,7 @@ def observe_command(
         pixels, **{key: value for key, value in changes.items() if value is not None}
     )
     if compare:
-        _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out, as_json)
+        _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out=out, as_json=as_json)
         return
     from nacelle.vision.observation import observe
 
@@ -121,6 +121,7 @@ def _compare(
     pixels: Any,
     names: str,
     seeds: range,
+    *,
     out: Path | None,
     as_json: bool,
 ) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.kind import Motion
-from nacelle.dynamics.linear import linearise
+from nacelle.dynamics.derivatives.linear import linearise
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

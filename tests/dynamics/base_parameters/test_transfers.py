@@ -24,7 +24,7 @@ def sprung() -> Robot:
     return dataclasses.replace(robot, joints=joints)
 
 
-@pytest.mark.parametrize("make", [sprung, lambda: library_robot("prrrp"), lambda: library_robot("3rrr")])
+@pytest.mark.parametrize("make", [sprung, lambda: library_robot("prrrp")])
 def test_no_force_shows_a_transfer(make) -> None:
     robot = make()
     count = len(linear_parameters(robot).names)

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.bars.form import alike_entries, carried, clean, clean_parameters, leg_axes
-from nacelle.kinematics.bars.reading import read_legs
+from nacelle.kinematics.bars.reading import read_leg
 from nacelle.spatial.pose import Pose
 from support.library import library_robot
 
@@ -46,7 +46,8 @@ def test_the_end_that_a_drive_carries(revolute: bool) -> None:
 
 
 def test_axes_of_legs_are_rotations() -> None:
-    for form in read_legs(library_robot("hexa")):
-        Q = leg_axes(form)
+    robot = library_robot("hexa")
+    for index in range(len(robot.legs)):
+        Q = leg_axes(read_leg(robot, index))
         np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-14)
         assert np.linalg.det(Q) == pytest.approx(1.0)

@@ -45,7 +45,7 @@ def test_guesses() -> None:
         np.testing.assert_allclose(again.actuators, plain.actuators, atol=1e-12)
     with pytest.raises(nacelle.KinematicsError, match="the guess is a solution of leg"):
         nacelle.inverse_kinematics(robot, x, **{"guess": x})
-    h4 = nacelle.load("h4")
-    other = nacelle.inverse_kinematics(h4, nacelle.reference_pose(h4))
+    fivebar = nacelle.load("fivebar")  # without unknowns
+    other = nacelle.inverse_kinematics(fivebar, nacelle.reference_pose(fivebar))
     with pytest.raises(nacelle.KinematicsError, match="with 2 coordinates and 4 unknowns"):
         nacelle.inverse_kinematics(robot, x, guess=other)

@@ -11,10 +11,10 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.linear import SMOOTH, linearise
 from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.linear import SMOOTH, linearise
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
