@@ -64,7 +64,7 @@ def cases(robot, options):
 def row(robot, settings, arguments, options):
     """One line of the table."""
     errors, covariances, said, seconds = [], [], [], 0.0
-    for seed in range(options.runs):
+    for seed in range(options.first, options.first + options.runs):
         begin = time.process_time()
         run = observed(
             robot, seed, sigma=options.sigma, duration=options.duration, settings=settings, **arguments(seed)
@@ -92,8 +92,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", default="fivebar,quattro,gough-stewart", help="names, with commas")
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--sigma", type=float, default=0.02, help="error of a pixel of an edge, px")
-    parser.add_argument("--duration", type=float, default=0.3, help="of a run, s")
+    parser.add_argument("--duration", type=float, default=0.1, help="of a run, s")
     parser.add_argument("--rate", type=float, default=500.0, help="regions of interest a second")
     parser.add_argument("--latency", type=float, default=4e-3, help="from exposure to result, s")
     parser.add_argument("--rendered", action="store_true", help="regions are rendered and their edges fitted")
