@@ -68,10 +68,10 @@ def observe_command(
     robot = load_robot(robot_name, mode)
     written = _camera_file(camera)
     pixels = written.pixels
-    changes = {"read_noise": noise, "blur": blur}
-    pixels = dataclasses.replace(
-        pixels, **{key: value for key, value in changes.items() if value is not None}
-    )
+    if noise is not None:
+        pixels = dataclasses.replace(pixels, read_noise=noise)
+    if blur is not None:
+        pixels = dataclasses.replace(pixels, blur=blur)
     if compare:
         chosen = range(seed, seed + seeds)
         _compare(robot, written, pixels, sweeps, seeds=chosen, out=out, as_json=as_json)
