@@ -28,6 +28,10 @@ _COLOURS = {"encoders": "#c4262e", "vision": "#2f6ea3", "both": "#3f9a4a"}
 _WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
 
 
+# Values of zero are drawn so much to the left of the smallest one.
+_ZERO = 10.0
+
+
 def plot_looking(
     comparisons: LookingComparison | Sequence[LookingComparison], *, shown: bool = True
 ) -> Figure:
@@ -68,7 +72,7 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
     values = np.array([case.value for case in cases])
     smallest = np.min(values[values > 0.0])
     # Zero has no logarithm: a place to the left of the smallest value.
-    places = factor * np.where(values > 0.0, values, smallest / 3.0)
+    places = factor * np.where(values > 0.0, values, smallest / _ZERO)
     for name in cases[0].rms:
         middle = 1e3 * np.array([case.median(name) for case in cases])
         middle = np.where(np.isfinite(middle), middle, np.nan)
@@ -85,9 +89,8 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
     ax.set_yscale("log")
     plain_axes(ax)
     ax.set_xlabel(f"{words} ({unit})", fontsize=8, color=INK)
-    if np.any(values == 0.0):
-        ax.axvline(places[0] * 1.7, color="#d9dde2", linewidth=0.8)
-        ax.text(places[0], 0.02, "0", fontsize=7, color=INK, ha="center", transform=ax.get_xaxis_transform())
+    ax.set_xticks(places, [f"{factor * value:g}" for value in values])
+    ax.minorticks_off()
 
 
 def _of(values: Any, function: Any) -> float:
@@ -118,7 +121,8 @@ def verdicts(comparison: LookingComparison) -> list[str]:
         crossings = [one for one in comparison.crossings if one.sweep == sweep]
         if crossings:
             sides = " and ".join(
-                f"{'above' if one.wins else 'below'} {factor * one.value:.2g} {unit}" for one in crossings
+                f"{'above' if one.wins else 'below'} {float(f'{factor * one.value:.2g}'):g} {unit}"
+                for one in crossings
             )
             lines.append(f"{words}: vision wins {sides}")
         else:
