@@ -27,7 +27,7 @@ def measured():
     ]
     readings = [
         (t, nacelle.inverse_kinematics(robot, truth.x[truth.at(t)]).actuators)
-        for t in np.arange(1, 10) * 6e-3 + 1e-3
+        for t in np.arange(1, 9) * 6e-3 + 1.5e-3
     ]
     return robot, settings, truth, edges, readings
 

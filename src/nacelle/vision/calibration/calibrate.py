@@ -6,7 +6,9 @@ Levenberg and Marquardt's method on the bundle (`bundle`): with r and J at a poi
 
 Then edges that do not fit (their normalised residual squared beyond its chi-square quantile) are left out and
 the rest is fitted again. The covariance of the result is (J^T J)^-1; the sum of squares has, where everything
-is right, the chi-square distribution of rows less unknowns.
+is right, the chi-square distribution of rows less unknowns. With anchors and poses unknown, camera and robot
+may move together as far as these are expected to: along such a long, curved valley the covariance is that of
+its tangent.
 """
 
 from __future__ import annotations
@@ -31,13 +33,15 @@ from nacelle.vision.observer.update import quantile
 
 # Fewer poses leave a camera to chance.
 FEWEST = 4
-_STEPS = 60
+_STEPS = 200
 # Steps of fewer standard deviations than this are none.
 _DONE = 1e-6
 # Probability with which a right edge is left out.
 _GATE = 1e-5
 # Rounds of leaving out edges that do not fit.
-_ROUNDS = 4
+_ROUNDS = 8
+# Part of the worst misfit beyond which an edge is left out with it.
+_WORSE = 0.2
 
 
 @dataclass(frozen=True)
@@ -143,10 +147,12 @@ def calibrated(
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
     bundle = bundle_of(sightings)
     point, system = _best(bundle, guesses)
+    total = sum(len(sighting.edges) for sighting in sightings)
     kept = [list(range(len(sighting.edges))) for sighting in sightings]
     for _ in range(_ROUNDS):
-        bad = _misfits(bundle, system)
-        if not bad:
+        bad = _misfits(system)
+        # With half of them gone the fit itself is wrong, and says nothing of single ones.
+        if not bad or sum(map(len, kept)) - len(bad) < 0.5 * total:
             break
         kept = [[e for i, e in enumerate(own) if (k, i) not in bad] for k, own in enumerate(kept)]
         pairs = zip(sightings, kept, strict=True)
@@ -247,15 +253,15 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
     return point, system
 
 
-def _misfits(bundle: Bundle, system: System) -> set[tuple[int, int]]:
-    """Edges whose residuals are beyond chance: (sighting, place)."""
-    result = set()
+def _misfits(system: System) -> set[tuple[int, int]]:
+    """Edges whose residuals are beyond chance, the worst of them: (sighting, place)."""
+    over = {}
     for k, i, place in system.places:
         r = system.r[place]
-        if float(r @ r) > quantile(len(r), _GATE):
-            result.add((k, i))
-    # With half of them gone the fit itself is wrong, and says nothing of single ones.
-    return result if len(result) < 0.5 * len(system.places) else set()
+        over[k, i] = float(r @ r) / quantile(len(r), _GATE)
+    # One wrong edge pulls at all others: those that are much better than the worst may be right.
+    worst = max(over.values())
+    return {edge for edge, ratio in over.items() if ratio > 1.0 and ratio > _WORSE * worst}
 
 
 def _result(

@@ -78,8 +78,7 @@ class SimulatedCamera:
         for k in exposure.cylinders:
             for side in (0, 1) if tangent[k] > 0.0 else ():
                 n, E = frame[k, side, 0], frame[k, side, 1:].T
-                span = along[k] + np.linspace(0.0, self.cylinders[k].length, _POINTS)
-                points = span[:, None] * E[:, 0] + tangent[k] * E[:, 1]
+                points = edge_points(self.cylinders[k], E, float(along[k]), float(tangent[k]))
                 C = edge_covariance(self.camera, n, E, points, self._sigma)
                 if C is None:
                     continue
@@ -90,6 +89,12 @@ class SimulatedCamera:
                 covariance = onto @ C @ onto.T
                 result.append(EdgeMeasurement(exposure.time, exposure.arrival, k, side, seen, covariance))
         return result
+
+
+def edge_points(cylinder: Cylinder, E: Array, along: float, tangent: float) -> Array:
+    """Points (k, 3) of an edge, evenly spaced: (a + s) u + q m, E = [u, m] (3, 2), camera axes, m."""
+    span = along + np.linspace(0.0, cylinder.length, _POINTS)
+    return np.asarray(span[:, None] * E[:, 0] + tangent * E[:, 1])
 
 
 def edge_covariance(camera: Camera, n: Array, E: Array, points: Array, sigma: float) -> Array | None:
