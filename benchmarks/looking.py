@@ -1,6 +1,7 @@
 """When does looking at the legs win? Computed torque fed by encoders, by a camera, and by both.
 
     python benchmarks/looking.py [--robots fivebar,quattro,gough-stewart] [--seeds 3] [--out FOLDER]
+    python benchmarks/looking.py --quick          # two seeds and fewer values
     python benchmarks/looking.py --check          # the same statistics from images and from their model
 
 The true robot differs from the model by errors of its anchors, by warmth, by lengths; the camera has noise
@@ -19,19 +20,27 @@ import numpy as np
 
 import nacelle
 from nacelle.cli.common import console
-from nacelle.control.vision.comparison import Circumstances, LookingBench, LookingComparison, compare_looking
+from nacelle.control.vision.comparison import (
+    QUICK,
+    SWEEPS,
+    Circumstances,
+    LookingBench,
+    LookingComparison,
+    compare_looking,
+)
 from nacelle.report.draw.canvas import save
 from nacelle.report.vision.comparison import looking_table, plot_looking, verdicts
 
 ROBOTS = ("fivebar", "quattro", "gough-stewart")
 
 
-def sweeps(robots: list[str], seeds: int, out: Path) -> None:
+def sweeps(robots: list[str], seeds: int, out: Path, quick: bool) -> None:
     """All sweeps of all robots, as a table, a figure and a file."""
     results: list[LookingComparison] = []
     for name in robots:
         begin = time.perf_counter()
-        result = compare_looking(LookingBench(nacelle.load(name)), seeds=range(1, seeds + 1))
+        values = QUICK if quick else SWEEPS
+        result = compare_looking(LookingBench(nacelle.load(name)), sweeps=values, seeds=range(1, seeds + 1))
         results.append(result)
         screen = console()
         screen.print(f"\n{name}, seeds 1 to {seeds}, {time.perf_counter() - begin:.0f} s", markup=False)
@@ -76,13 +85,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path())
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     robots = given.robots.split(",")
     if given.check:
         check(robots, given.seeds)
     else:
         given.out.mkdir(parents=True, exist_ok=True)
-        sweeps(robots, given.seeds, given.out)
+        sweeps(robots, 2 if given.quick else given.seeds, given.out, given.quick)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Directions of legs from images against the Cramér-Rao bound: `python benchmarks/vision.py --runs 200`.
 
 Every cylinder of the legs is rendered by the pixel model (distortion on, noise of 2 grey levels at a contrast
-of 160, images of 256 x 256 px) as wide as said, with several blurs, and measured in seeded runs. *error/bound*: root mean square of
-the errors of its direction over the bound for all pixels that depend on its free edges, grey levels known,
-over all legs; *worst*: the worst leg; *region*: the worst leg by the bound for the pixels that are read,
-which are kept away from ends and other parts; *axis*: the worst leg along one axis of the bound. *bias^2*:
-the squared mean error by its own covariance, 2 on average if unbiased; *NEES*: the squared error by the fit's
-own covariance, over 2, is 1 on average if consistent.
+of 160, images of 256 x 256 px) as wide as said, with several blurs, and measured in seeded runs.
+
+*error/bound*: root mean square of the errors of its direction over the bound for all pixels that depend on
+its free edges, grey levels known, over all legs; *worst*: the worst leg; *region*: the worst leg by the bound
+for the pixels that are read, which are kept away from ends and other parts; *axis*: the worst leg along one
+axis of the bound. *bias^2*: the squared mean error by its own covariance, 2 on average if unbiased; *NEES*:
+the squared error by the fit's own covariance, over 2, is 1 on average if consistent.
 """
 
 import argparse

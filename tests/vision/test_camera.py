@@ -78,3 +78,15 @@ def test_holds_and_errors() -> None:
         Camera.looking((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     down = Camera.looking((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
     assert np.allclose(down.pose.R.T @ down.pose.R, np.eye(3))
+
+
+def test_opencv_projects_the_same() -> None:
+    cv2 = pytest.importorskip("cv2")
+    view = camera()
+    points = np.random.default_rng(0).uniform(-0.3, 0.5, (50, 3))
+    K = np.array(
+        [[view.focal[0], 0.0, view.centre[0]], [0.0, view.focal[1], view.centre[1]], [0.0, 0.0, 1.0]]
+    )
+    turn = cv2.Rodrigues(view.pose.R.T)[0]
+    pixels = cv2.projectPoints(points, turn, -view.pose.R.T @ view.pose.p, K, np.array(LENS))[0]
+    assert np.max(np.abs(pixels.reshape(-1, 2) - view.project(points))) < 1e-8

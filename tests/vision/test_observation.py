@@ -58,17 +58,3 @@ def test_one_leg_determines_the_tip_two_bars_out_of_view(robot) -> None:
     assert blind.pose is None
     assert "2 of 2 motions undetermined" in blind.message
     assert "out of view" in blind.message
-
-
-def test_the_picture_has_lines_over_the_image(robot, camera) -> None:
-    seen = nacelle.observe(robot, camera=camera)
-    (ax,) = seen.plot(shown=False).axes
-    assert len(ax.images) == 1
-    assert len(ax.lines) == 2 * 2 * 4  # free parts and what goes on, of two edges of four bars
-    # The lines are at the steps of the image: half-way between the grey levels.
-    middle = 0.5 * (seen.pixels.leg + seen.pixels.background)
-    solid = ax.lines[1].get_xydata()
-    solid = solid[np.isfinite(solid).all(axis=1)]
-    values = seen.image[np.rint(solid[:, 1]).astype(int), np.rint(solid[:, 0]).astype(int)]
-    assert abs(float(np.mean(values)) - middle) < 25.0
-    assert float(np.min(values)) > seen.pixels.background + 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.control.vision.camera_file import CameraFile
     from nacelle.model.robot import Robot
+    from nacelle.vision.image.pixel_model import PixelModel
     from nacelle.vision.observation import Observation
 
 
@@ -47,10 +48,13 @@ def observe_command(
         str, typer.Option("--sweeps", help="With --compare what is swept: anchors,growth,lengths,noise,rate.")
     ] = "",
     seeds: Annotated[int, typer.Option("--seeds", help="With --compare how many seeds a case has.")] = 3,
+    calibrate: Annotated[
+        int, typer.Option("--calibrate", help="Rehearse a calibration of the camera from so many poses.")
+    ] = 0,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """What a camera sees of a robot: its legs' edges in an image, directions, pose and their errors."""
+    """What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors."""
     check_new(out, PICTURES)
     for option, value in (("--noise", noise), ("--blur", blur)):
         if value is not None and not 0.0 <= value < 1e4:
@@ -59,15 +63,21 @@ def observe_command(
         raise NacelleError("--seed is 0 or more, and --seeds 1 or more")
     if (sweeps or seeds != 3) and not compare:
         raise NacelleError("--sweeps and --seeds go with --compare")
+    if calibrate < 0 or (calibrate and (compare or out is not None)):
+        raise NacelleError("--calibrate takes a number of poses above zero, and neither --compare nor --out")
     robot = load_robot(robot_name, mode)
     written = _camera_file(camera)
     pixels = written.pixels
-    changes = {"read_noise": noise, "blur": blur}
-    pixels = dataclasses.replace(
-        pixels, **{key: value for key, value in changes.items() if value is not None}
-    )
+    if noise is not None:
+        pixels = dataclasses.replace(pixels, read_noise=noise)
+    if blur is not None:
+        pixels = dataclasses.replace(pixels, blur=blur)
     if compare:
-        _compare(robot, written, pixels, sweeps, range(seed, seed + seeds), out=out, as_json=as_json)
+        chosen = range(seed, seed + seeds)
+        _compare(robot, written, pixels, sweeps, seeds=chosen, out=out, as_json=as_json)
+        return
+    if calibrate:
+        _calibrate(robot, written, pixels, calibrate, seed, as_json)
         return
     from nacelle.vision.observation import observe
 
@@ -79,7 +89,7 @@ def observe_command(
             from nacelle.report.draw.canvas import save
             from nacelle.report.vision.picture import plot_observation
 
-            save(plot_observation(seen, names=names, shown=False), out)
+            save(plot_observation(seen, names=names, shown=False), out, step=5)
         console(stderr=True).print(f"wrote {out}", markup=False)
     if as_json:
         print_json(seen.summary())
@@ -115,13 +125,44 @@ def _print(seen: Observation) -> None:
     screen.print(pose_table(seen))
 
 
+def _calibrate(
+    robot: Robot, written: CameraFile, pixels: PixelModel, poses: int, seed: int, as_json: bool
+) -> None:
+    from nacelle.vision.calibration.rehearsal import rehearse_calibration
+
+    camera = written.camera(robot)
+    with task("calibrating"):
+        result = rehearse_calibration(robot, camera, pixels, poses=poses, seed=seed)
+    own = result.calibration
+    rows = [(name, own.sigma[name], error) for name, error in zip(own.names, result.error, strict=False)]
+    if as_json:
+        parts = [{"name": name, "sigma": sigma, "error": error} for name, sigma, error in rows]
+        numbers = {"poses": len(result.poses), "edges": result.edges, "probability": own.probability}
+        print_json({"robot": robot.name, **numbers, "camera": parts, "weak": list(own.weak)})
+        return
+    from nacelle.report.table import plain_table
+
+    table = plain_table("camera", "standard deviation>", "error>", "unit")
+    for k, (name, sigma, error) in enumerate(rows):
+        table.add_row(name, f"{1e6 * sigma:.3g}", f"{1e6 * error:.3g}", "um" if k < 3 else "urad")
+    screen = console()
+    screen.print(
+        f"{robot.name}: {result.edges} edges at {len(result.poses)} poses; a larger sum of squares has the "
+        f"probability {own.probability:.2g}",
+        markup=False,
+    )
+    screen.print(table)
+    for words in own.weak:
+        screen.print(f"weak: {words}", markup=False)
+
+
 def _compare(
     robot: Robot,
     written: CameraFile,
-    pixels: Any,
+    pixels: PixelModel,
     names: str,
-    seeds: range,
     *,
+    seeds: range,
     out: Path | None,
     as_json: bool,
 ) -> None:

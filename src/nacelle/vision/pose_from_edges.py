@@ -56,7 +56,7 @@ class SeenPose:
     @property
     def sigma(self) -> Array:
         """Standard deviations along the reduced twist (n,), m and rad."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
 def pose_from_edges(

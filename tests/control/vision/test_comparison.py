@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -78,35 +76,3 @@ def test_names_are_checked(bench: LookingBench) -> None:
         bench.run("visoin", Circumstances(), 1)
     with pytest.raises(KinematicsError, match="did you mean 'anchors'"):
         compare_looking(bench, sweeps={"anchor": (1.0,)})
-
-
-def test_images_and_their_model_have_the_same_statistics(bench: LookingBench) -> None:
-    """At one pose: normals of rendered edges scatter as their covariance says, and as the model's."""
-    from nacelle.control.vision.rendered import RenderedEdges
-    from nacelle.control.vision.sight import ModelEdges
-    from nacelle.vision.scene import Scenery
-    from nacelle.vision.shutter import Exposure
-
-    pixels = replace(bench.pixels, read_noise=4.0)
-    true = Scenery(bench.robot).bodies()
-    exposure = Exposure(0.0, 0.0, (1,))
-    rendered = RenderedEdges(bench.robot, bench.camera, pixels, seed=1)
-    model = ModelEdges(bench.scene, pixels, seed=1)
-    runs = {
-        source: [source.edges(exposure, true, lambda: true) for _ in range(30)]
-        for source in (rendered, model)
-    }
-    normals, covariances = {}, {}
-    for source, edges in runs.items():
-        normals[source] = np.array([[edge.normal for edge in both] for both in edges])
-        covariances[source] = np.array([[edge.covariance for edge in both] for both in edges]).mean(axis=0)
-    for side in (0, 1):
-        one, two = (covariances[source][side] for source in (rendered, model))
-        # The fit leaves out a little of the edge's ends: its covariance is somewhat larger.
-        assert 0.8 < np.sqrt(np.trace(one) / np.trace(two)) < 1.3
-        for source in (rendered, model):
-            spread = np.cov(normals[source][:, side].T)
-            ratio = np.trace(spread) / np.trace(covariances[source][side])
-            assert 0.5 < ratio < 1.7  # 30 draws of two numbers
-        off = normals[rendered][:, side].mean(axis=0) - normals[model][:, side].mean(axis=0)
-        assert np.linalg.norm(off) < 4.0 * np.sqrt(2.0 * np.trace(one) / 30.0)

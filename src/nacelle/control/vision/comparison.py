@@ -11,6 +11,7 @@ the desired one; where the curves of vision and encoders cross, looking begins t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,6 +49,8 @@ MEASUREMENTS = ("model", "rendered")
 _ANCHORS, _WALK = 1e-3, 3e-4
 # Density of what the acceleration of the true robot has beside that of the law, m/s^2/sqrt(Hz).
 _ACCELERATION = 0.03
+# How much worse than encoders a vision is that was lost, as a logarithm or in m^2.
+_LOST = 50.0
 # The least standard deviation that readings are given, rad or m: the model has errors of its own.
 _READING = 1e-6
 
@@ -65,7 +68,7 @@ class Circumstances:
         rate: of the regions, Hz.
     """
 
-    anchors: float = 3e-4
+    anchors: float = 3e-5
     growth: float = 0.0
     lengths: float = 0.0
     zeros: float = 0.0
@@ -79,6 +82,13 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "lengths": (3e-5, 1e-4, 3e-4, 1e-3),
     "noise": (0.5, 2.0, 8.0, 32.0),
     "rate": (60.0, 125.0, 250.0, 500.0, 1000.0),
+}
+QUICK: dict[str, tuple[float, ...]] = {
+    "anchors": (0.0, 3e-5, 1e-4, 1e-3),
+    "growth": (1e-4, 1e-3),
+    "lengths": (1e-4, 1e-3),
+    "noise": (2.0, 8.0, 32.0),
+    "rate": (60.0, 150.0, 500.0),
 }
 # Deviations of the geometry; where one is swept the others are zero.
 _EXACT = ("anchors", "growth", "lengths", "zeros")
@@ -113,7 +123,8 @@ class Crossing(NamedTuple):
 
     Attributes:
         sweep: what is swept.
-        value: where, by interpolation of logarithms between the cases.
+        value: where, by interpolation of logarithms between cases; next to zero, of squares, since errors
+            that are independent add up so.
         wins: whether vision wins above it; else below.
     """
 
@@ -190,16 +201,18 @@ class LookingComparison:
 
 
 def _crossings(cases: Sequence[Case]) -> Iterator[Crossing]:
-    """Where the medians of vision and encoders cross, between cases with a value above zero."""
-    usable = [case for case in cases if case.value > 0.0]
-    gaps = []
-    for case in usable:
-        encoders, vision = case.median("encoders"), case.median("vision")
-        gaps.append(math.log(encoders / vision) if math.isfinite(vision) else -50.0)
-    for one, other, a, b in zip(usable[:-1], usable[1:], gaps[:-1], gaps[1:], strict=True):
+    """Where the medians of vision and encoders cross."""
+    for one, other in itertools.pairwise(cases):
+        pairs = [(case.median("encoders"), case.median("vision")) for case in (one, other)]
+        if one.value > 0.0:
+            a, b = (math.log(e / v) if math.isfinite(v) else -_LOST for e, v in pairs)
+            first, last = math.log(one.value), math.log(other.value)
+        else:
+            a, b = (e * e - v * v if math.isfinite(v) else -_LOST for e, v in pairs)
+            first, last = 0.0, other.value**2
         if (a > 0.0) != (b > 0.0):
-            part = a / (a - b)
-            value = math.exp((1.0 - part) * math.log(one.value) + part * math.log(other.value))
+            place = first + a / (a - b) * (last - first)
+            value = math.exp(place) if one.value > 0.0 else math.sqrt(place)
             yield Crossing(one.sweep, value, b > 0.0)
 
 

@@ -1,9 +1,9 @@
 """A rigid robot that is not its model, stepped sample by sample from Python.
 
 Its state is that of `nacelle.simulation.flow`, s = [c; v; y]; its numbers g(t) (`deviation`) are inputs of
-the compiled flow, so that one program is that of every deviation and of drifting anchors. A period is some steps
-of the classical Runge-Kutta method in native code, forces and g held. Between steps the state follows by the
-cubic through both ends and their slopes, whose error is of the fourth order as the method's.
+the compiled flow, so that one program is that of every deviation and of drifting anchors. A period is some
+steps of the classical Runge-Kutta method in native code, forces and g held. Between steps the state follows
+by the cubic through both ends and their slopes, whose error is of the fourth order as the method's.
 """
 
 from __future__ import annotations

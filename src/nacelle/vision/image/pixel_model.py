@@ -94,20 +94,21 @@ def filled(s: Array, a: Array, b: Array, blur: float) -> tuple[Array, Array]:
     a, b = np.abs(a), np.abs(b)
     wide, thin = np.maximum(a, b), np.minimum(a, b)
     along = thin < _ALONG
-    thin = np.where(along, 1.0, thin)
+    some = bool(np.any(along))
+    if some:
+        thin = np.where(along, 0.0, thin)
     # The four corners of the square, in the order of the signs + - - +.
     shift = 0.5 * np.stack([wide + thin, wide - thin, thin - wide, -wide - thin])
-    shift[:, along] = 0.5 * np.stack([wide, wide, -wide, -wide])[:, along]
     t = s + shift
     z = t / sigma
     normal = ndtr(z)
     density = (_DENSITY * sigma) * np.exp(-0.5 * z * z)
     first = t * normal + density
     second = 0.5 * (t * first + sigma**2 * normal)
-    area = wide * thin
+    area = wide * np.where(along, 1.0, thin) if some else wide * thin
     F = (second[0] - second[1] - second[2] + second[3]) / area
     slope = (first[0] - first[1] - first[2] + first[3]) / area
-    if np.any(along):
+    if some:
         F = np.where(along, (first[0] - first[3]) / wide, F)
         slope = np.where(along, (normal[0] - normal[3]) / wide, slope)
     return np.asarray(F), np.asarray(slope)

@@ -100,20 +100,35 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     n0, n1 = tangent_normals(start, u, rod.radius)
     if not np.isfinite(n0[0]):
         return _sampled(rod, patch)
-    reach = 8.0 * blur + 2.0
+    reach = _reach(blur)
     first, second = patch.from_plane(n0), patch.from_plane(-n1)
     strip = (first.s > -reach) & (second.s > -reach)
     near, first, second = patch.some(strip), first.some(strip), second.some(strip)
-    ends = _least(
-        [_end(at, other, u, rod.radius, (n0, n1), near) for at, other in ((start, stop), (stop, start))]
-    )
+    cover = Cover(_strip(first, second, blur), _least([first, second]))
+    ends = [
+        end
+        for at, inwards in ((start, stop - start), (stop, start - stop))
+        if (end := _end(_RodEnd(at, inwards, u, rod.radius, (n0, n1)), near, reach)) is not None
+    ]
+    if ends:
+        nearest = _least(ends)
+        both = overlap(cover, Cover(_edge(nearest, blur), nearest), _width(blur))
+        cover = Cover(both, _least([cover.edge, nearest]))
     part, edge = _nothing(patch)
-    sides = _least([first, second])
-    both = overlap(Cover(_strip(first, second, blur), sides), Cover(_edge(ends, blur), ends), _width(blur))
-    part[strip] = both
-    for whole, there in zip(edge, _least([sides, ends]), strict=True):
+    part[strip] = cover.part
+    for whole, there in zip(edge, cover.edge, strict=True):
         whole[strip] = there
     return Cover(part, edge)
+
+
+class _RodEnd(NamedTuple):
+    """An end of a cylinder: centre, way to the other end, unit direction, radius, tangent planes."""
+
+    at: Array
+    inwards: Array
+    u: Array
+    radius: float
+    normals: tuple[Array, Array]
 
 
 def _nothing(patch: Patch) -> Cover:
@@ -163,17 +178,20 @@ def _strip(first: Distance, second: Distance, blur: float) -> Array:
     return np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
 
 
-def _end(
-    at: Array, other: Array, u: Array, radius: float, normals: tuple[Array, Array], patch: Patch
-) -> Distance:
-    """Distance from the outline at an end: inside the chord, or inside the ellipse of the disc."""
-    plane = np.cross(at - radius * normals[0], at + radius * normals[1])
+def _end(rod_end: _RodEnd, patch: Patch, reach: float) -> Distance | None:
+    """Distance from the outline at an end, that of chord and ellipse; None if all pixels are far inside."""
+    at, u, radius = rod_end.at, rod_end.u, rod_end.radius
+    n0, n1 = rod_end.normals
+    plane = np.cross(at - radius * n0, at + radius * n1)
     # The other end of the lines is inside; the centre of a flat disc may be outside.
-    plane = plane if plane @ (other - at) > 0.0 else -plane
+    plane = plane if plane @ rod_end.inwards > 0.0 else -plane
+    chord = patch.from_plane(plane)
+    if np.min(chord.s, initial=np.inf) > reach:
+        return None
     height = float(at @ u)
     Q = (radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
     Q += height * (np.outer(u, at) + np.outer(at, u))
-    chord, disc = patch.from_plane(plane), patch.from_quadric(Q)
+    disc = patch.from_quadric(Q)
     outer = disc.s > chord.s
     return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
 
@@ -197,6 +215,11 @@ def _two_least(distances: list[Distance]) -> tuple[Distance, Distance]:
     return first, second
 
 
+def _reach(blur: float) -> float:
+    """Distance from an edge beyond which it fills less than 1e-6, or all but that, of a pixel, px."""
+    return 5.0 * blur + 1.0
+
+
 def _width(blur: float) -> float:
     """Standard deviation of a blurred edge in the image, px."""
     return PixelModel(blur=blur).width
@@ -204,9 +227,8 @@ def _width(blur: float) -> float:
 
 def _edge(distance: Distance, blur: float) -> Array:
     """What one closed outline fills of the pixels."""
-    reach = 8.0 * blur + 2.0
     result = (distance.s > 0.0).astype(float)
-    edge = np.abs(distance.s) < reach
+    edge = np.abs(distance.s) < _reach(blur)
     near = distance.some(edge)
     result[edge] = filled(near.s, near.a, near.b, blur)[0]
     return result

@@ -1,0 +1,43 @@
+"""Sweeps as a table, as words, and as a figure: units are those that are written."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from rich.console import Console
+
+import nacelle
+from nacelle.control.vision.comparison import Case, Circumstances, LookingComparison
+from nacelle.report.vision.comparison import looking_table, plot_looking, verdicts
+
+
+def comparison() -> LookingComparison:
+    def case(value: float, encoders: float, vision: float) -> Case:
+        rms = {"encoders": np.full(3, encoders), "vision": np.array([0.5, 1.0, 2.0]) * vision}
+        return Case("anchors", value, rms, rms)
+
+    cases = (case(0.0, 1e-6, 1e-4), case(1e-5, 1e-5, 1e-4), case(1e-3, 1e-3, 1e-4))
+    return LookingComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model")
+
+
+def test_table_and_words_are_in_millimetres() -> None:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(looking_table(comparison()))
+    lines = console.export_text().splitlines()
+    assert [line.split()[-4:] for line in lines[-2:]] == [
+        ["0.01", "0.01", "0.1", "encoders"],
+        ["1", "1", "0.1", "vision"],
+    ]
+    # Equal at the geometric mean of 0.01 and 1 mm.
+    assert verdicts(comparison()) == ["error of the anchors: vision wins above 0.1 mm"]
+
+
+def test_figure_has_a_row_a_robot_and_the_crossing() -> None:
+    figure = plot_looking([comparison(), comparison()], shown=False)
+    assert len(figure.axes) == 2
+    curves = {line.get_label(): line for line in figure.axes[0].lines}
+    np.testing.assert_allclose(curves["encoders"].get_ydata(), [1e-3, 1e-2, 1.0])
+    np.testing.assert_allclose(curves["vision"].get_ydata(), [0.1, 0.1, 0.1])
+    crossings = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    np.testing.assert_allclose([line.get_xdata()[0] for line in crossings], [0.1])
