@@ -8,6 +8,8 @@ twist are taken at the end of each run, so that runs are independent:
     NEES    average of e^T P^-1 e over its degrees, with the interval that holds 95 of 100 such averages
     NIS     the same of the innovations of the last measurements of all runs
 
+Runs that the observer itself reports as diverged are counted, and are in none of these.
+
 Measurements are exact contour normals with the covariance of lines fitted to pixels with an error of
 `--sigma` px each; 0.02 px is the Cramer-Rao bound of `PixelModel()` for each pixel along an edge. With
 `--rendered` the regions are rendered, and edges fitted to their pixels. Nothing is asserted here;
@@ -25,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
+from nacelle.errors import ObserverError
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.consistency import chi_square_interval, consistency, nees
@@ -63,12 +66,21 @@ def cases(robot, options):
 
 def row(robot, settings, arguments, options):
     """One line of the table."""
-    errors, covariances, said, seconds = [], [], [], 0.0
+    errors, covariances, said, seconds, diverged = [], [], [], 0.0, 0
     for seed in range(options.first, options.first + options.runs):
         begin = time.process_time()
-        run = observed(
-            robot, seed, sigma=options.sigma, duration=options.duration, settings=settings, **arguments(seed)
-        )
+        try:
+            run = observed(
+                robot,
+                seed,
+                sigma=options.sigma,
+                duration=options.duration,
+                settings=settings,
+                **arguments(seed),
+            )
+        except ObserverError:
+            diverged += 1
+            continue
         seconds += time.process_time() - begin
         errors.append(run.error[-1])
         covariances.append(run.covariance[-1])
@@ -84,7 +96,7 @@ def row(robot, settings, arguments, options):
     return (
         f"{1e6 * size:9.1f} {1e3 * rate:9.2f} {np.max(np.abs(z)):6.2f} {squares.mean():7.3f} "
         f"[{low:.3f}, {high:.3f}] {nis.average:7.4f} [{nis.interval[0]:.3f}, {nis.interval[1]:.3f}] "
-        f"{nis.rejected:4d}/{nis.count:<7d} {seconds / options.runs:7.2f}"
+        f"{nis.rejected:4d}/{nis.count:<7d} {diverged:8d} {seconds / len(e):7.2f}"
     )
 
 
@@ -101,7 +113,7 @@ def main():
     options = parser.parse_args()
     print(
         f"{'robot':14s} {'measured':20s} {'pose um':>9s} {'rate mm/s':>9s} {'bias':>6s} {'NEES':>7s} "
-        f"{'95 %':16s} {'NIS':>7s} {'95 %':14s} {'rejected':>12s} {'s/run':>7s}"
+        f"{'95 %':16s} {'NIS':>7s} {'95 %':14s} {'rejected':>12s} {'diverged':>8s} {'s/run':>7s}"
     )
     for name in filter(None, options.robots.split(",")):
         robot = nacelle.load(name)
