@@ -156,7 +156,7 @@ class View:
         if not self.cylinders:
             lines.append("  its legs have no cylinders")
         raise UnobservableError(
-            "\\n".join(
+            "\n".join(
                 [
                     f"{self.robot.name}: {len(self.edges)} usable edges of legs leave {missing} of "
                     f"{self.robot.motion.n} motions undetermined",
