@@ -15,8 +15,6 @@ from nacelle.pictures import register
 from nacelle.public import HOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nacelle.compile import Compiled, Parametric
     from nacelle.compile import compile_function as compile
     from nacelle.control.compare import Comparison, compare
@@ -445,7 +443,7 @@ def schema() -> dict[str, Any]:
     return shipped_schema()
 
 
-def _drawn(home: str, name: str, shown: Callable[..., tuple[Any, ...]] | None = None) -> Callable[..., Any]:
+def _drawn(home: str, name: str, shown: Any = None) -> Any:
     """What draws an object by a function of the reports, which is imported when it is first called.
 
     `shown` makes the positional arguments of that function from the object and what the user gives.

@@ -10,7 +10,7 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model
-from nacelle.kinematics.elements.from_pose import element_arrays
+from nacelle.kinematics.elements.state import elements_at
 from nacelle.kinematics.inverse import inverse_kinematics, leg_condition
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse, twist_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -122,5 +122,5 @@ def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
         moved = joint_motion(robot, x, states.v, states.a).actuators
         reported |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))
     if not set(model.inputs) <= set(reported):
-        reported |= native(element_arrays, robot)(x, states.y, states.v, states.a)
+        reported |= elements_at(robot, x, states.y, states.v, states.a)
     return {name: reported[name] for name in model.inputs}

@@ -11,12 +11,11 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.poses import sample_poses
-from nacelle.kinematics.elements.from_pose import element_arrays
+from nacelle.kinematics.elements.state import elements_at
 from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -84,4 +83,4 @@ def _encoders(states: States) -> dict[str, Array]:
 
 def _elements(states: States) -> dict[str, Array]:
     """The variables of the kinematic elements with two derivatives."""
-    return dict(native(element_arrays, states.robot)(states.x, states.y, states.v, states.a))
+    return elements_at(states.robot, states.x, states.y, states.v, states.a)

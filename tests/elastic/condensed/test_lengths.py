@@ -56,10 +56,10 @@ def test_as_the_general_form(case: str) -> None:
 @pytest.mark.parametrize(
     ("function", "options", "operations"),
     [
-        (lengths_inverse, {}, (128, 198)),
-        (lengths_forward, {}, (141, 212)),
-        (elastic_inverse, PAPER, (669, 834)),
-        (elastic_forward, PAPER, (677, 859)),
+        (lengths_inverse, {}, (128, 193)),
+        (lengths_forward, {}, (141, 208)),
+        (elastic_inverse, PAPER, (656, 825)),
+        (elastic_forward, PAPER, (665, 845)),
     ],
 )
 def test_operations(function: object, options: dict[str, object], operations: tuple[int, int]) -> None:

@@ -25,14 +25,12 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.along import coordinate_rates
-from nacelle.kinematics.elements.from_pose import element_arrays
 from nacelle.kinematics.elements.layout import Variable
 from nacelle.kinematics.elements.placement import element_layout
-from nacelle.kinematics.elements.state import ElementState, element_state, require_elements
+from nacelle.kinematics.elements.state import ElementState, element_state, elements_at, require_elements
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
-from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -150,7 +148,7 @@ class _Problem:
         n = self.robot.motion.n
         units = np.vstack([np.zeros(n), np.eye(n)])
         poses, y, _ = solved(self.robot, x)
-        found = native(element_arrays, self.robot)(poses, y, units, np.zeros(n))
+        found = elements_at(self.robot, poses, y, units, np.zeros(n))
         h, J = {}, {}
         for name, values in found.items():
             rows = np.asarray(values).reshape(n + 1, 3, -1)

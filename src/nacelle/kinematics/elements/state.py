@@ -183,7 +183,16 @@ def element_state(robot: Robot, x: Any, v: Any = None, a: Any = None) -> Element
         for what, given in (("the twist v", v), ("the acceleration a", a))
     ]
     poses, y, _ = solved(robot, x, *rates)
-    return ElementState(robot, native(element_arrays, robot)(poses, y, *rates))
+    return ElementState(robot, elements_at(robot, poses, y, *rates))
+
+
+def elements_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """All variables by name at states, natively.
+
+    Robots that differ in their names alone share the program, whose outputs may have other names.
+    """
+    values = native(element_arrays, robot)(x, y, v, a).values()
+    return dict(zip(element_shapes(robot), values, strict=True))
 
 
 @lru_cache(maxsize=128)
