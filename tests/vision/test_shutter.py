@@ -43,4 +43,4 @@ def test_no_exposure_is_lost_or_twice_between_intervals() -> None:
 )
 def test_impossible_shutters(wrong: dict[str, float]) -> None:
     with pytest.raises(KinematicsError):
-        Shutter(**wrong)  # type: ignore[arg-type]
+        Shutter(**wrong)

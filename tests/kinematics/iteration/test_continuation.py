@@ -43,7 +43,7 @@ class Root:
         return NewtonResult(samples, steps, status)
 
 
-ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))  # type: ignore[arg-type]
+ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
 
 
 def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -28,9 +28,9 @@ def test_units_follow_the_kind_of_joint() -> None:
         guess="30 deg",
     )
     assert not faults
-    smooth = FrictionTerm("coulomb-smooth", 2.0, pytest.approx(math.pi))  # type: ignore[arg-type]
+    smooth = FrictionTerm("coulomb-smooth", 2.0, pytest.approx(math.pi))
     assert revolute.friction == ((FrictionTerm("viscous", 1.0), smooth),)
-    assert revolute.springs == (Spring(3.0, pytest.approx(math.pi / 2)),)  # type: ignore[arg-type]
+    assert revolute.springs == (Spring(3.0, pytest.approx(math.pi / 2)),)
     assert revolute.limits == ((pytest.approx(-math.pi / 4), pytest.approx(math.pi / 4)),)
     assert revolute.guess == pytest.approx((math.pi / 6,))
     _, faults = read(JointKind.PRISMATIC, friction={"viscous": "1 N*m*s/rad"})

@@ -25,4 +25,4 @@ def test_predicted_down_to_the_noise_or_well() -> None:
     assert predicted_well(validation) == [True, True]
     # Ten times the noise and half of the force left; half of the force, but all of it noise.
     poor = SimpleNamespace(ratio=np.array([10.0, 1.0]), relative=np.array([0.5, 0.5]))
-    assert predicted_well(poor) == [False, True]  # type: ignore[arg-type]
+    assert predicted_well(poor) == [False, True]
