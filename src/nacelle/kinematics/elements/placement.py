@@ -111,14 +111,14 @@ class ElementMotion:
             steps |= {j: _nowhere(robot, j) for j in leg.joints}
             if plan.recipe is not None:
                 steps |= solve_leg(robot, leg, plan.recipe, poses).steps
-            steps |= self._leg_steps(seen, closed_form=plan.recipe is not None)
+            steps |= self._leg_steps(seen)
         listed = tuple(step for j in range(robot.tree) for step in steps[j])
         motion = motion_of_steps(robot, poses[PLATFORM], listed)
         whole = tuple(poses.get(body, pose) for body, pose in enumerate(motion.poses))
         return Configuration(robot, listed, replace(motion, poses=whole), ())
 
-    def _leg_steps(self, seen: MeasuredLeg, *, closed_form: bool) -> dict[int, list[Step]]:
-        """Steps of the joints of a leg that its elements give; universal joints where nothing else does."""
+    def _leg_steps(self, seen: MeasuredLeg) -> dict[int, list[Step]]:
+        """Steps of the joints of a leg that its elements give."""
         leg, points = seen.points.leg, seen.points
         steps: dict[int, list[Step]] = {}
         turn: CosSin | None = None
