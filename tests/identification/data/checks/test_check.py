@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import itertools
 import numpy as np
 import pytest
 from hypothesis import given, reject, settings
