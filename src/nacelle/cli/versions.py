@@ -11,10 +11,8 @@ PACKAGES = ("numpy", "scipy", "llvmlite", "clarabel", "matplotlib", "pin", "mujo
 
 def version_lines() -> list[str]:
     """The first line is "nacelle VERSION"; the others are for reports of mistakes."""
-    from nacelle import __version__
-
     return [
-        f"nacelle {__version__}",
+        f"nacelle {_version('nacelle')}",
         f"Python {platform.python_version()} ({platform.python_implementation()}), {platform.platform()}",
         ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]
