@@ -65,7 +65,7 @@ def new_command(
         legs = [str(kind) for kind in made.legs]
         text, data, line = made.text, {"legs": legs, "motion": made.motion}, made.summary
     else:
-        source = from_robot or "fivebar"
+        source = "fivebar" if from_robot is None else from_robot
         text, data, line = renamed(_existing(source), name), {"from": source}, f"a copy of {source}"
     try:
         write_new(target, text)

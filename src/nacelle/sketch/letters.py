@@ -43,6 +43,11 @@ class LegType:
         """Freedoms of all its joints."""
         return sum(FREEDOMS[letter] for letter in self.letters)
 
+    @property
+    def rank(self) -> int:
+        """Motions of its end: a rod between two spherical joints also spins, which moves nothing."""
+        return self.freedoms - (self.letters.count("S") > 1)
+
     def __str__(self) -> str:
         """Give the letters, actuated joints in brackets."""
         return "".join(f"[{letter}]" if k in self.active else letter for k, letter in enumerate(self.letters))
@@ -102,6 +107,8 @@ def _leg(text: str) -> LegType:
             f"{text!r}: parallelograms and rods side by side are not sketched; start from a robot that has "
             "them: nacelle new NAME --from delta (or orthoglide, h4)"
         )
+    if not word:
+        raise NacelleError(f"{text!r} is no leg; write the letters of its joints, such as UPS or 3-RRR")
     small = word.islower()
     letters, active, place = "", [], 0
     while place < len(word):

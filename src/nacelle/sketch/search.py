@@ -22,7 +22,7 @@ from nacelle.sketch.posture import ALONG, Shape, Vector, cross, posture
 from nacelle.sketch.screws import LegScrews, Placement, PlatformMotion, leg_screws, platform_motion
 
 # Combinations of a leg's directions that are looked at, and of several types; descriptions that are checked.
-_MOST_AXES, _MOST_TOGETHER, _MOST_CHECKED = 1000, 1000, 8
+_MOST_AXES, _MOST_TOGETHER, _MOST_CHECKED = 600, 600, 8
 # How far from singular a reference pose must be: of a leg alone, and of the actuators.
 _LEAST_REGULAR, _LEAST_CONDITIONING = 0.01, 0.04
 
@@ -102,20 +102,28 @@ def _refuse(legs: list[LegType], motion: tuple[str, ...]) -> None:
     words = f"the {n} motion{'s' if n > 1 else ''} {', '.join(motion)}"
     if actuators < n:
         raise NacelleError(
-            f"{words} need {n} actuators, and {named(legs)} has {actuators}; use more legs, or mark more "
+            f"{words} need{'s' if n == 1 else ''} {n} actuator{'s' if n > 1 else ''}, and {named(legs)} has "
+            f"{actuators}; use more legs, or mark more "
             "joints as actuated, such as R*P*S"
         )
-    for leg in legs:
-        if leg.freedoms < n:
+    for leg in dict.fromkeys(legs):
+        if leg.rank < n:
             raise NacelleError(
                 f"leg {leg} has {leg.freedoms} freedoms: on it the platform cannot have {words}; use more "
                 "joints, or fewer coordinates in --motion"
             )
-        if leg.freedoms > 6 + (leg.letters.count("S") > 1):
+        if leg.rank > 6:
             raise NacelleError(
                 f"leg {leg} has {leg.freedoms} freedoms, more than a body has: some of its links would be "
                 "loose; use fewer joints"
             )
+    # A leg of rank r locks 6 - r motions, and legs together at most the sum (Chebyshev, Gruebler, Kutzbach).
+    least = 6 - sum(6 - leg.rank for leg in legs)
+    if least > n:
+        raise NacelleError(
+            f"{named(legs)} leaves the platform at least {least} motions, more than {words}; use more legs, "
+            "legs of fewer freedoms, or another --motion"
+        )
 
 
 def _spreads(count: int, planar: bool, n: int, alike: bool) -> Iterator[tuple[Shape, tuple[Placement, ...]]]:
@@ -203,7 +211,10 @@ def _why_none(
     if faults:
         return f"no arrangement of {words} passes the check: {faults[0]}"
     if not seen:
-        return f"{words}: every arrangement of a leg that was tried is singular; use other joints"
+        return (
+            f"{words}: every arrangement of a leg that was tried is singular or leaves a link loose; use "
+            "other joints"
+        )
     freedoms = sorted({found.freedoms for found in seen})
     if n not in freedoms:
         if freedoms[0] > n:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nacelle.errors import DescriptionError, NacelleError
 from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.model.platform import Motion, MotionError, parse_motion
 from nacelle.model.read import read_text
 from nacelle.sketch.letters import LegType, is_counted, named, read_legs
@@ -68,7 +69,7 @@ def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None
             return _sketched(name, types if counted else types * needed, parsed)
         except NacelleError as error:
             faults.append(str(error))
-    raise NacelleError(faults[0])
+    raise NacelleError(faults[0] if len(faults) == 1 else f"{faults[0]} (other usual motions fit no better)")
 
 
 def _motion(words: str) -> Motion:
@@ -104,8 +105,13 @@ def _sketched(name: str, types: list[LegType], motion: Motion) -> Sketch:
             robot, source = read_text(text_of(arrangement))
         except DescriptionError as error:
             return error.problems[0].message
-        problems = check_robot(robot, source).problems
-        return problems[0].message if problems else ""
+        check = check_robot(robot, source)
+        if check.problems:
+            return check.problems[0].message
+        # Screws and ranks of one pose hold for mechanisms that only give a little, too.
+        if not generic_poses(robot, check.assembly):
+            return "the platform can move only infinitesimally from its reference pose"
+        return ""
 
     arrangement = arranged(types, motion.coordinates, fault)
     return Sketch(text_of(arrangement), tuple(types), motion.name)

@@ -46,8 +46,8 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
     counts = " + ".join(f"{legs.count(leg)}-{leg.letters}" for leg in types)
     marked = " + ".join(f"{legs.count(leg)}-{leg}" for leg in types)
     lines = [
-        f"# {marked}: joints from the base to the platform, actuated ones in brackets; R revolute, P prismatic,",
-        "# U universal, C cylindrical, S spherical. Written by nacelle new; every number is a first guess.",
+        f"# {marked}: joints from the base to the platform, actuated ones in brackets; R revolute,",
+        "# P prismatic, U universal, C cylindrical, S spherical. Every number is a first guess.",
         "# Lengths and masses may be changed freely: the loops are closed again by nacelle check.",
         "",
         "format: nacelle/1",
