@@ -45,7 +45,11 @@ def plot_validation(
         NacelleError: if there is no such row, or matplotlib is missing.
     """
     data = validation.regression
-    curves = {"measured": validation.measured, "predicted": validation.predicted}
+    used = np.asarray(data.used)[:, None]
+    curves = {
+        name: np.where(used, values, np.nan)
+        for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
+    }
     remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
     words = f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
     named = list(zip(validation.rows, row_units(data), strict=True))
@@ -243,7 +247,9 @@ def _pairs(
     x = over.get("places", np.arange(1.0, len(times) + 1.0))
     for ax, row in zip(axes, chosen, strict=False):
         for k, (name, values) in enumerate(curves.items()):
-            style.draw_curve(ax, x, values[:, row], k, name, linewidth=1.6 - 0.6 * k)
+            # What was measured is wide and pale below the others.
+            wide = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"} if k == 0 else {"linewidth": 1.1}
+            style.draw_curve(ax, x, values[:, row], max(k - 1, 0), name, **wide)
         if unused is not None:
             for first, after in runs(unused):
                 last = min(after, len(x) - 1)

@@ -51,7 +51,10 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     )
     for line in (ax.axhline, ax.axvline):
         line(0.0, color=style.QUIET, linewidth=0.8)
-    ax.set_xlim(-reach, reach)
+    right = 1.15 * float(np.max(finite.real, initial=0.0))
+    left = 1.1 * float(np.min(finite.real, initial=0.0))
+    wide = max(right - left, 0.1 * reach)
+    ax.set_xlim(min(left, -0.15 * wide), max(right, 0.25 * wide))
     ax.set_ylim(-reach, reach)
     ax.set_xlabel("real part (1/s)")
     ax.set_ylabel("imaginary part (rad/s)")

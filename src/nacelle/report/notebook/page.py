@@ -18,7 +18,7 @@ from nacelle.report.flagged import flag_line
 from nacelle.report.identification.markup import element, number, table, text
 from nacelle.report.notebook import particular
 from nacelle.report.notebook.attributes import attributes, in_words, meanings
-from nacelle.report.results.described import quantities
+from nacelle.report.results.described import quantities, robot_of
 from nacelle.report.results.quantity import Quantity
 
 # Rows of a table that are shown.
@@ -43,7 +43,7 @@ def page(result: Any) -> str:
 
 def _head(result: Any) -> str:
     words = element("b", text(type(result).__name__))
-    robot = getattr(result, "robot", None)
+    robot = robot_of(result)
     if robot is not None:
         words += text(f" of {getattr(robot, 'name', robot)}")
     return element("p", words)
