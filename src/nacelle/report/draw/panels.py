@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
+from nacelle.model.reduced import QUATERNION
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import load, new_figure
 from nacelle.report.flagged import reasons
@@ -45,7 +46,9 @@ class Panel:
     @property
     def label(self) -> str:
         """What the numbers are, with their unit."""
-        words = self.quantity.words or style.quantity_words(self.unit, self.quantity.key)
+        names = tuple(self.quantity.names[k] for k in self.entries)
+        usual = "quaternion" if names == QUATERNION else self.quantity.key
+        words = self.quantity.words or style.quantity_words(self.unit, usual)
         return style.axis_label(words, self.unit)
 
     def largest(self, most: int) -> list[int]:

@@ -20,8 +20,8 @@ from nacelle.report.draw.canvas import (
     shaded,
 )
 from nacelle.report.draw.style import INK, axes_title, plain_axes, written
-from nacelle.report.scene import Part, Scene, scene
-from nacelle.report.solids import outward
+from nacelle.scene.faces import outward
+from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.page.svg import SERIES_COLOURS
+from nacelle.scene.colours import ACTIVE_COLOUR
 from nacelle.spatial.scalar import Array
 
 INK = "#30353c"
 PALE = "#d9dde2"
 QUIET = "#8d959f"
 # Okabe and Ito, "Color Universal Design", 2008: blue, vermilion, green, purple, orange, sky blue, black.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = SERIES_COLOURS
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5.0, 1.6)),
@@ -33,7 +35,7 @@ DASHES: tuple[Any, ...] = (
 MARKERS = ("", "o", "s", "^", "D", "v", "X")
 LINE_COLOUR = COLOURS[0]
 # What cannot be reached, and what is worth a word.
-FAILED, WARNED = "#c4262e", "#E69F00"
+FAILED, WARNED = ACTIVE_COLOUR, COLOURS[4]
 LIMIT = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
 TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
 # What a number without a unit has in the place of one.

@@ -34,7 +34,7 @@ from nacelle.report.draw.style import (
     legend_below,
     plain_axes,
 )
-from nacelle.report.solids import face_normals
+from nacelle.scene.faces import face_normals
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

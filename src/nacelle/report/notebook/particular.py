@@ -15,7 +15,7 @@ from nacelle.dynamics.sizing import Sizing
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mobility import Mobility
 from nacelle.model.linear_parameters import LinearParameters
-from nacelle.report.identification.markup import bullets, element, number, table, text
+from nacelle.page.markup import bullets, element, number, table, text
 from nacelle.report.identification.units import base_units
 from nacelle.report.operations import Operations
 from nacelle.simulation.simulate import Simulation
