@@ -115,7 +115,8 @@ def plot_identification(
     words = f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
     style.axes_title(ax, words if title is None else title)
     fit(ax)
-    return ax.figure.figure
+    figure: Figure = ax.figure.figure
+    return figure
 
 
 def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bool = True) -> Figure:
@@ -158,13 +159,13 @@ def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = 
     Raises:
         NacelleError: if matplotlib is missing.
     """
-    listed = {"nacelle": (count.count.add, count.count.mul)}
-    listed |= {entry.source: (entry.total, None) for entry in count.published}
-    labels = list(listed)
+    others = [entry.total for entry in count.published]
+    none = [0] * len(others)
+    labels = ["nacelle", *(entry.source for entry in count.published)]
     groups = {
-        "additions, subtractions": np.array([add if mul is not None else 0 for add, mul in listed.values()]),
-        "products, quotients": np.array([mul or 0 for _, mul in listed.values()]),
-        "both together": np.array([add if mul is None else add + mul for add, mul in listed.values()]),
+        "additions, subtractions": [count.count.add, *none],
+        "products, quotients": [count.count.mul, *none],
+        "both together": [count.total, *others],
     }
     own = ax is None
     ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.5 * len(labels)), shown=shown)
@@ -193,7 +194,8 @@ def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -
         NacelleError: if matplotlib is missing.
     """
     listed = list(dict.fromkeys(one.name for engine in report.engines for one in engine.quantities))
-    groups, allowed = {}, {}
+    groups: dict[str, Array] = {}
+    allowed: dict[str, float] = {}
     for engine in report.engines:
         found = {one.name: one for one in engine.quantities}
         allowed |= {name: one.tolerance for name, one in found.items()}

@@ -128,7 +128,7 @@ def draw_matrix(
             ink = "white" if dark else style.INK
             ax.text(j, i, words, ha="center", va="center", fontsize=6.5, color=ink)
     short = 12 if len(columns) > 3 else 26
-    slanted = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
+    slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
     ax.set_xticks(range(len(columns)), [style.written(name, short) for name in columns], **slanted)
     ax.set_yticks(range(len(rows)), [style.written(name, 34) for name in rows])
     style.plain_axes(ax)

@@ -128,8 +128,8 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
         ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
     _level(ax)
     if not len(x):
-        words = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": style.LABEL}
-        ax.text(0.5, 0.5, "no samples", color=style.INK, **words)
+        at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        ax.text(0.5, 0.5, "no samples", fontsize=style.LABEL, color=style.INK, **at)
         ax.tick_params(labelleft=False, labelbottom=False)
     elif len(x) > 1 and x[-1] > x[0]:
         ax.set_xlim(x[0], x[-1])

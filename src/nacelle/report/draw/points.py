@@ -37,7 +37,7 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     finite = rows[np.isfinite(rows)]
     if len(rows) <= _FEW:
         for k, row in enumerate(rows):
-            marks = {"marker": "xo^sDv+"[k], "color": style.COLOURS[k], "linestyle": "none"}
+            marks: dict[str, Any] = {"marker": "xo^sDv+"[k], "color": style.COLOURS[k], "linestyle": "none"}
             label = f"state {k + 1}" if len(rows) > 1 else "pole"
             ax.plot(row.real, row.imag, markersize=6, fillstyle="none", label=label, **marks)
         if len(rows) > 1:
@@ -94,7 +94,7 @@ def plot_reach(reach: Reach, *, ax: Axes | None = None, shown: bool = True) -> A
         style.legend_below(ax)
     else:
         _cloud(ax, points, reach, endless)
-        ax.set_zlabel(labels[2])
+        ax.set(zlabel=labels[2])
     ax.set_xlabel(labels[0], fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(labels[1], fontsize=style.LABEL, color=style.INK)
     unit = "m²" if flat else "m³"

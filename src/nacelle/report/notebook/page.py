@@ -79,8 +79,8 @@ def _quantity(one: Quantity) -> str:
     if one.single:
         rows = [(*named, _few(value, one.values)) for named, value in zip(names, one.values, strict=True)]
         return table((head, "unit", "value>"), _shown(rows, 3))
-    rows = [(*named, *_range(column)) for named, column in zip(names, one.values.T, strict=True)]
-    return table((head, "unit", "lowest>", "mean>", "highest>"), _shown(rows, 5))
+    ranges = [(*named, *_range(column)) for named, column in zip(names, one.values.T, strict=True)]
+    return table((head, "unit", "lowest>", "mean>", "highest>"), _shown(ranges, 5))
 
 
 def _range(values: Any) -> tuple[str, str, str]:

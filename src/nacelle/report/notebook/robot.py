@@ -62,7 +62,7 @@ def _picture(robot: Robot) -> str:
         plot_scene(view, ax)
         fit(ax)
         buffer = io.BytesIO()
-        ax.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
+        ax.figure.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
     except NacelleError as error:
         return element("p", text(f"no picture: {error}"))
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
