@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
 from pathlib import Path
@@ -55,27 +53,9 @@ def print_error(error: NacelleError, as_json: bool) -> None:
 
 def print_json(data: Any) -> None:
     """Print data as JSON: arrays as lists, and null in the place of NaN and infinity."""
-    try:
-        text = json.dumps(data, indent=2, allow_nan=False, default=_listed)
-    except ValueError:
-        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
-    print_text(text)
+    from nacelle.tables.json_text import json_text
 
-
-def _listed(array: Any) -> Any:
-    """An array of numbers as a list."""
-    return array.tolist()
-
-
-def _without_nan(data: Any) -> Any:
-    """The same data as lists, with None in the place of what JSON has no number for: NaN and infinity."""
-    if isinstance(data, dict):
-        return {key: _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_nan(value) for value in data]
-    if hasattr(data, "tolist"):
-        return _without_nan(_listed(data))
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    print_text(json_text(data))
 
 
 def print_text(text: str, end: str = "\n") -> None:
