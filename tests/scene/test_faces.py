@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nacelle.report.solids import box, cylinder, outward, plate, sphere
+from nacelle.scene.faces import box, cylinder, outward, plate, sphere
 from nacelle.spatial.pose import identity
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.report.identification.svg import Panel, span, ticks
+from nacelle.page.svg import Panel, span, ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 

@@ -6,8 +6,20 @@ import itertools
 
 import numpy as np
 
+from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+
+
+def faces(solid: Solid, face: float) -> Array:
+    """Faces (faces, 4, 3) of a solid, none much longer than `face`, m."""
+    if isinstance(solid, Rod):
+        return cylinder(solid.start, solid.stop, solid.radius, face)
+    if isinstance(solid, Ball):
+        return sphere(solid.centre, solid.radius)
+    if isinstance(solid, Block):
+        return box(solid.at, solid.size, face)
+    return plate([*solid.corners], solid.half, face)
 
 
 def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0) -> Array:
@@ -37,6 +49,15 @@ def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: floa
     first = [start + t * circle for t in np.linspace(0.0, 1.0, discs + 1)]
     last = [stop + t * end * circle for t in np.linspace(1.0, 0.0, discs + 1)]
     return skin([*first, *rings[1:-1], *last])
+
+
+def triangles(quads: Array) -> tuple[Array, Array]:
+    """Corners (n, 3) and triangles (m, 3), indices, of quadrilaterals (faces, 4, 3), without empty ones."""
+    points, index = np.unique(np.round(quads.reshape(-1, 3), 12), axis=0, return_inverse=True)
+    index = index.reshape(-1, 4)
+    halves = np.concatenate([index[:, [0, 1, 2]], index[:, [0, 2, 3]]])
+    proper = (halves[:, 0] != halves[:, 1]) & (halves[:, 1] != halves[:, 2]) & (halves[:, 2] != halves[:, 0])
+    return points, halves[proper]
 
 
 def plate(corners: list[Array], half: float, face: float) -> Array:

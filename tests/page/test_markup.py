@@ -8,7 +8,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.report.identification.markup import element, number, percent, table, text
+from nacelle.page.markup import element, number, percent, table, text
 
 
 @given(st.text())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.report.identification.markup import element, number, text
+from nacelle.page.markup import element, number, text
 from nacelle.spatial.scalar import Array
 
 # Points of a curve a pixel beyond which only the lowest and highest of a pixel are drawn.
@@ -138,3 +139,118 @@ def _thinned(x: Array, y: Array) -> list[tuple[float, float]]:
         ends = sorted({start + int(np.argmin(y[start:end])), start + int(np.argmax(y[start:end]))})
         points += [(float(x[k]), float(y[k])) for k in ends]
     return points
+
+
+# ---------------------------------------------------------------------------- charts
+
+# Okabe and Ito's colours, which the colour-blind tell apart; dashes (page/style.css) and markers differ too.
+SERIES_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = (
+    "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z",  # circle
+    "M-3 -3h6v6h-6Z",  # square
+    "M0 -4L3.6 3H-3.6Z",  # triangle
+    "M0 -4L4 0L0 4L-4 0Z",  # diamond
+    "M-3 -3L3 3M-3 3L3 -3",  # cross
+    "M0 4L3.6 -3H-3.6Z",  # triangle upside down
+    "M-4 0H4M0 -4V4",  # plus
+)
+_EVERY = 9  # markers along a curve
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve of a chart.
+
+    Attributes:
+        name: for the legend, plain words.
+        x: places along the horizontal axis (N,).
+        y: values (N,); NaN where there is none: the curve has a gap there.
+    """
+
+    name: str
+    x: Array
+    y: Array
+
+
+def line_chart(
+    series: Sequence[Series], *, x: str, y: str, title: str = "", size: tuple[float, float] = (720.0, 260.0)
+) -> str:
+    """Curves over one axis as a figure, legible in black and white: colours, dashes and markers differ.
+
+    Args:
+        series: the curves; from the eighth on the styles repeat.
+        x: label of the horizontal axis with its unit, "time (s)".
+        y: label of the vertical axis with its unit, "force (N)".
+        title: what the chart shows, for its caption and for those who do not see it.
+        size: width and height of the axes in pixels; the drawing scales with the page.
+    """
+    width, height = size
+    legend, rows = _legend(series, width)
+    panel = Panel(
+        64.0,
+        24.0 + 18.0 * rows,
+        width - 80.0,
+        height,
+        _limits([one.x for one in series]),
+        span(*(np.asarray(one.y, dtype=float) for one in series)),
+    )
+    parts = [legend, panel.axes(x_label=x, y_label=y)]
+    for k, one in enumerate(series):
+        places, values = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
+        runs = _finite_runs(places, values)
+        parts.append(panel.curve(places, values, runs, _kind(k)))
+        for i in _marked(runs, k):
+            parts.append(_marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
+    label = title or f"{y} over {x}: {', '.join(one.name for one in series)}"
+    chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
+    caption = element("figcaption", text(title), kind="quiet") if title else ""
+    return element("figure", element("div", chart, kind="wide"), caption)
+
+
+def _kind(k: int) -> str:
+    return f"s{k % len(SERIES_COLOURS)}"
+
+
+def _marker(x: float, y: float, k: int) -> str:
+    shape = _MARKERS[k % len(_MARKERS)]
+    return element("path", kind=f"marker {_kind(k)}", d=shape, transform=f"translate({x:.1f} {y:.1f})")
+
+
+def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
+    """Names with samples of their lines in rows, and the number of rows; nothing for one without a name."""
+    named = [(k, one.name) for k, one in enumerate(series) if one.name]
+    parts, left, row = [], 64.0, 0
+    for k, name in named:
+        shown = name if len(name) <= 60 else name[:57] + "..."
+        room = 46.0 + 6.2 * len(shown)
+        if left > 64.0 and left + room > width:
+            left, row = 64.0, row + 1
+        at = 12.0 + 18.0 * row
+        parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
+        parts.append(_marker(left + 14.0, at, k))
+        parts.append(write(left + 34.0, at + 4.0, shown))
+        left += room
+    return "".join(parts), row + 1 if named else 0
+
+
+def _limits(places: Sequence[Array]) -> tuple[float, float]:
+    """Lowest and highest finite place, without room beside them."""
+    joined = np.concatenate([np.ravel(np.asarray(one, dtype=float)) for one in places] or [np.zeros(0)])
+    joined = joined[np.isfinite(joined)]
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 1.0)
+    return (low, high) if high > low else span(np.array([low]))
+
+
+def _finite_runs(x: Array, y: Array) -> list[slice]:
+    """Runs of samples where both numbers are finite."""
+    good = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]]).astype(int)
+    edges = np.flatnonzero(np.diff(good))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _marked(runs: list[slice], k: int) -> list[int]:
+    """Samples that have a marker: some along the curve, beside those of the other curves."""
+    samples = [i for run in runs for i in range(run.start, run.stop)]
+    step = max(1, len(samples) // _EVERY)
+    first = (k * step) // len(SERIES_COLOURS) % max(step, 1)
+    return samples[first::step]
