@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nacelle.errors import NacelleError
+from nacelle.model.leg import PLATFORM
 from nacelle.page.markup import bullets, element, paragraph, text
 from nacelle.report.sheet.content import said_by, short
 from nacelle.report.sheet.motion import shown_motion
 from nacelle.report.sheet.subject import Subject
-from nacelle.scene.figure import SceneItem, scene_figure
+from nacelle.scene.figure import SceneItem, body_points, scene_figure
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import body_motion, still
 
@@ -66,8 +67,9 @@ def about(subject: Subject) -> About:
         times, x = shown_motion(robot)
         moves = len(times) > 1
         motion = body_motion(robot, times, x) if moves else still(robot)
+        traces = (body_points(motion, PLATFORM),) if moves else ()
         figure = scene_figure(
-            [SceneItem(robot_geometry(robot), motion)],
+            [SceneItem(robot_geometry(robot, motion), motion, traces=traces)],
             caption="From the reference pose along each of its coordinates and back, within limits; turn it "
             "with the mouse or a finger."
             if moves

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from nacelle import robots
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.errors import DescriptionError, NacelleError, Problem
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.workspace import Workspace, workspace
@@ -29,12 +29,14 @@ class Subject:
         check: what the checks say of the robot.
         source: name of a robot of the library or a file, as a command takes it.
         mode: one of its modes of operation; empty for its own.
+        problems: errors and warnings of the description, in none of its modes.
         described: whether `source` is there; otherwise the robot was made in Python, and has no file yet.
     """
 
     check: Check
     source: str
     mode: str = ""
+    problems: tuple[Problem, ...] = ()
     described: bool = True
 
     @property
@@ -44,7 +46,7 @@ class Subject:
 
     def command(self, name: str, *arguments: str) -> str:
         """A command about the robot that a shell runs as it is: `nacelle NAME ROBOT ARGUMENTS`."""
-        options = ["--mode", self.mode] if self.mode else []
+        options = ["--mode", self.mode] if self.mode and name != "check" else []
         return shlex.join(["nacelle", name, self.source, *arguments, *options])
 
     @cached_property
@@ -89,6 +91,7 @@ def subject_of(robot: Robot | str, mode: str = "") -> Subject:
     else:
         source, described = str(robot), True
         checked = check(robot)
+    problems = checked.problems
     if mode:
         try:
             checked = check_robot(checked.robot.in_mode(mode))
@@ -96,7 +99,7 @@ def subject_of(robot: Robot | str, mode: str = "") -> Subject:
             raise NacelleError(str(error.args[0])) from None
     if checked.errors:
         raise DescriptionError(checked.errors)
-    return Subject(checked, source, mode, described)
+    return Subject(checked, source, mode, problems, described)
 
 
 def _source(robot: Robot) -> tuple[str, bool]:
