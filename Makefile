@@ -81,7 +81,8 @@ hashes: setup ## Write the hashes of the library's programs again, after a chang
 house: setup ## The package in numbers (modules, imports, cycles, lines), and its picture
 	PYTHONPATH=tests $(BIN)/python -m support.house
 
-docs: setup ## Build the pages into site/
+docs: setup ## Build the pages into site/, with the API reference written from the docstrings
+	PYTHONPATH=tests $(BIN)/python -m support.api_pages docs/api
 	$(BIN)/zensical build --clean
 
 lock: ## Write the pinned requirements again, keeping the pins that still fit
@@ -99,7 +100,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything that make has built, .venv too
-	rm -rf $(VENV) build demo dist site .cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build demo dist site docs/api .cache .hypothesis .import_linter_cache
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -32,6 +32,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn, html
 from nacelle.spatial.scalar import Array
 
 
@@ -41,9 +42,12 @@ class BodyPoses(NamedTuple):
     R: Array
     p: Array
 
+    # A tuple has no other parents: as of what is `Shown`.
+    _repr_html_ = html
 
-@dataclass(frozen=True, eq=False)
-class InverseKinematics:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(Drawn):
     """All joints at given poses.
 
     Attributes:

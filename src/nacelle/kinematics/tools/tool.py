@@ -18,6 +18,7 @@ from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, layout_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Plot, html
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
@@ -29,6 +30,10 @@ class ToolPose(NamedTuple):
 
     R: Array
     p: Array
+
+    # A tuple has no other parents: as of what is `Drawn`.
+    plot = Plot()
+    _repr_html_ = html
 
     @property
     def quat_xyzw(self) -> Array:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import nacelle
-import nacelle.cli.linearise  # registers the command
+import nacelle.cli.dynamics.linearise  # registers the command
 from nacelle.cli import app
 from nacelle.dynamics.derivatives.linear import linearise
 

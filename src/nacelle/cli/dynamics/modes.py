@@ -12,9 +12,9 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
 from nacelle.cli.draw import write_picture
 from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
+from nacelle.cli.kinematics.workspace import ranges
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.cli.trajectory import MotionOptions, RadiusOption, ToOption, make_trajectory
-from nacelle.cli.workspace import ranges
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     x = np.random.default_rng(3).uniform([-0.3, -0.3, -0.8], [0.3, 0.3, -0.4], (50, 3))
     Path("x.csv").write_text("x,y,z\n" + "\n".join(",".join(map(repr, row)) for row in x.tolist()))
     whole = run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout
-    monkeypatch.setattr("nacelle.cli.ik._BLOCK", 7)
+    monkeypatch.setattr("nacelle.cli.kinematics.ik._BLOCK", 7)
     monkeypatch.setattr("nacelle.tables.csv._BLOCK", 11)
     assert run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout == whole
     assert len(whole.splitlines()) == 51
