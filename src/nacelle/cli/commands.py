@@ -114,6 +114,10 @@ COMMANDS = {
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
     ),
+    "report": (
+        "report",
+        "Data sheet of a robot as one page: structure, workspace, loads, counts, parameters, verification.",
+    ),
     "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }
 
