@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import math
 import os
 import re
@@ -10,11 +12,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from nacelle import robots
-from support.command import run
+from nacelle.cli.commands import app
+from nacelle.cli.common import error_text
+from support.command import run, run_json
 
 FIVEBAR = robots.text("fivebar")
 
@@ -180,3 +186,58 @@ def test_a_motion_that_does_not_fit(motion: str, words: str) -> None:
     Path("robot.yaml").write_text(FIVEBAR.replace("motion: xy", f"motion: {motion}"), encoding="utf-8")
     done = run("check", "robot.yaml", code=1)
     assert words in re.sub(r"\s+", " ", done.output)
+
+
+# ---- lines that cannot be understood, and mistakes of nacelle's own
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("verfy delta", "error: there is no command 'verfy'; did you mean 'verify'?"),
+        ("delta", "error: 'delta' is a robot, not a command; write nacelle show delta"),
+        ("verify delta --stats 3", "error: there is no option --stats; did you mean '--states'?"),
+        ("ik", "error: missing argument 'robot'"),
+        ("verify delta --states many", "error: invalid value for '--states'"),
+    ],
+)
+def test_lines_that_cannot_be_understood(arguments: str, words: str) -> None:
+    done = run(*arguments.split(), code=2)
+    assert words in done.stderr
+    assert re.search(r"see nacelle ?\w* --help", done.stderr)
+    assert "\x1b" not in done.output
+    data = run_json(*arguments.split(), code=2)
+    assert data["ok"] is False
+    assert f"error: {data['error']}" in done.stderr
+
+
+def test_an_unexpected_error_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise RuntimeError("a mistake\nof many lines")
+
+    schema = importlib.import_module("nacelle.model.description.schema")
+    monkeypatch.setattr(schema, "shipped_schema", fails)
+    done = CliRunner().invoke(app, ["schema"])
+    assert done.exit_code == 70
+    assert "nacelle has failed, and should not have: RuntimeError: a mistake" in done.stderr
+    assert "--debug" in done.stderr
+    assert "Traceback" not in done.output
+    with pytest.raises(RuntimeError, match="a mistake"):
+        CliRunner().invoke(app, ["schema", "--debug"], catch_exceptions=False)
+
+
+def test_errors_are_in_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    text = error_text("no robot is called 'detla'; did you mean 'delta'?")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown(**settings: Any) -> str:
+        out = Console(file=io.StringIO(), force_terminal=True, color_system="standard", **settings)
+        out.print(text)
+        return out.file.getvalue()
+
+    assert "\x1b[1;31merror: " in shown()
+    assert "\x1b[32mdid you mean 'delta'?" in shown()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "31m" not in shown()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nacelle.cli.common import console, print_text, write_new
+from nacelle.cli.common import console, print_text, write_new, wrote
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def deliver(text: str | Iterable[str], out: Path | None) -> None:
         print_text(text, end="")
         return
     write_new(out, text)
-    console(stderr=True).print(f"wrote {out}", markup=False)
+    wrote(out)
 
 
 class ResultTable:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nacelle.errors import NacelleError
+from nacelle.scene import colours
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -165,10 +166,7 @@ def rgb(colour: str) -> Array:
     Raises:
         NacelleError: if there is no such colour.
     """
-    try:
-        return np.array(load("matplotlib.colors").to_rgb(colour))
-    except ValueError as error:
-        raise NacelleError(f"{colour!r} is no colour; write a name such as orange, or #rrggbb") from error
+    return np.array(colours.rgb(colour))
 
 
 def shaded(fill: Array, normals: Array) -> Array:

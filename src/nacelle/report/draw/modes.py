@@ -21,8 +21,8 @@ from nacelle.errors import NacelleError
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.report.draw.canvas import INK, fit, new_axes, plain_axes, wrapped
 from nacelle.report.draw.robot import plot_scene
-from nacelle.report.scene import Part, Scene, scene
-from nacelle.report.solids import cylinder
+from nacelle.scene.faces import cylinder
+from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

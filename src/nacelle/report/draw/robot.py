@@ -22,8 +22,8 @@ from nacelle.report.draw.canvas import (
     shaded,
     wrapped,
 )
-from nacelle.report.scene import Part, Scene, scene
-from nacelle.report.solids import outward
+from nacelle.scene.faces import outward
+from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

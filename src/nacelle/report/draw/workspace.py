@@ -27,7 +27,7 @@ from nacelle.report.draw.canvas import (
     shaded,
     wrapped,
 )
-from nacelle.report.solids import face_normals
+from nacelle.scene.faces import face_normals
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
