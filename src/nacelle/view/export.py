@@ -1,4 +1,4 @@
-"""What the viewer shows as one self-contained page: robots, their motion, forces as arrows, the tool's way."""
+"""What the viewer shows as one self-contained page: robots, motions, forces as arrows, ways of tools."""
 
 from __future__ import annotations
 

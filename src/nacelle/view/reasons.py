@@ -46,7 +46,9 @@ def limit_words(solution: InverseKinematics) -> str:
         angle = robot.revolute_actuators[k]
         turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if angle else (0.0,)
         if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
-            beyond[actuator.joint] = f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
+            beyond[actuator.joint] = (
+                f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
+            )
     more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
     return ", ".join([*beyond.values()][:_NAMED]) + more
 

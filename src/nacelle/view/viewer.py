@@ -22,15 +22,16 @@ from nacelle.view.browser.member import Member
 from nacelle.view.browser.playbar import Playbar
 from nacelle.view.browser.server import HOST, require_viser, start_server
 from nacelle.view.export import viewer_page
+from nacelle.view.side_by_side import joint_box, row
 from nacelle.view.timeline import Motion, motion_of
 from nacelle.view.watch import Watched
 
-# How often descriptions on disk are looked at, s; room between robots, as a part of the larger one.
-_LOOK, _GAP = 0.5, 0.25
+# How often descriptions on disk are looked at, s.
+_LOOK = 0.5
 # A circle that is driven without further ado: its radius as a part of the robot's size, its duration, s.
 _RADIUS, _DURATION = 0.1, 4.0
 
-Source = str | os.PathLike[str] | Robot
+Source = str | os.PathLike[str] | Robot | Watched
 
 
 class Viewer:
@@ -44,7 +45,7 @@ class Viewer:
         """Start a viewer; `nacelle.view` does, too.
 
         Args:
-            sources: robots: names of the library, YAML files, which are read anew when they change, or robots.
+            sources: names of the library, YAML files, which are read anew when they change, or robots.
             port: to listen at; the first free one from 8080 on if None.
             mode: the mode of operation of all robots; "" for their first.
 
@@ -55,7 +56,7 @@ class Viewer:
         if not sources:
             raise NacelleError("name at least one robot")
         given = [_robot_of(source, mode) for source in sources]
-        self._server = start_server(port, "nacelle")
+        self._server = start_server(port, ", ".join(robot.title for robot, _ in given)[:60])
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._closed = False
         self._looked = 0.0
@@ -73,27 +74,25 @@ class Viewer:
     def _build(self, given: Sequence[tuple[Robot, Watched | None]]) -> None:
         server = self._server
         self._members = [
-            Member(server, self._loop, robot, watched, f"/robot{k}") for k, (robot, watched) in enumerate(given)
+            Member(server, self._loop, robot, watched, f"/robot{k}")
+            for k, (robot, watched) in enumerate(given)
         ]
         several = len(given) > 1
         tabs = server.gui.add_tab_group() if several else None
         self._homes = [
             tabs.add_tab(member.session.robot.name) if tabs is not None else None for member in self._members
         ]
-        place = 0.0
-        self._labels: list[Any] = []
-        for k, member in enumerate(self._members):
-            low, high = _box(member)
-            place = place - low[0] if k else 0.0
-            self._fill(k, np.array([place, 0.0, 0.0]))
-            width = float(np.linalg.norm(high - low))
-            place = place + high[0] + _GAP * width
+        boxes = [_box(member) for member in self._members]
+        for k, (offset, (low, high)) in enumerate(zip(row(boxes), boxes, strict=True)):
+            self._fill(k, offset)
             if several:
-                at = (member.offset[0] + 0.5 * (low[0] + high[0]), low[1], low[2])
-                self._labels.append(server.scene.add_label(f"/label{k}", member.session.robot.title, position=at))
+                at = offset + np.array([0.5 * (low[0] + high[0]), low[1], low[2]])
+                server.scene.add_label(f"/label{k}", self._members[k].session.robot.title, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
         circle = self._circle if any(member.has_plane for member in self._members) else None
-        self._playbar.build(circle, lambda shown: [member.show_trace(shown) for member in self._members] and None)
+        self._playbar.build(
+            circle, lambda shown: [member.show_trace(shown) for member in self._members] and None
+        )
         button = server.gui.add_button("Save as a page")
 
         async def save(event: Any) -> None:
@@ -195,9 +194,7 @@ class Viewer:
         for member in self._members:
             if member.has_plane:
                 robot = member.session.robot
-                path = Circle(
-                    member.session.x, _RADIUS * robot.size, motion=robot.motion, duration=_DURATION
-                )
+                path = Circle(member.session.x, _RADIUS * robot.size, motion=robot.motion, duration=_DURATION)
                 member.motion = motion_of(robot, path, "circle")
         self._load()
         self._playbar.play()
@@ -207,8 +204,11 @@ class Viewer:
         motions = [member.motion for member in self._members if member.motion is not None]
         duration = max((motion.duration for motion in motions), default=0.0)
         self._playbar.load(duration, "; ".join(_motion_words(motion) for motion in motions))
+        self._show_traces(self._playbar.traced)
+
+    def _show_traces(self, shown: bool) -> None:
         for member in self._members:
-            member.show_trace(self._playbar.traced)
+            member.show_trace(shown)
 
     # ---------------------------------------------------------------------- for users
 
@@ -314,7 +314,9 @@ class Viewer:
         if self._closed:
             raise NacelleError("the viewer is closed")
         if not 0 <= robot < len(self._members):
-            raise NacelleError(f"there is no robot {robot}: the viewer has robots 0 to {len(self._members) - 1}")
+            raise NacelleError(
+                f"there is no robot {robot}: the viewer has robots 0 to {len(self._members) - 1}"
+            )
         return self._members[robot]
 
     def _say(self, words: str) -> None:
@@ -336,8 +338,8 @@ def view(*sources: Source, port: int | None = None, browser: bool = False, mode:
         A handle: `.url`, `.show(x)`, `.play(result)`, `.save(file)`, `.close()`.
 
     Raises:
-        NacelleError: if viser is missing (`pip install "nacelle[view]"`), a robot cannot be loaded, or the port
-            is in use.
+        NacelleError: if viser is missing (`pip install "nacelle[view]"`), a robot cannot be loaded, or the
+            port is in use.
     """
     viewer = Viewer(sources, port=port, mode=mode)
     if browser:
@@ -348,24 +350,13 @@ def view(*sources: Source, port: int | None = None, browser: bool = False, mode:
 def _robot_of(source: Source, mode: str) -> tuple[Robot, Watched | None]:
     if isinstance(source, Robot):
         return source, None
-    watched = Watched(source, mode)
-    return watched.load(), watched
+    watched = source if isinstance(source, Watched) else Watched(source, mode)
+    return watched.robot or watched.load(), watched
 
 
 def _box(member: Member) -> tuple[Array, Array]:
-    """Corners of the box around the joints of a robot as it is shown, in its own base."""
-    R, p = member.session.bodies
-    points = [
-        p[body] + R[body] @ frame.p
-        for joint in member.session.robot.joints
-        for body, frame in (
-            (joint.predecessor, joint.frame_predecessor),
-            (joint.successor, joint.frame_successor),
-        )
-    ]
-    low, high = np.min(points, axis=0), np.max(points, axis=0)
-    room = 0.06 * float(np.linalg.norm(high - low))
-    return low - room, high + room
+    """Corners of the box around a robot as it is shown, in its own base."""
+    return joint_box(member.session.robot, member.session.bodies)
 
 
 def _motion_words(motion: Motion) -> str:

@@ -6,6 +6,7 @@ takes the place of an earlier one that has not been handled: so dragging never l
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
@@ -103,7 +104,7 @@ class Loop:
                 self.handled += 1
             now = time.monotonic()
             elapsed, last = now - last, now
-            moves = bool(self._guarded(lambda seconds=elapsed: self._tick(seconds)))
+            moves = bool(self._guarded(functools.partial(self._tick, elapsed)))
 
     def _guarded(self, function: Callable[[], Any]) -> Any:
         """Run a function; what goes wrong is said, and the loop goes on."""

@@ -1,4 +1,4 @@
-"""One robot of the viewer: its session, its place on the stage, its controls, and what happens between them."""
+"""One robot of the viewer: its session, its place on the stage, its controls, and what is between them."""
 
 from __future__ import annotations
 
@@ -201,7 +201,10 @@ class Member:
         extent = _ARROW * self.stage.geometry.extent
         force, moment = largest(given)
         # Rounding beside a real force is no moment to be drawn at full length.
-        return (extent / force if force > 1e-9 else 0.0, extent / moment if moment > 1e-6 * max(force, 1e-3) else 0.0)
+        return (
+            extent / force if force > 1e-9 else 0.0,
+            extent / moment if moment > 1e-6 * max(force, 1e-3) else 0.0,
+        )
 
     def _draw_loads(self, kind: str) -> None:
         session = self.session
@@ -223,7 +226,9 @@ class Member:
         """Compute a slice of the workspace through the pose, beside the loop."""
         session, names = self.session, slice_choices(self.session.robot)[pair]
         at, origin, extent = session.x, session.platform.p, self.stage.geometry.extent
-        listener = _Listener(lambda part: self._loop.post((id(self), "progress"), lambda: self._progress(part)))
+        listener = _Listener(
+            lambda part: self._loop.post((id(self), "progress"), lambda: self._progress(part))
+        )
         self.panel.show_progress(0.0)
 
         def compute() -> Slice:

@@ -41,7 +41,7 @@ def solid_mesh(solid: Solid) -> Mesh:
     quads = faces(solid, np.inf)
     corners = quads.reshape(-1, 3)
     first = 4 * np.arange(len(quads))[:, None]
-    triangles = np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+    triangles = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return Mesh(corners, triangles)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -59,7 +60,9 @@ class Controlled(Protocol):
 class Panel:
     """The controls of a robot in the page."""
 
-    def __init__(self, gui: Any, controlled: Controlled, post: Callable[[Any, Callable[[], None]], None]) -> None:
+    def __init__(
+        self, gui: Any, controlled: Controlled, post: Callable[[Any, Callable[[], None]], None]
+    ) -> None:
         """Make a panel without controls.
 
         Args:
@@ -90,9 +93,8 @@ class Panel:
             self._checkbox("Keep limits", True, self._controlled.set_limits)
         with gui.add_folder("Forces", expand_by_default=False):
             for kind in KINDS:
-                self._checkbox(
-                    kind.capitalize(), False, lambda shown, kind=kind: self._controlled.set_loads(kind, shown)
-                )
+                show = functools.partial(self._controlled.set_loads, kind)
+                self._checkbox(kind.capitalize(), False, show)
             scale = gui.add_slider("Arrow scale", 0.1, 5.0, 0.1, 1.0)
             self._on_update(scale, self._controlled.set_load_scale)
             self.loads = {kind: gui.add_html("") for kind in KINDS}
@@ -110,7 +112,9 @@ class Panel:
                 gui.add_html(sentence_html("a slice needs two coordinates; this robot has one"))
                 return
             over = gui.add_dropdown("Over", tuple(pairs))
-            self._button("Slice through this pose", lambda: self._controlled.compute_slice(pairs.index(over.value)))
+            self._button(
+                "Slice through this pose", lambda: self._controlled.compute_slice(pairs.index(over.value))
+            )
             self._button("Remove slice", self._controlled.remove_slice)
             self.progress = gui.add_progress_bar(0.0, visible=False)
             self.slice = gui.add_html("")

@@ -65,7 +65,8 @@ class Playbar:
         for handle in (self._play, self._time, self._speed, self._loop, self._traced):
             handle.visible = given
         self._words.content = sentence_html(
-            words or "nothing to play: give --trajectory or --run" + (", or" if self._circle is not None else "")
+            words
+            or "nothing to play: give --trajectory or --run" + (", or" if self._circle is not None else "")
         )
         self._label()
 

@@ -65,7 +65,7 @@ def start_server(port: int | None, label: str) -> Any:
     import viser
 
     with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=HOST, port=wanted, label=label, verbose=False)
+        server: Any = viser.ViserServer(host=HOST, port=wanted, label=label, verbose=False)
     # viser can offer a page to the world through a tunnel: not this one, whoever asks for it.
     server.request_share_url = _refuse
     if server.get_port() != wanted and port is not None:
@@ -79,10 +79,12 @@ def start_server(port: int | None, label: str) -> Any:
 
 
 def _light(scene: Any) -> None:
-    """Plain lights: reflections and shadows would cost computers without a graphics card most of their time."""
+    """Plain lights: reflections and shadows are slow on computers without a graphics card."""
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
-    scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(150, 155, 165), intensity=2.2)
+    scene.add_light_hemisphere(
+        "/light/sky", sky_color=(255, 255, 255), ground_color=(150, 155, 165), intensity=2.2
+    )
     scene.add_light_directional("/light/sun", intensity=1.6, position=(1.0, -2.0, 4.0), cast_shadow=False)
 
 

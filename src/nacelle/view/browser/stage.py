@@ -50,7 +50,10 @@ class Stage:
         extent = self.geometry.extent
         self._node = scene.add_frame(root, show_axes=False, position=tuple(offset))
         scene.add_frame(
-            f"{root}/axes", axes_length=0.12 * extent, axes_radius=0.003 * extent, origin_radius=0.005 * extent
+            f"{root}/axes",
+            axes_length=0.12 * extent,
+            axes_radius=0.003 * extent,
+            origin_radius=0.005 * extent,
         )
         self._frames = [
             scene.add_frame(f"{root}/body{b}", show_axes=False) for b in range(len(session.robot.bodies))
@@ -105,7 +108,7 @@ class Stage:
                 self._sent[b] = now
 
     def paint(self, standing: Standing) -> None:
-        """Colour the robot: the nacelle red where a pose cannot be taken, all that moves orange near singularities."""
+        """Colour the robot: its nacelle red out of reach, all that moves orange near singularities."""
         if standing is self._standing:
             return
         self._standing = standing

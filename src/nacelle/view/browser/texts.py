@@ -79,13 +79,11 @@ def loads_html(given: Loads, colours: tuple[str, str]) -> str:
     head = "".join(f'<th style="text-align:right;font-weight:600">{unit}</th>' for unit in units.values())
     lines = []
     for row in given.rows:
-        cells = "".join(
-            f'<td style="text-align:right;font-variant-numeric:tabular-nums">{_number(getattr(row, key))}</td>'
-            for key in units
-        )
+        cells = "".join(f'<td style="text-align:right">{_number(getattr(row, key))}</td>' for key in units)
         lines.append(f'<tr><td style="overflow-wrap:anywhere">{escape(row.name)}</td>{cells}</tr>')
     return (
-        f'<div style="{_PLAIN}max-height:16em;overflow:auto"><table style="width:100%;border-collapse:collapse">'
+        f'<div style="{_PLAIN}max-height:16em;overflow:auto">'
+        '<table style="width:100%;border-collapse:collapse">'
         f'<tr><th style="text-align:left;font-weight:600">{escape(given.kind)}</th>{head}</tr>'
         f"{''.join(lines)}</table></div>{sentence_html(given.note)}"
     )
