@@ -32,8 +32,8 @@ def read_run(robot: Robot, path: Path) -> Motion:
             poses = read_poses(path, robot.motion)
         except TableError as error:
             raise NacelleError(
-                f"{name} is no run of {robot.name}, whose pose has {', '.join(layout_of(robot.motion).x_names)}:"
-                f"\n{error}"
+                f"{name} is no run of {robot.name}, whose pose has "
+                f"{', '.join(layout_of(robot.motion).x_names)}:\n{error}"
             ) from None
         if poses.times is None:
             raise NacelleError(f"{name} has no column t: a run has times")
