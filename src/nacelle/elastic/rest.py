@@ -19,7 +19,7 @@ _SMALL, _STEPS = 1e-10, 60
 
 
 def moves(form: Form, p: Array, options: Options) -> Array:
-    """Accelerations of all independent rates but the actuators', which are held, at rest."""
+    """Accelerations (n - na,) at rest, at positions p (size,), of the rates but the actuators', held."""
     hold = np.zeros(len(form.robot.actuators))
     return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
 

@@ -193,7 +193,7 @@ class ImplicitMotion(Protocol):
 
     @property
     def x(self) -> Array:
-        """States."""
+        """States (steps, size)."""
 
     @property
     def evaluations(self) -> int:
@@ -239,7 +239,7 @@ class Stepped(Protocol):
     """A plant that says which fixed steps suit it."""
 
     def default_step(self, s: Array) -> float:
-        """A fixed step (s) from a state on."""
+        """A fixed step, s, from a state (size,) on."""
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps from a state would grow without bound; empty if they do not."""
@@ -250,7 +250,7 @@ class ImplicitlyStepped(Protocol):
     """A plant that says which implicit steps suit it."""
 
     def implicit_step(self, s: Array) -> float:
-        """A fixed step (s) of the implicit method from a state on."""
+        """A fixed step, s, of the implicit method from a state (size,) on."""
 
     def suited_method(self, s: Array) -> str:
         """The method for runs from a state on whose user has chosen none."""

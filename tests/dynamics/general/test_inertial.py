@@ -1,4 +1,4 @@
-"""Weight and inertia of all bodies: the gradient of potential energy, and the acceleration of a rigid whole."""
+"""Weight and inertia of all bodies: the gradient of potential energy, each mass once."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class EncoderFeedback:
         self._memory = self.controller.start(desired.x[0])
 
     def force(self, k: int, row: Array) -> Array:
-        """Forces of sample k."""
+        """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
         found = self._law(self._memory, self.encoders.read(k), row, self.controller.gains)
         self._memory = np.asarray(found["memory"])
         if self._memory[self._fields.place("stopped")][0] > 0.0:
@@ -144,7 +144,7 @@ class EncoderFeedback:
 
     @property
     def pose(self) -> Array:
-        """The pose of the law's memory."""
+        """The reduced pose (nx,) of the law's memory."""
         return self._memory[self._fields.place("x")].copy()
 
 

@@ -45,7 +45,11 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
-    """Entries of M, A and the actuators' rates at their places (`pattern`); rows of springs in closures."""
+    """Entries of M (r, r), A (rows, r) and the actuators' rates (na, r) at their places (`pattern`).
+
+    At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
+    constraints; rows of springs in closures come beside.
+    """
     own = extended(robot, planar=planar)
     now = configuration(robot, x, y)
     frames = undeformed(own, now)

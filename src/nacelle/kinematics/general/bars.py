@@ -69,7 +69,7 @@ class Bar:
 
 
 def seen_from(form: LegForm, R: Array) -> LegForm:
-    """A leg's axes seen from constant axes."""
+    """A leg with its axes (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
     return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
 
 

@@ -135,7 +135,7 @@ class GivenFrame(Frame):
         return super().columns_ddot if self.rates is None else list(self.rates[1])
 
     def given(self, b: Array) -> GivenPoint | None:
-        """A point that is given, by its place in the body's frame."""
+        """The given point at b (3,), m, in the body's frame; None if there is none."""
         return next((point for point in self.points if np.array_equal(point.local, b)), None)
 
     def velocity(self, b: Array) -> Array:
@@ -183,7 +183,7 @@ class PoleFrame(Frame):
         return self.velocity_at(r), add(self.a, self.relative(r)) if self.given is None else self.given
 
     def with_pole_at(self, a: Array) -> PoleFrame:
-        """The same motion but for the acceleration of the pole, which is a."""
+        """The same motion but for the acceleration of the pole, which is a (3,), base axes, m/s^2."""
         return replace(self, a=add(a, -self.relative(product(self.pose.R, self.pole))), given=a)
 
 

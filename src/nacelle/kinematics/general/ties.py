@@ -138,7 +138,7 @@ class Tie:
 
     @property
     def held(self) -> tuple[int, Array]:
-        """The nacelle body on the other side, and the point in its frame, where it is fixed there."""
+        """The nacelle body on the other side, and the point (3,), m, that is fixed in its frame."""
         assert self.body is not None
         assert self.local is not None
         return self.body, self.local
@@ -152,7 +152,7 @@ class Tie:
         )
 
     def sides(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
-        """Nacelle bodies that a loop's sides hang on, the point in base axes, and the sign in its rows."""
+        """Nacelle bodies that a loop's sides hang on, the point (3,), base axes, m, and the rows' sign."""
         if not self.hangs(trees):
             return []
         assert self.other is not None

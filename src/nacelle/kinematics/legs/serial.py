@@ -56,7 +56,7 @@ class Roots:
         return next(self._signs)
 
     def reference(self, joint: int) -> Array:
-        """The reference orientation of a spherical joint, quat_xyzw."""
+        """The reference orientation of a spherical joint, quaternion (4,), scalar last."""
         return np.array(self._references[joint])
 
     def take(self, solution: tuple[Scalar, Scalar]) -> Scalar:
@@ -81,7 +81,7 @@ class EndPoint(NamedTuple):
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
 
     def from_arm(self, frame: Pose) -> Array:
-        """The same; where offset and frame are constants they make one."""
+        """R^T (p + offset - frame.p) (3,), m, as `seen`; constants are summed beforehand."""
         if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
             return self.seen(frame)
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
@@ -98,7 +98,19 @@ def _short_axes(R: Array) -> Array | None:
 def elbow(
     letter: str, X: Pose, e: Array, W: EndPoint, length2: Scalar, roots: Roots
 ) -> tuple[Step, Pose, Array]:
-    """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
+    """Solve the driven joint of an elbow: |W - (elbow)|^2 = length2.
+
+    Args:
+        letter: "R" or "P".
+        X: frame of the driven joint, base.
+        e: elbow (3,), m, in the frame behind it.
+        W: the point where the leg ends.
+        length2: square of the distance from elbow to W, m^2.
+        roots: which roots are taken.
+
+    Returns:
+        The joint's step, the frame behind it, and W - e (3,), m, seen from there.
+    """
     sign = roots.sign()
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
