@@ -21,7 +21,7 @@ from nacelle.control.loop.run import rms
 from nacelle.control.sensors import Sensors, reading
 from nacelle.control.vision.deviation import Deviation
 from nacelle.control.vision.plant import TruePlant
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, renamed
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -82,10 +82,12 @@ class LookRun:
         return np.asarray(np.linalg.norm(true.p - desired.p, axis=1))
 
     @property
-    def turn_error(self) -> Array:
+    def rotation_error(self) -> Array:
         """Angles (N,) between the true platform and the desired one, rad."""
         true, _, desired = self._places
         return true.angle_to(desired)
+
+    turn_error = renamed("turn_error", "rotation_error")
 
     @property
     def estimate_error(self) -> Array:
@@ -99,7 +101,7 @@ class LookRun:
             "label": self.label,
             "rms_error": float(rms(self.error)),
             "max_error": float(np.max(self.error)),
-            "rms_turn": float(rms(self.turn_error)),
+            "rms_turn": float(rms(self.rotation_error)),
             "rms_estimate": float(rms(self.estimate_error)),
         }
 

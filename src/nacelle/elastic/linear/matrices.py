@@ -1,8 +1,13 @@
 """Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
 
-Over the rates r = [z; e] (`nacelle.elastic.frames`): M (r, r), A (rows, r), the rates of the actuators
-(actuators, r) and those of springs where loops are cut; the constant matrices K and C of beams and of
-springs in the tree.
+About a pose where nothing is deformed the small motion is linear over the rates r = [z; e]
+(`nacelle.elastic.frames`), z of platform and joints, e of the elastic coordinates:
+
+    M r'' + C r' + K r + A^T lambda = B^T tau,      A r = 0
+
+M (r, r) is the sum of J^T I J over frames, A (rows, r) locks the closures and idle spins, B (actuators, r)
+has the rates of the actuators, and springs where loops are cut have rows of rates of their own. K and C of
+beams and of springs in the tree are constant. SI units, base axes.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def motion_of(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _elbow_pair(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_universal(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, margin = two_angles(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
@@ -156,7 +156,7 @@ def _elbow_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     return [step, angle_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _universal_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
@@ -188,7 +188,7 @@ def _revolute_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step
     return [angle_onto(o + length * z, u), length]
 
 
-def _pair_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _universal_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -211,11 +211,11 @@ def _pair_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
 
 
 SOLVED = {
-    "elbow-pair": _elbow_pair,
-    "elbow-ball": _elbow_spherical,
-    "elbow-turn": _elbow_revolute,
-    "pair-slide": _pair_prismatic,
-    "ball-slide": _spherical_prismatic,
-    "turn-slide": _revolute_prismatic,
-    "pair-turn": _pair_revolute,
+    "elbow-universal": _elbow_universal,
+    "elbow-spherical": _elbow_spherical,
+    "elbow-revolute": _elbow_revolute,
+    "universal-prismatic": _universal_prismatic,
+    "spherical-prismatic": _spherical_prismatic,
+    "revolute-prismatic": _revolute_prismatic,
+    "universal-revolute": _universal_revolute,
 }
