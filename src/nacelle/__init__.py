@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nacelle.pictures import register
+from nacelle.pictures import register, register_page
 from nacelle.public import HOMES
 
 if TYPE_CHECKING:
@@ -465,6 +465,17 @@ register(
     Simulation=_drawn(
         "draw.curves", "plot_simulation", lambda run, *panels: (run, *([panels] if panels else []))
     ),
+    Sizing=_drawn("draw.curves", "plot_forces"),
+    Jacobian=_drawn("draw.matrix", "plot_jacobian"),
+    Regressor=_drawn("draw.matrix", "plot_regressor"),
+    LinearModel=_drawn("draw.points", "plot_poles"),
+    Reach=_drawn("draw.points", "plot_reach"),
+    GravityBalance=_drawn("draw.compared", "plot_balance"),
+    Validation=_drawn("draw.compared", "plot_validation"),
+    Rehearsal=_drawn("draw.compared", "plot_rehearsal"),
+    Identification=_drawn("draw.compared", "plot_identification"),
+    Operations=_drawn("draw.compared", "plot_operations"),
+    Report=_drawn("draw.compared", "plot_agreement"),
     NaturalFrequencies=_drawn("draw.modes", "plot_modes"),
     FrequencyMap=_drawn("draw.frequencies", "plot_frequency_map"),
     FrequencyResponse=_drawn("draw.frequencies", "plot_response"),
@@ -472,4 +483,25 @@ register(
     Comparison=_drawn("control.figures", "plot_runs", lambda compared, *kind: (compared.runs, *kind)),
     LookingComparison=_drawn("vision.comparison", "plot_looking"),
     Observation=_drawn("vision.picture", "plot_observation"),
+    # Curves over samples, or bars of one sample.
+    **dict.fromkeys(
+        (
+            *("InverseKinematics", "ForwardKinematics", "Singularities", "BodyMotion", "JointMotion"),
+            *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
+            *("InverseDynamics", "ForwardDynamics", "Reactions", "PeakReactions"),
+            *("Excitation", "Measurement", "Samples", "ConsistentParameters"),
+            *("Buckling", "StaticDeflection"),
+        ),
+        _drawn("draw.result", "plot_result"),
+    ),
 )
+
+
+def _shown(result: Any) -> str:
+    """A robot or a result as a table for notebooks."""
+    from nacelle.report.notebook.page import page
+
+    return page(result)
+
+
+register_page(_shown)

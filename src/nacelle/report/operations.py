@@ -10,6 +10,7 @@ from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
 from nacelle.spatial.physics import input_shapes
@@ -25,7 +26,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Operations:
+class Operations(Drawn):
     """Operations of a model of a robot.
 
     Attributes:

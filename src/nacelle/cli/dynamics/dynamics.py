@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import console, print_json
@@ -13,7 +13,7 @@ from nacelle.cli.trajectory import MotionRun
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nacelle.dynamics.sizing import Load, Sizing
+    from nacelle.dynamics.sizing import Sizing
     from nacelle.kinematics.trajectory import Trajectory
 
 
@@ -28,7 +28,9 @@ def dynamics_command(robot_name: str, run: MotionRun) -> None:
     if run.csv is not None:
         deliver(_table(sizing, path), run.csv)
     if run.as_json:
-        print_json(_data(sizing, path))
+        from nacelle.report.plain import sizing_data
+
+        print_json(sizing_data(sizing))
     else:
         _show(sizing, path, friction=not run.no_friction)
         last_line(sizing.flags, "samples", run.csv)
@@ -48,29 +50,6 @@ def _table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
         units += [unit, "", ""]
         columns += [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]]
     return table_text([*names, "flags"], [*units, ""], [*columns, sizing.flags])
-
-
-def _data(sizing: Sizing, path: Trajectory) -> dict[str, Any]:
-    import numpy as np
-
-    from nacelle.kinematics.flags import failed
-    from nacelle.report.flagged import reasons
-
-    return {
-        "robot": sizing.robot.name,
-        "duration": path.duration,
-        "samples": len(sizing.times),
-        "failed": np.count_nonzero(failed(sizing.flags)),
-        "reasons": reasons(sizing.flags),
-        "actuators": [_load_data(load) for load in sizing.loads],
-    }
-
-
-def _load_data(load: Load) -> dict[str, Any]:
-    figures = ("peak_force", "rms_force", "peak_speed", "peak_power", "lowest_power", "range")
-    limits = ("force_limit", "speed_limit", "within")
-    numbers = {name: getattr(load, name) for name in (*figures, *limits)}
-    return {"actuator": load.name, "unit": "N*m" if load.revolute else "N", **numbers}
 
 
 def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:

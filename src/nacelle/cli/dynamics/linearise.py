@@ -44,32 +44,11 @@ def linearise_command(
     options: dict[str, Any] = {"external": wrenches(robot, external), "friction": not no_friction}
     model = linearise(robot, x, coordinates=cast(Any, coordinates), smooth=smooth, **options)
     if as_json:
-        print_json(_data(model))
+        from nacelle.report.plain import linear_data
+
+        print_json(linear_data(model))
     else:
         _show(model)
-
-
-def _data(model: LinearModel) -> dict[str, Any]:
-    return {
-        "robot": model.robot.name,
-        "coordinates": model.coordinates,
-        "state": list(model.state_names),
-        "inputs": list(model.input_names),
-        "x": model.x,
-        "tau": model.tau,
-        "smooth": model.smooth,
-        **{name: getattr(model, name) for name in ("A", "B", "C", "D")},
-        "poles": [
-            {
-                "real": pole.value.real,
-                "imaginary": pole.value.imag,
-                "frequency": pole.frequency,
-                "damping": pole.damping,
-            }
-            for pole in model.poles()
-        ],
-        "natural_frequencies": model.natural_frequencies,
-    }
 
 
 def _show(model: LinearModel) -> None:

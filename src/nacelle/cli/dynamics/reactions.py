@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING
 
@@ -47,27 +46,11 @@ def _table(result: PeakReactions) -> Iterator[str]:
 
 
 def _print(result: PeakReactions, duration: float, friction: bool, csv: Path | None, as_json: bool) -> None:
-    import numpy as np
-
-    from nacelle.kinematics.flags import failed
-    from nacelle.report.flagged import reasons
-
     robot, redundancy = result.robot, result.reactions.redundancy
-    bad = int(np.count_nonzero(failed(result.reactions.flags)))
     if as_json:
-        print_json(
-            {
-                "robot": robot.name,
-                "duration": duration,
-                "samples": len(result.times),
-                "failed": bad,
-                "reasons": reasons(result.reactions.flags),
-                "redundancy": redundancy,
-                "joints": [
-                    dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.peaks
-                ],
-            }
-        )
+        from nacelle.report.plain import reactions_data
+
+        print_json(reactions_data(result))
         return
     console().print(
         f"{robot.name}: {duration:g} s, {len(result.times)} samples"

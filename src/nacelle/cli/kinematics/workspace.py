@@ -38,6 +38,9 @@ def workspace_command(
         Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")
     ] = None,
     tool: ToolOption = "",
+    singular: Annotated[
+        bool, typer.Option("--singularities", help="How near the grid comes to singularities, by kind.")
+    ] = False,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -47,8 +50,8 @@ def workspace_command(
     robot = load_robot(robot_name, mode)
     start = pose_at(robot, at, tool)
     if rays:
-        if over or out:
-            raise NacelleError("--rays goes without --over and --out")
+        if over or out or singular:
+            raise NacelleError("--rays goes without --over, --out and --singularities")
         _show_reach(reach(robot, at=start, rays=rays, tool=tool or None), as_json)
         return
     if not over:
@@ -61,7 +64,9 @@ def workspace_command(
         deliver(_table(grid), out)
     elif out is not None:
         write_picture(grid.plot, out)
-    data = _data(grid)
+    from nacelle.report.plain import workspace_data
+
+    data = workspace_data(grid, singular=singular)
     if as_json:
         print_json(data)
         return
@@ -75,8 +80,9 @@ def _show_reach(reached: Reach, as_json: bool) -> None:
     shortest, longest = float(reached.distance.min()), float(reached.distance.max())
     endless = int(reached.endless.sum())
     if as_json:
-        sizes = {"volume": reached.volume, "shortest": shortest, "longest": longest, "endless": endless}
-        print_json({"robot": robot.name, "rays": rays, **sizes})
+        from nacelle.report.plain import reach_data
+
+        print_json(reach_data(reached))
         return
     unit = "m^2" if len(reached.names) == 2 else "m^3"
     console().print(
@@ -112,38 +118,6 @@ def _table(grid: Workspace) -> Iterator[str]:
     names, units, columns = names + more[0], units + more[1], columns + more[2]
     names, units = [*names, "conditioning", "flags"], [*units, "", ""]
     return table_text(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
-
-
-def _data(grid: Workspace) -> dict[str, Any]:
-    import numpy as np
-
-    finite = grid.conditioning[grid.inside_limits]
-    data: dict[str, Any] = {
-        "robot": grid.robot.name,
-        "over": {
-            n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
-        },
-        "tool": grid.tool,
-        "turned": list(grid.turned),
-        "at": grid.at.tolist(),
-        "points": int(grid.flags.size),
-        "reachable": int(np.count_nonzero(grid.reachable)),
-        "inside_limits": int(np.count_nonzero(grid.inside_limits)),
-        "other_branch": int(np.count_nonzero(grid.other_branch)),
-        "volume": grid.volume,
-        "unit": grid.unit,
-        "extent": None
-        if grid.extent is None
-        else {name: list(ends) for name, ends in zip(grid.names, grid.extent, strict=True)},
-        "conditioning": {
-            "lowest": float(np.min(finite)) if finite.size else None,
-            "median": float(np.median(finite)) if finite.size else None,
-            "highest": float(np.max(finite)) if finite.size else None,
-        },
-    }
-    if len(grid.names) == 1:
-        data["intervals"] = [list(ends) for ends in grid.intervals]
-    return data
 
 
 def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
@@ -189,6 +163,10 @@ def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
             f"inverse condition number within limits (1 is isotropic, 0 singular): lowest "
             f"{figures['lowest']:.4f}, median {figures['median']:.4f}, highest {figures['highest']:.4f}"
         )
+    for kind, lowest in data.get("singularities", {}).items():
+        where = ", ".join(f"{value:.4g}" for value in lowest["at"])
+        leg = f", leg {lowest['leg']}" if lowest["leg"] else ""
+        lines.append(f"nearest {kind} singularity: measure {lowest['measure']:.4f} at x = {where}{leg}")
     return lines
 
 
