@@ -16,12 +16,12 @@ import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import RobotArgument, forget_written, interrupted, print_error
+from nacelle.cli.common import INTERRUPTED, RobotArgument, forget_written, interrupted, print_error
 from nacelle.cli.help import SUBJECTS, examples
 from nacelle.errors import NacelleError, did_you_mean
 
-# Exit statuses: what a shell gives after Ctrl-C, and that of <sysexits.h> for a mistake of the program.
-INTERRUPTED, BROKEN = 130, 70
+# Exit status of <sysexits.h> for a mistake of the program.
+BROKEN = 70
 # The errors of the parser of options, as typer names their descendant: newer versions carry click within.
 _UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
 
