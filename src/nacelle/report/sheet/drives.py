@@ -71,7 +71,7 @@ class Drives:
                     short(actuator["force"], 4, "N m" if angle else "N"),
                 ]
             )
-        columns = ["actuator", "joint", "gear>", "rotor inertia>", "range", "speed limit>", "force limit>"]
+        columns = ["actuator", "joint", "gear>", "rotor inertia>", "range>", "speed limit>", "force limit>"]
         table_of_limits = table(columns, rows)
         unlimited = [a["name"] for a in self.actuators if a["force"] is None and a["speed"] is None]
         if len(unlimited) == len(self.actuators):
@@ -99,7 +99,7 @@ class Drives:
                 ]
             )
         columns = ["actuator", "peak force>", "rms force>", "of limit>", "peak speed>", "of limit>"]
-        columns += ["peak power>", "braking>", "range"]
+        columns += ["peak power>", "braking>", "range>"]
         words = f"{self.motion.words}, from rest to rest, friction included."
         beyond = [
             f"{load.name} goes beyond its limit of {', '.join(load.beyond)}."
