@@ -217,7 +217,7 @@ def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     check(robot, 3)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 200))
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
     robot = loaded(name, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -128,7 +129,8 @@ def test_zeros_of_redundant_encoders() -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_faults_of_columns(name: str) -> None:
-    for fault in column_faults(clean(name)):
+    """A third of the faults, of every kind; all of them for all robots in the slow one."""
+    for fault in itertools.islice(column_faults(clean(name)), 0, None, 3):
         assert_found(fault)
 
 
