@@ -20,7 +20,7 @@ from nacelle.view.browser.camera import FOV, nice_step, view_of
 from nacelle.view.browser.loop import Loop
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.playbar import Playbar
-from nacelle.view.browser.server import HOST, require_viser, start_server
+from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
 from nacelle.view.side_by_side import joint_box, row
 from nacelle.view.timeline import Motion, motion_of
@@ -291,7 +291,7 @@ class Viewer:
         if not self._closed:
             self._closed = True
             self._loop.close()
-            self._server.stop()
+            stop_server(self._server)
 
     def __enter__(self) -> Viewer:
         return self
