@@ -171,6 +171,7 @@ _MODULES = {
     "nacelle.model.payload": ("with_payload",),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
+    "nacelle.report.sheet.sheet": ("DataSheet",),
     "nacelle.simulation.drives.drives": ("Cogging", "Drives"),
     "nacelle.simulation.drives.lugre": ("LuGre",),
     "nacelle.simulation.drives.plant": ("DrivenPlant",),

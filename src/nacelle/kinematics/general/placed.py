@@ -204,7 +204,10 @@ class Placed:
 
 
 def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
-    """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
+    """Place a robot at a reduced pose x (nx,) with what iteration found, y (ny,): frames, nacelle and ties.
+
+    With `pole`, moments count about the point where the first leg holds the nacelle.
+    """
     return _placed(robot, parts, configuration(robot, x, y), pole)
 
 

@@ -51,7 +51,7 @@ def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
 
 
 def basis(R: Array, axes: list[int]) -> list[Array]:
-    """Directions that span the locked rotations: coordinate axes where the free one is a coordinate axis."""
+    """Directions (3,) that span the locked rotations of axes R (3, 3); unit vectors where they can be."""
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
     free = R[:, 2]
@@ -62,7 +62,7 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
 
 
 def largest_entry(vector: Array) -> int:
-    """Place of the largest entry of a constant unit vector, the first of equals."""
+    """Place of the largest entry of a constant unit vector (3,), the first of equals."""
     size = np.abs(at_sample(vector))
     return int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
 
@@ -97,7 +97,7 @@ class Axes(NamedTuple):
     first: bool
 
     def of(self, number: int, axis: int) -> Array:
-        """An axis of the joint's first (0) or second (1) frame."""
+        """An axis (3,), unit vector in the tie's axes, of the joint's first (0) or second (1) frame."""
         return (self.near if self.first == (number == 0) else self.far)[:, axis]
 
 

@@ -159,7 +159,7 @@ class InertialSpec(Strict):
         return self
 
     def ten(self) -> Array:
-        """Ten inertial parameters about the body frame."""
+        """Ten inertial parameters [m, m c (3), I (6)] about the body frame: kg, kg m, kg m^2."""
         com = pack(self.com or (0.0, 0.0, 0.0))
         first = self.mass * com if self.first_moment is None else pack(self.first_moment)
         if self.inertia.about == "frame":

@@ -16,7 +16,8 @@ import numpy as np
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.mode_shape import ModeShape
 from nacelle.errors import NacelleError
-from nacelle.report.draw.canvas import INK, fit, new_axes, plain_axes, wrapped
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import fit, new_axes
 from nacelle.report.draw.robot import plot_scene
 from nacelle.scene.faces import cylinder
 from nacelle.scene.placed import Part, Scene, scene
@@ -61,13 +62,11 @@ def plot_modes(
     plot_scene(view, ax)
     for line in lines:
         shown = line if hasattr(ax, "get_zlim") else np.delete(line, view.across or 0, axis=1)
-        ax.plot(*shown.T, "--", color=INK, linewidth=0.8, zorder=1.5)
+        ax.plot(*shown.T, "--", color=style.INK, linewidth=0.8, zorder=1.5)
     frequency = float(modes.frequencies[mode])
     kind = "rigid motion" if mode < int(modes.rigid) else f"{frequency:.4g}\u00a0Hz"
     held = "locked" if modes.locked else "free"
-    ax.set_title(
-        wrapped(f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}"), fontsize=9, color=INK
-    )
+    style.axes_title(ax, f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}")
     if own:
         fit(ax)
     return ax
@@ -117,16 +116,14 @@ def _curves(modes: NaturalFrequencies, ax: Axes | None) -> Axes:
     ax = ax or new_axes(flat=True, size=(6.4, 3.6))
     part = np.linspace(0.0, 1.0, len(modes.flags))
     for k in range(modes.frequencies.shape[-1]):
-        ax.plot(part, modes.frequencies[:, k], linewidth=1.4, color=f"C{k % 6}", label=f"mode {k + 1}")
+        style.draw_curve(ax, part, modes.frequencies[:, k], k, f"mode {k + 1}")
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel("part of the path")
+    ax.set_xlabel("part of the path (-)")
     ax.set_ylabel("natural frequency (Hz)")
-    plain_axes(ax)
-    ax.legend(
-        fontsize=7, frameon=False, labelcolor=INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=6
-    )
-    ax.set_title(wrapped(f"{modes.robot.title}: natural frequencies along a path"), fontsize=9, color=INK)
+    style.plain_axes(ax)
+    style.side_legend(ax)
+    style.axes_title(ax, f"{modes.robot.title}: natural frequencies along a path")
     if own:
         fit(ax)
     return ax

@@ -149,7 +149,14 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
 
 
 def rod_rotation(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
-    """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
+    """What a rod's rotation about A requires: G = (M_a / rho^2) b - T a_1 at B, and its opposite at A.
+
+    Args:
+        form: the leg.
+        at: how it moves.
+        w_end: angular velocity (3,), rad/s, of the nacelle's body at B, in the same axes.
+        counted: what counts.
+    """
     if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
     if form.joint_at_a == "S":
