@@ -48,24 +48,12 @@ demo: setup ## PaLiDA verified, counted, driven, exported as C and drawn; pictur
 	@rm -rf demo
 	@$(BIN)/nacelle demo --out demo
 
-bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing is asserted
+# Which benchmarks run: all, or ONLY="startup calls".
+ONLY ?=
+
+bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio, MuJoCo and Exudyn, and write docs/benchmarks.md
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/calls.py
-	$(BIN)/python benchmarks/program.py
-	$(BIN)/python benchmarks/kinematics.py
-	$(BIN)/python benchmarks/simulation.py
-	$(BIN)/python benchmarks/control_laws.py
-	$(BIN)/python benchmarks/controller.py
-	$(BIN)/python benchmarks/elastic.py --exudyn
-	$(BIN)/python benchmarks/stiff.py
-	$(BIN)/python benchmarks/dynamics.py
-	$(BIN)/python benchmarks/elastic_map.py
-	$(BIN)/python benchmarks/elastic_frequencies.py
-	$(BIN)/python benchmarks/regressor.py
-	$(BIN)/python benchmarks/identification.py
-	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/operations.py
+	$(BIN)/python benchmarks/collect.py $(ONLY)
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .
@@ -81,7 +69,8 @@ hashes: setup ## Write the hashes of the library's programs again, after a chang
 house: setup ## The package in numbers (modules, imports, cycles, lines), and its picture
 	PYTHONPATH=tests $(BIN)/python -m support.house
 
-docs: setup ## Build the pages into site/
+docs: setup ## Build the pages into site/, with the API reference written from the docstrings
+	PYTHONPATH=tests $(BIN)/python -m support.api_pages docs/api
 	$(BIN)/zensical build --clean
 
 lock: ## Write the pinned requirements again, keeping the pins that still fit
@@ -89,9 +78,9 @@ upgrade: ## Write the pinned requirements again, with the newest versions
 upgrade: UPGRADE := --upgrade
 lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
-	@$(UV_SETTINGS) $(COMPILE) pyproject.toml -o requirements/runtime.txt
-	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra logs --extra verify --extra vision requirements/dev.in \
-		--constraint requirements/runtime.txt -o requirements/dev.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra logs --extra verify --extra vision --extra view \
+		requirements/dev.in -o requirements/dev.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt
 
@@ -99,7 +88,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything that make has built, .venv too
-	rm -rf $(VENV) build demo dist site .cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build demo dist site docs/api .cache .hypothesis .import_linter_cache
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import math
 import os
 import re
@@ -10,11 +12,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
+from typer.testing import CliRunner
 
 from nacelle import robots
-from support.command import run
+from nacelle.cli.commands import COMMANDS, app
+from nacelle.cli.common import error_text
+from support.command import run, run_json
 
 FIVEBAR = robots.text("fivebar")
 
@@ -180,3 +187,108 @@ def test_a_motion_that_does_not_fit(motion: str, words: str) -> None:
     Path("robot.yaml").write_text(FIVEBAR.replace("motion: xy", f"motion: {motion}"), encoding="utf-8")
     done = run("check", "robot.yaml", code=1)
     assert words in re.sub(r"\s+", " ", done.output)
+
+
+# ---- lines that cannot be understood, and mistakes of nacelle's own
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("verfy delta", "error: there is no command 'verfy'; did you mean 'verify'?"),
+        ("delta", "error: 'delta' is a robot, not a command; write nacelle show delta"),
+        ("verify delta --stats 3", "error: there is no option --stats; did you mean '--states'?"),
+        ("ik", "error: missing argument 'robot'"),
+        ("verify delta --states many", "error: invalid value for '--states'"),
+    ],
+)
+def test_lines_that_cannot_be_understood(arguments: str, words: str) -> None:
+    done = run(*arguments.split(), code=2)
+    assert words in done.stderr
+    assert re.search(r"see nacelle ?\w* --help", done.stderr)
+    assert "\x1b" not in done.output
+    data = run_json(*arguments.split(), code=2)
+    assert data["ok"] is False
+    assert f"error: {data['error']}" in done.stderr
+
+
+def test_an_unexpected_error_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise RuntimeError("a mistake\nof many lines")
+
+    schema = importlib.import_module("nacelle.model.description.schema")
+    monkeypatch.setattr(schema, "shipped_schema", fails)
+    done = CliRunner().invoke(app, ["schema"])
+    assert done.exit_code == 70
+    assert "nacelle has failed, and should not have: RuntimeError: a mistake" in done.stderr
+    assert "--debug" in done.stderr
+    assert "Traceback" not in done.output
+    with pytest.raises(RuntimeError, match="a mistake"):
+        CliRunner().invoke(app, ["schema", "--debug"], catch_exceptions=False)
+
+
+def test_errors_are_in_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    text = error_text("no robot is called 'detla'; did you mean 'delta'?")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown(**settings: Any) -> str:
+        out = Console(file=io.StringIO(), force_terminal=True, color_system="standard", **settings)
+        out.print(text)
+        return out.file.getvalue()
+
+    assert "\x1b[1;31merror: " in shown()
+    assert "\x1b[32mdid you mean 'delta'?" in shown()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "31m" not in shown()
+
+
+# ---- what Ctrl-C leaves
+
+
+def test_ctrl_c_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops() -> None:
+        raise KeyboardInterrupt
+
+    schema = importlib.import_module("nacelle.model.description.schema")
+    monkeypatch.setattr(schema, "shipped_schema", stops)
+    assert run("schema", code=130).stderr == "interrupted: no file was written\n"
+
+
+def test_ctrl_c_leaves_no_half_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", stops)
+    before = set(os.listdir())
+    done = run("export", "fivebar", "--target", "numpy", "--out", "package", code=130)
+    assert "interrupted: no file was written" in done.stderr
+    assert set(os.listdir()) == before
+
+
+def test_ctrl_c_names_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nacelle.cli.dynamics import dynamics
+
+    def stops(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dynamics, "_data", stops)
+    done = run("dynamics", "fivebar", "--rate", "20", "--csv", "forces.csv", "--json", code=130)
+    assert done.stderr.splitlines()[-1] == "interrupted: kept forces.csv"
+    assert Path("forces.csv").is_file()
+    assert done.stdout == ""
+
+
+# ---- JSON
+
+
+# Commands that print no data: what they write is a picture, or is JSON anyway.
+WITHOUT_JSON = {"draw", "schema", "demo", "view"}
+
+
+def test_every_command_that_prints_data_has_json() -> None:
+    group = typer.main.get_command(app)
+    for name in COMMANDS:
+        options = {option for parameter in group.get_command(None, name).params for option in parameter.opts}
+        assert ("--json" in options) != (name in WITHOUT_JSON), name

@@ -12,7 +12,7 @@ from nacelle.cli import app
 
 
 def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner(env={"NACELLE_DEBUG": "1"}).invoke(app, list(arguments))
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == code, result.output
     return result

@@ -1,9 +1,4 @@
-"""The command line.
-
-`nacelle robots | show | check | new | schema | ik | fk | workspace | draw | dynamics | verify | simulate |
-reactions | linearise | balance | base | excite | rehearse | identify | validate | ops | export | demo`;
-`nacelle.cli.commands` says in which module each is.
-"""
+"""The command line: `nacelle COMMAND`; `nacelle.cli.commands` says in which module each command is."""
 
 from __future__ import annotations
 
@@ -21,14 +16,20 @@ __all__ = ["app", "main"]
 
 
 @app.callback(invoke_without_command=True)
-def version_option(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+def global_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the versions of nacelle, Python and what it uses.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an unexpected error comes from; anywhere in the line.")
+    ] = False,
 ) -> None:
     """Dynamics of parallel robots, from one description to the controller."""
+    del debug  # taken out of the line before it is read
     if version:
-        from nacelle import __version__
+        from nacelle.cli.versions import version_lines
 
-        print(f"nacelle {__version__}")
+        print("\n".join(version_lines()))
         raise typer.Exit
 
 

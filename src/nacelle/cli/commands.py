@@ -6,16 +6,24 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
 import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import RobotArgument, print_error
-from nacelle.errors import NacelleError
+from nacelle.cli.common import INTERRUPTED, RobotArgument, forget_written, interrupted, print_error
+from nacelle.cli.help import SUBJECTS, examples
+from nacelle.errors import NacelleError, did_you_mean
+
+# Exit status of <sysexits.h> for a mistake of the program.
+BROKEN = 70
+# The errors of the parser of options, as typer names their descendant: newer versions carry click within.
+_UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
 
 COMMANDS = {
     "robots": ("describe", "List the robots of the library."),
@@ -24,27 +32,34 @@ COMMANDS = {
         "Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.",
     ),
     "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
-    "new": ("describe", "Start a new robot from an existing one: a copy of its YAML under a new name."),
+    "new": (
+        "new",
+        "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
+    ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
-        "ik",
+        "kinematics.ik",
         "Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).",
     ),
     "fk": (
-        "fk",
+        "kinematics.fk",
         "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
     ),
     "workspace": (
-        "workspace",
+        "kinematics.workspace",
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
     "draw": ("draw", "Draw a robot at a pose."),
+    "view": (
+        "view",
+        "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
+    ),
     "dynamics": (
-        "dynamics",
+        "dynamics.dynamics",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
     ),
     "reactions": (
-        "reactions",
+        "dynamics.reactions",
         "Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.",
     ),
     "simulate": (
@@ -60,14 +75,17 @@ COMMANDS = {
         "What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors.",
     ),
     "linearise": (
-        "linearise",
+        "dynamics.linearise",
         "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",
     ),
     "modes": (
-        "modes",
+        "dynamics.modes",
         "Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.",
     ),
-    "balance": ("balance", "Springs and counterweights that balance gravity best over a set of poses."),
+    "balance": (
+        "dynamics.balance",
+        "Springs and counterweights that balance gravity best over a set of poses.",
+    ),
     "verify": (
         "verify",
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
@@ -100,6 +118,10 @@ COMMANDS = {
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
     ),
+    "report": (
+        "report",
+        "Data sheet of a robot as one page: structure, workspace, loads, counts, parameters, verification.",
+    ),
     "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }
 
@@ -125,15 +147,35 @@ class Commands(typer.core.TyperGroup):
             return super().get_command(ctx, cmd_name)
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name][0]}")
         info = next(info for info in app.registered_commands if info.name == cmd_name)
+        # Square brackets are markup there.
+        lines = [f"Example: {line}".replace("[", "\\[") for line in examples(cmd_name)]
         return typer.main.get_command_from_info(
-            info,
+            _changed(info, epilog="\n\n".join(lines)),
             pretty_exceptions_short=app.pretty_exceptions_short,
             rich_markup_mode=app.rich_markup_mode,
         )
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of a line; a word that is none is said so, with the nearest one."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        return ctx.fail(_no_command(args[0]))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete names of commands from the table, without importing them, and options before them."""
+        # What super() gives for a beginning that no command has are options alone.
+        listed = super().shell_complete(ctx, incomplete) if incomplete.startswith("-") else []
+        item = _completion_item()
+        return listed + [
+            # Shells give a command one line.
+            item(name, help=re.split("[:;]", line)[0].rstrip("."))
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options before the command; without anything print the help and leave with status 2."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             print(ctx.get_help())
             ctx.exit(2)
         return list(super().parse_args(ctx, args))
@@ -146,16 +188,122 @@ class Commands(typer.core.TyperGroup):
         self.format_epilog(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the lines of the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in COMMANDS])
+        """Write the lines of the commands, by subject."""
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for subject, entries in SUBJECTS.items():
+            names = [name for name in entries if name in COMMANDS]
+            if not names:
+                continue
+            with formatter.section(typer.style(subject, bold=True) if colour else subject):
+                # The same column for all subjects.
+                formatter.write_dl([(f"{name:<{_WIDTH}}", COMMANDS[name][1]) for name in names])
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **settings: Any) -> Any:
+        """Run a line; every error is said in one form, and leaves with its status."""
+        if not settings.pop("standalone_mode", True):
+            return super().main(args, *more, standalone_mode=False, **settings)
+        line = list(sys.argv[1:] if args is None else args)
+        debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
+        line = [word for word in line if word != "--debug"]
+        forget_written()
+        try:
+            status = super().main(line, *more, standalone_mode=False, **settings)
+        except BaseException as error:
+            if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
+                raise
+            status = failed(error, "--json" in line)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+# Width of the names of commands in the help.
+_WIDTH = max(map(len, COMMANDS))
+
+
+def _changed(info: Any, **changes: Any) -> Any:
+    """A copy of a registered command with some settings changed; typer's own object stays as it is."""
+    other = type(info)(**vars(info))
+    for name, value in changes.items():
+        setattr(other, name, value)
+    return other
+
+
+def _no_command(name: str) -> str:
+    """Why there is no such command, and what may be meant."""
+    from nacelle.robots import all_names
+
+    if name in all_names():
+        return f"{name!r} is a robot, not a command; write nacelle show {name}"
+    return f"there is no command {name!r}; {did_you_mean(name, COMMANDS)}"
+
+
+def _completion_item() -> Any:
+    """The class of completions, which newer versions of typer carry within."""
+    try:
+        return typer.core.CompletionItem  # type: ignore[attr-defined]
+    except AttributeError:
+        return importlib.import_module("click.shell_completion").CompletionItem
+
+
+def failed(error: BaseException, as_json: bool) -> int:
+    """Say why a command has ended early, and give its exit status.
+
+    Args:
+        error: what it has raised.
+        as_json: whether output is for programs.
+    """
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, KeyboardInterrupt):
+        interrupted()
+        return INTERRUPTED
+    if isinstance(error, _ParserError):
+        _print_usage_error(error, as_json)
+        return 2
+    if isinstance(error, NacelleError):
+        reason = error
+    elif isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        reason = NacelleError(f"{place}{error.strerror or error}")
+    elif isinstance(error, MemoryError):
+        reason = NacelleError(f"there is not enough memory: {error}".rstrip(": "))
+    else:
+        _print_apology(error, as_json)
+        return BROKEN
+    print_error(reason, as_json)
+    return 1
+
+
+def _print_usage_error(error: Any, as_json: bool) -> None:
+    """A line that cannot be understood: what is wrong, what would be right, and where the help is."""
+    context = getattr(error, "ctx", None)
+    name = getattr(error, "option_name", None)
+    if name is not None and context is not None and "no such option" in error.format_message().lower():
+        options = [option for parameter in context.command.params for option in parameter.opts]
+        message = f"there is no option {name}; {did_you_mean(name, options)}"
+    else:
+        message = error.format_message().rstrip(".")
+        message = message[:1].lower() + message[1:]
+    path = context.command_path if context is not None else "nacelle"
+    print_error(NacelleError(message if as_json else f"{message}\nsee {path} --help"), as_json)
+
+
+def _print_apology(error: BaseException, as_json: bool) -> None:
+    """A mistake of nacelle's own: sorry, where it is, and what to do."""
+    words = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    print_error(NacelleError(f"nacelle has failed, and should not have: {words}"), as_json)
+    from nacelle.cli.common import console
+
+    console(stderr=True).print(
+        "Sorry. The same line with --debug shows where. Please report it to the developers, with the line, "
+        "its files and what nacelle --version prints (see CONTRIBUTING.md).",
+        markup=False,
+    )
 
 
 app = typer.Typer(
     name="nacelle",
     cls=Commands,
     help="Dynamics of parallel robots, from one description to the controller.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -171,6 +319,9 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             except NacelleError as error:
                 print_error(error, options.get("as_json", False))
                 raise typer.Exit(1) from None
+            except KeyboardInterrupt:
+                interrupted()
+                raise typer.Exit(INTERRUPTED) from None
 
         return app.command(name)(guarded)
 
@@ -209,12 +360,5 @@ def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def run() -> None:
-    """Run the command that was typed; a full disk or too little memory is said in one line."""
-    try:
-        app()
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print_error(NacelleError(f"{place}{error.strerror or error}"), "--json" in sys.argv)
-    except MemoryError as error:
-        print_error(NacelleError(f"there is not enough memory: {error}".rstrip(": ")), "--json" in sys.argv)
-    sys.exit(1)
+    """Run the command that was typed."""
+    app()

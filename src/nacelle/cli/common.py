@@ -1,25 +1,31 @@
-"""What all commands share: consoles, errors, JSON and new files."""
+"""What all commands share: consoles, errors, JSON, new files, and what Ctrl-C leaves."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from nacelle.cli.complete import robots_and_files
 from nacelle.cli.progress import make_place
-from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.errors import LISTED, DescriptionError, NacelleError, TableError, count_words
 from nacelle.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 RobotArgument = Annotated[
-    str, typer.Argument(metavar="robot", help="Name of a robot of the library, or a YAML file.")
+    str,
+    typer.Argument(
+        metavar="robot",
+        help="Name of a robot of the library, or a YAML file.",
+        autocompletion=robots_and_files,
+    ),
 ]
 PICTURES = (".png", ".svg", ".pdf")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -34,8 +40,12 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
 
 
-def print_error(error: NacelleError, as_json: bool) -> None:
-    """Print an error, one line a problem."""
+def print_error(error: NacelleError, as_json: bool = False) -> None:
+    """Print an error on stderr, one line a problem; with `--json` as data on stdout.
+
+    Every error of the command line has this form: "error: what is wrong; what would be right", and for files
+    "file:line:column: place: what is wrong (what would be right)".
+    """
     if isinstance(error, DescriptionError):
         if as_json:
             listed = [problem.as_dict() for problem in error.problems[:LISTED]]
@@ -48,34 +58,69 @@ def print_error(error: NacelleError, as_json: bool) -> None:
                 err.print(problem_line(problem))
             err.print(f"[bold red]{count_words(error.problems)}[/]")
     elif as_json:
-        print_json({"ok": False, "error": str(error)})
+        listed = [problem.as_dict() for problem in error.problems] if isinstance(error, TableError) else []
+        print_json({"ok": False, "error": str(error)} | ({"problems": listed} if listed else {}))
     else:
-        console(stderr=True).print(f"error: {error}", style="red", markup=False)
+        console(stderr=True).print(error_text(str(error)))
+
+
+# What a message says would be right, at its end.
+_HINT = re.compile(r"did you mean .*\?|known: .*|(?<=; )(?:name|give|write|use|see) .*")
+
+
+def error_text(message: str) -> Text:
+    """A message of an error in colour: red what is wrong, green what would be right."""
+    from rich.text import Text
+
+    text = Text.assemble(("error: ", "bold red"), (message, "red"))
+    text.highlight_regex(_HINT, "green")
+    return text
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON: arrays as lists, and null in the place of NaN and infinity."""
-    try:
-        text = json.dumps(data, indent=2, allow_nan=False, default=_listed)
-    except ValueError:
-        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
-    print_text(text)
+    from nacelle.tables.json_text import json_text
+
+    print_text(json_text(data))
 
 
-def _listed(array: Any) -> Any:
-    """An array of numbers as a list."""
-    return array.tolist()
+# Exit status after Ctrl-C, as shells have it.
+INTERRUPTED = 130
+# What the running command has written, for the line that Ctrl-C leaves.
+_WRITTEN: list[str] = []
 
 
-def _without_nan(data: Any) -> Any:
-    """The same data as lists, with None in the place of what JSON has no number for: NaN and infinity."""
-    if isinstance(data, dict):
-        return {key: _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_nan(value) for value in data]
-    if hasattr(data, "tolist"):
-        return _without_nan(_listed(data))
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+def wrote(path: Path | str, words: str = "") -> None:
+    """Say on stderr that a file or folder is written, and remember it for Ctrl-C."""
+    _WRITTEN.append(str(path))
+    console(stderr=True).print(f"wrote {path}{words}", markup=False)
+
+
+def forget_written() -> None:
+    """A command begins: nothing is written yet."""
+    _WRITTEN.clear()
+
+
+def interrupted(kept: str = "") -> None:
+    """Say on stderr what Ctrl-C has left.
+
+    Args:
+        kept: what is kept beside the files that were written, in words.
+    """
+    parts = [kept] if kept else []
+    parts += [f"kept {', '.join(_WRITTEN)}"] if _WRITTEN else []
+    words = "; ".join(parts) or "no file was written"
+    console(stderr=True).print(f"interrupted: {words}", style="yellow", markup=False)
+
+
+def leave_interrupted(kept: str = "") -> NoReturn:
+    """Say what Ctrl-C has left, and leave with its status.
+
+    Args:
+        kept: what is kept beside the files that were written, in words.
+    """
+    interrupted(kept)
+    raise typer.Exit(INTERRUPTED)
 
 
 def print_text(text: str, end: str = "\n") -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, RobotArgument, check_new, console
+from nacelle.cli.common import PICTURES, RobotArgument, check_new, wrote
 from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.loads import ToolOption
 from nacelle.progress import task
@@ -22,7 +22,7 @@ def write_picture(draw: Callable[[], Any], out: Path) -> None:
         from nacelle.report.draw.canvas import save
 
         save(draw().figure, out)
-    console(stderr=True).print(f"wrote {out}", markup=False)
+    wrote(out)
 
 
 @command("draw")

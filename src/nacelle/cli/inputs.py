@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nacelle.cli.complete import coordinates, files_ending
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -21,9 +22,13 @@ AtOption = Annotated[
         "--at",
         metavar="NAME=VALUE",
         help="A coordinate of the pose, such as x=100mm or rz=20deg; repeat. Others stay at the reference.",
+        autocompletion=coordinates,
     ),
 ]
-CsvOption = Annotated[Path | None, typer.Option("--csv", help="Table of inputs, a header line first.")]
+CsvOption = Annotated[
+    Path | None,
+    typer.Option("--csv", help="Table of inputs, a header line first.", autocompletion=files_ending(".csv")),
+]
 OutOption = Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")]
 ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of the robot.")]
 FollowOption = Annotated[
@@ -47,8 +52,11 @@ def load_robot(name: str, mode: str = "") -> Robot:
         from nacelle.library import load
 
         robot = load(name)
-    if not mode:
-        return robot
+    return in_mode(robot, mode) if mode else robot
+
+
+def in_mode(robot: Robot, mode: str) -> Robot:
+    """A robot in one of its modes of operation."""
     try:
         return robot.in_mode(mode)
     except KeyError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json, wrote
 from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
 from nacelle.cli.outputs import FAILED_SAMPLES
 from nacelle.errors import NacelleError, did_you_mean
@@ -90,7 +90,7 @@ def observe_command(
             from nacelle.report.vision.picture import plot_observation
 
             save(plot_observation(seen, names=names, shown=False), out, step=5)
-        console(stderr=True).print(f"wrote {out}", markup=False)
+        wrote(out)
     if as_json:
         print_json(seen.summary())
     else:
@@ -180,7 +180,7 @@ def _compare(
         from nacelle.report.vision.comparison import plot_looking
 
         save(plot_looking(result, shown=False), out)
-        console(stderr=True).print(f"wrote {out}", markup=False)
+        wrote(out)
     if as_json:
         print_json(result.summary())
         return

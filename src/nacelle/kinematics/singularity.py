@@ -27,6 +27,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 KINDS = ("serial", "parallel", "constraint")
@@ -34,8 +35,8 @@ NEAR = 1e-2
 MET = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class Singularities:
+@dataclass(frozen=True, eq=False, repr=False)
+class Singularities(Drawn):
     """How far poses are from singularities.
 
     Attributes:
@@ -91,6 +92,43 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     serial[~good] = np.nan
     parallel, constraint = np.where(good, parallel, np.nan), np.where(good, constraint, np.nan)
     return Singularities(robot, serial, parallel, constraint, flags)
+
+
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """The pose of a batch that is nearest to a kind of singularity.
+
+    Attributes:
+        measure: there, 1 at best and 0 at a singularity.
+        x: the pose (nx,).
+        leg: name of the leg, of a serial one; empty otherwise.
+    """
+
+    measure: float
+    x: Array
+    leg: str = ""
+
+
+def lowest_measures(robot: Robot, x: Any) -> dict[str, Lowest]:
+    """For each kind of singularity the pose that comes nearest to it; none where no pose is reached.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (N, nx).
+    """
+    poses = np.asarray(x, dtype=float)
+    if not len(poses):
+        return {}
+    measured = singularities(robot, poses)
+    result: dict[str, Lowest] = {}
+    for kind in KINDS:
+        values = getattr(measured, kind)
+        if not np.any(np.isfinite(values)):
+            continue
+        place = np.unravel_index(int(np.nanargmin(values)), values.shape)
+        leg = robot.legs[int(place[1])].name if kind == "serial" else ""
+        result[kind] = Lowest(float(values[place]), poses[place[0]], leg)
+    return result
 
 
 # A leg that has lost rank takes the other measures down with it: within this factor it is the cause.

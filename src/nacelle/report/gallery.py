@@ -20,7 +20,7 @@ from nacelle.report.draw import canvas
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.lumping import draw_lumping
-from nacelle.report.scene import scene
+from nacelle.scene.placed import scene
 
 # Inches; with `canvas.DPI` 704 x 592 pixels.
 _SIZE = (4.4, 3.7)

@@ -1,14 +1,13 @@
 """Shapes of bodies whose description has no `display`: rods, telescopic parts, plates, arcs.
 
-Everything follows from the joints of a body: their centres and, where a joint slides, the line between its
-two ends. Lengths are parts of the robot's extent.
+Everything follows from the joints of a body: their centres and, where a joint slides, its stroke
+(`nacelle.shapes.strokes`). Lengths are parts of the robot's extent.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,44 +20,27 @@ ROD = 0.0056
 TUBE = 0.0095
 BALL = 0.0176
 PLATE = 0.005
-# A stroke shorter than this is not drawn as a tube and a rod.
-SHORT = 0.02
-# Where a tube ends, as a part of the stroke.
-MOUTH = 0.5
-
-
-@dataclass(frozen=True)
-class Slide:
-    """A sliding joint between two moving bodies, seen from one of them.
-
-    Attributes:
-        start: the end of the joint on this body (3,), m.
-        stop: its end on the other body (3,), m.
-        tube: whether this body is the tube (the predecessor), otherwise it is the rod.
-    """
-
-    start: Array
-    stop: Array
-    tube: bool
+# Radius of a rail.
+RAIL = 0.006
 
 
 def body_solids(
-    centres: Sequence[Array], slides: Sequence[Slide], origin: Array, extent: float, *, platform: bool
+    centres: Sequence[Array], slides: Sequence[Rod], origin: Array, extent: float, *, platform: bool
 ) -> list[Solid]:
     """Solids of a body.
 
-    A tube or a rod along each stroke, a plate over the joints of a platform that lie in a plane, and rods
-    between the joints of a link (to their middle where there are more than two). A ball where there is
+    Its parts of telescopic pairs and rails, a plate over the joints of a platform that lie in a plane, and
+    rods between the joints of a link (to their middle where there are more than two). A ball where there is
     nothing else.
 
     Args:
         centres: centres of all joints of the body, (3,) each, m.
-        slides: its sliding joints to other moving bodies.
+        slides: tubes, rods and rails of its sliding joints.
         origin: of the body (3,), for one without joints.
         extent: of the robot, m.
         platform: whether the body belongs to the nacelle.
     """
-    solids: list[Solid] = [_telescopic_part(slide, extent) for slide in slides if _long(slide, extent)]
+    solids: list[Solid] = [*slides]
     points = apart([*centres], 1e-3 * extent)
     if len(points) >= 2:
         edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
@@ -102,18 +84,6 @@ def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
     angle = float(np.arctan2(side @ v, u @ v))
     turn = np.linspace(0.0, angle, pieces + 1)[:, None]
     return np.asarray(centre + np.cos(turn) * u + np.sin(turn) * side)
-
-
-def _long(slide: Slide, extent: float) -> bool:
-    return float(np.linalg.norm(slide.stop - slide.start)) > SHORT * extent
-
-
-def _telescopic_part(slide: Slide, extent: float) -> Rod:
-    """The tube from the joint's end to the mouth, or the rod from its end into the tube."""
-    way = slide.stop - slide.start
-    if slide.tube:
-        return Rod(slide.start, slide.start + MOUTH * way, TUBE * extent)
-    return Rod(slide.start, slide.start + (1.0 - 0.9 * MOUTH) * way, ROD * extent)
 
 
 def _rods(points: list[Array], radius: float) -> list[Rod]:

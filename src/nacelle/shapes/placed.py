@@ -1,21 +1,24 @@
 """A robot with the poses of its bodies, and the solids of each: described, or what its joints suggest.
 
-All in base axes, m. A joint has two ends, one on each of its bodies; where all joints meet in one point, as
-in spherical mechanisms, they are drawn on a sphere about it.
+All in base axes, m, and fixed on the bodies: at another pose the solids of a body are the same, moved along.
+A joint has two ends, one on each of its bodies; where all joints meet in one point, as in spherical
+mechanisms, they are drawn on a sphere about it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.shapes.default import ROD, Slide, arc_solids, body_solids
+from nacelle.shapes.default import RAIL, ROD, TUBE, arc_solids, body_solids
 from nacelle.shapes.points import apart, rim
 from nacelle.shapes.solid import Ball, Rod, Solid, described_solids
+from nacelle.shapes.strokes import Range, Telescope, rail, telescope
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -34,8 +37,18 @@ class PlacedRobot:
         spherical: whether all joints meet in one point.
     """
 
-    def __init__(self, robot: Robot, poses: Sequence[Pose]) -> None:
+    def __init__(
+        self, robot: Robot, poses: Sequence[Pose], travelled: Mapping[int, Range] | None = None
+    ) -> None:
+        """Place a robot.
+
+        Args:
+            robot: the robot.
+            poses: of all bodies in the base.
+            travelled: for sliding joints by index the least and greatest stroke that will be shown, m.
+        """
         self.robot, self.poses = robot, list(poses)
+        self.travelled = travelled or {}
         self.ends = [
             (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
             for j in robot.joints
@@ -64,11 +77,7 @@ class PlacedRobot:
             centres = [self.tip(j) for j, joint in enumerate(self.robot.joints) if b in _bodies(joint)]
             if not platform:
                 return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD * self.extent)
-        slides = []
-        for joint, (fixed, moving) in zip(self.robot.joints, self.ends, strict=True):
-            if slides_along(joint) and joint.predecessor != BASE and b in _bodies(joint):
-                tube = b == joint.predecessor
-                slides.append(Slide(*((fixed.p, moving.p) if tube else (moving.p, fixed.p)), tube))
+        slides = [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, b)]
         return body_solids(centres, slides, self.poses[b].p, self.extent, platform=platform)
 
     def default_base(self) -> list[Solid]:
@@ -77,7 +86,7 @@ class PlacedRobot:
         points = apart(self.anchors(), 1e-3 * self.extent)
         edges = rim(points, 0.05 * self.extent)
         solids: list[Solid] = [Rod(points[i], points[k], thin) for i, k in edges]
-        solids += [Rod(*rail, 1.5 * thin) for rail in self.rails()]
+        solids += self.rails()
         solids += [Ball(point, 2.5 * thin) for point in points]
         return solids
 
@@ -110,17 +119,46 @@ class PlacedRobot:
             if joint.predecessor == BASE and not slides_along(joint)
         ]
 
-    def rails(self) -> list[tuple[Array, Array]]:
-        """For every slide on the base a line from its anchor to a little beyond the slider."""
-        rails = []
-        for joint, (fixed, moving) in zip(self.robot.joints, self.ends, strict=True):
-            if joint.predecessor == BASE and slides_along(joint):
-                axis = fixed.R[:, 2]
-                stroke = float(axis @ (moving.p - fixed.p))
-                margin = (0.05 if abs(stroke) > 0.2 * self.extent else 0.2) * self.extent
-                low, high = min(stroke, 0.0) - margin, max(stroke, 0.0) + margin
-                rails.append((fixed.p + low * axis, fixed.p + high * axis))
-        return rails
+    def rails(self) -> list[Rod]:
+        """The rails of all sliders on the base."""
+        return [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, BASE)]
+
+    # -------------------------------------------------------------------------- strokes
+
+    def stroke(self, j: int) -> float:
+        """Place of the successor's end of a sliding joint along its axis, from the predecessor's, m."""
+        fixed, moving = self.ends[j]
+        return float(fixed.R[:, 2] @ (moving.p - fixed.p))
+
+    def moved_range(self, j: int) -> Range:
+        """Least and greatest stroke of a sliding joint that will be shown, m."""
+        now = self.stroke(j)
+        low, high = self.travelled.get(j, (now, now))
+        return min(low, now), max(high, now)
+
+    def telescope(self, j: int) -> Telescope | None:
+        """The telescopic pair of a sliding joint; None if it has a rail."""
+        joint = self.robot.joints[j]
+        if joint.predecessor == BASE:
+            return None
+        return telescope(_stroke_limits(joint), self.moved_range(j), self.extent)
+
+    def slide_parts(self, j: int, b: int) -> list[Rod]:
+        """What a sliding joint adds to a body: a tube, a rod, or the rail of a slider; others nothing."""
+        joint, (fixed, moving) = self.robot.joints[j], self.ends[j]
+        if not slides_along(joint) or b not in _bodies(joint):
+            return []
+        tube = b == joint.predecessor
+        pair = self.telescope(j)
+        if pair is not None:
+            at, (start, stop) = (fixed, pair.tube) if tube else (moving, pair.rod)
+            radius = (TUBE if tube else ROD) * self.extent
+        elif tube:
+            at, radius = fixed, RAIL * self.extent
+            start, stop = rail(_stroke_limits(joint), self.moved_range(j), self.extent, from_anchor=b != BASE)
+        else:
+            return []
+        return [Rod(at.p + start * at.R[:, 2], at.p + stop * at.R[:, 2], radius)]
 
 
 def slides_along(joint: Joint) -> bool:
@@ -130,3 +168,8 @@ def slides_along(joint: Joint) -> bool:
 
 def _bodies(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
+
+
+def _stroke_limits(joint: Joint) -> Range:
+    """Limits of the stroke of a sliding joint, m; infinite where there are none."""
+    return joint.limits[0] if joint.limits else (-math.inf, math.inf)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from nacelle.errors import KinematicsError
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 Derivative = Callable[[Array, Array], Array]
@@ -31,7 +32,7 @@ Derivative = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Shown):
     """Something that ends a run.
 
     Attributes:
@@ -53,7 +54,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class EventGroup:
+class EventGroup(Shown):
     """Events that are evaluated together.
 
     Attributes:
@@ -257,7 +258,7 @@ class ImplicitlyStepped(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Feedback:
+class Feedback(Shown):
     """A law with its reference.
 
     Attributes:

@@ -11,7 +11,8 @@ from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.report.draw import canvas
 from nacelle.report.draw.robot import plot_robot, plot_scene
-from nacelle.report.scene import NACELLE_COLOUR, scene
+from nacelle.scene.colours import NACELLE_COLOUR
+from nacelle.scene.placed import scene
 from support.drawings import by_gid, figure_axes
 from support.library import NAMES, library_robot
 
@@ -124,7 +125,7 @@ def test_colours_of_the_description_are_used():
         return replace(robot, bodies=bodies)
 
     part = next(p for p in scene(painted("teal")).bodies if p.name == robot.bodies[1].name)
-    assert set(part.colours) == {"teal"}
+    assert set(part.colours) == {"#008080"}
     part = next(p for p in scene_of("delta").bodies if p.name == robot.bodies[1].name)
     assert set(part.colours) == {NACELLE_COLOUR}
     with pytest.raises(NacelleError, match="no colour"):

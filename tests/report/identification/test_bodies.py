@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.model.linear_parameters import linear_parameters
+from nacelle.page.markup import number
 from nacelle.report.identification.bodies import body_section, consistent_or_reason
-from nacelle.report.identification.markup import number
 from support.identified import identified
 
 

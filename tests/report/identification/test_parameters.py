@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
-from nacelle.report.identification.markup import number
+from nacelle.page.markup import number
 from nacelle.report.identification.parameters import parameter_section, trusted
 from support.identified import identified
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from nacelle.errors import renamed
 from nacelle.kinematics.actuation import continuous
 from nacelle.kinematics.along import along
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
@@ -41,7 +40,7 @@ def rms(values: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlRun:
+class ControlRun(Drawn):
     """A run of a controller against a plant, or as much of it as there is.
 
     Arrays are at the samples of the path, N of them; settling before t = 0 is left out.
@@ -60,9 +59,6 @@ class ControlRun:
         notes: what was said before the run.
         tool: the name of the tool that is looked at; the nacelle's frame if empty.
     """
-
-    # How a run is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     controller: Controller
     label: str
@@ -347,24 +343,6 @@ class ControlRun:
             turn_error=self.rotation_error,
             contour_error=self.contour_error,
         )
-
-    def _repr_html_(self) -> str:
-        """A table of the actuators for notebooks."""
-        data = self.summary()
-        head = f"{self.label} on {self.robot.name}: {self.status}, {self.message}"
-        if "actuators" not in data:
-            return f"<p>{escape(head)}</p>"
-        keys = ("rms_error", "max_error", "rms_force", "max_force", "work", "saturation")
-        rows = ["<tr>" + "".join(f"<th>{escape(key)}</th>" for key in ("actuator", *keys)) + "</tr>"]
-        for entry in data["actuators"]:
-            cells = [escape(entry["name"]), *(f"{entry[key]:.4g}" for key in keys)]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        tool = data["tool"]
-        foot = (
-            f"tool: rms {tool['rms_error']:.4g} m, max {tool['max_error']:.4g} m; contour rms "
-            f"{tool['rms_contour']:.4g} {tool['contour_unit']}; energy {data['energy']:.4g} J"
-        )
-        return f"<p>{escape(head)}</p><table>{''.join(rows)}</table><p>{escape(foot)}</p>"
 
     def __repr__(self) -> str:
         """Give controller, robot, time and the largest rms error."""

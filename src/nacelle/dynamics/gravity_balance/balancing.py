@@ -31,6 +31,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.scalar import Array
 
@@ -65,7 +66,7 @@ class Counterweight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GravityBalance:
+class GravityBalance(Drawn):
     """A robot that is balanced as well as its springs and counterweights can.
 
     Attributes:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyMap(Drawn):
     """Natural frequencies on a grid of poses.
 
     Attributes:
@@ -30,9 +30,6 @@ class FrequencyMap:
 
     grid: Workspace
     modes: NaturalFrequencies
-
-    # Drawing is bound in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     @property
     def frequencies(self) -> Array:

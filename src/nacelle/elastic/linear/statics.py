@@ -30,13 +30,14 @@ from nacelle.errors import BucklingError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.rotation_path import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class StaticDeflection:
+@dataclass(frozen=True, eq=False, repr=False)
+class StaticDeflection(Drawn):
     """A robot deformed by its load, at poses (...).
 
     Attributes:

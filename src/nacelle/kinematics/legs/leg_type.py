@@ -20,6 +20,7 @@ from nacelle.kinematics.legs.path import Group, Route, is_planar, route
 from nacelle.model.joint import LETTERS, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 
 _SPHERICAL = (JointKind.SPHERICAL, JointKind.POINT)
 _HOLDS_POINT = (*_SPHERICAL, JointKind.UNIVERSAL)
@@ -42,7 +43,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LegType:
+class LegType(Shown):
     """The type of a leg.
 
     Attributes:

@@ -26,14 +26,15 @@ from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.plausible import implausible_masses
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Node, Source
+from nacelle.pictures import Shown
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.rotation import frame_with_z
 
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Shown):
     """What the checks found.
 
     Attributes:

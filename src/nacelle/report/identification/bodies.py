@@ -9,7 +9,7 @@ from nacelle.identification.consistency.consistent import ConsistentParameters
 from nacelle.identification.identify import Identification
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
-from nacelle.report.identification.markup import element, number, paragraph, percent, table, text
+from nacelle.page.markup import element, number, paragraph, percent, table, text
 from nacelle.report.identification.units import parameter_unit
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array

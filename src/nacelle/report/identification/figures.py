@@ -9,8 +9,8 @@ import numpy as np
 
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.validation import Validation
-from nacelle.report.identification import svg
-from nacelle.report.identification.markup import number
+from nacelle.page import svg
+from nacelle.page.markup import number
 from nacelle.spatial.scalar import Array
 
 # Pixels of the figures over time: of the whole and of margins.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from nacelle.identification.validation import AT_FLOOR, WELL, Validation
+from nacelle.page.markup import bullets, element, number, paragraph, percent, table, text
 from nacelle.report.identification.figures import force_figure, memory_figure, spread_figure
-from nacelle.report.identification.markup import bullets, element, number, paragraph, percent, table, text
 from nacelle.report.identification.units import row_units
 
 # Residuals with memory: chance alone gives as much with a lower probability.

@@ -15,9 +15,9 @@ from nacelle.identification.data.preparation import Samples
 from nacelle.identification.identify import Identification
 from nacelle.identification.validation import Validation
 from nacelle.model.robot import Robot
+from nacelle.page.markup import bullets, number, page, paragraph, table, text
 from nacelle.report.identification.bodies import body_section, consistent_or_reason
 from nacelle.report.identification.forces import force_section
-from nacelle.report.identification.markup import bullets, number, page, paragraph, table, text
 from nacelle.report.identification.parameters import parameter_section
 from nacelle.report.identification.verdict import identification_verdict, validation_verdict
 

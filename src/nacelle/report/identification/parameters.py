@@ -6,8 +6,8 @@ import math
 
 from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
 from nacelle.identification.identify import Identification
+from nacelle.page.markup import bullets, element, number, paragraph, percent, table, text
 from nacelle.report.identification.figures import bar_scale, interval_bar
-from nacelle.report.identification.markup import bullets, element, number, paragraph, percent, table, text
 from nacelle.report.identification.units import base_units
 
 # Pairs of parameters that are listed at most.

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from nacelle.identification.consistency.consistent import ConsistentParameters
 from nacelle.identification.identify import Identification
 from nacelle.identification.validation import AT_FLOOR, Validation
+from nacelle.page.markup import bullets, element, number, paragraph
 from nacelle.report.identification.forces import MEMORY, predicted_well
-from nacelle.report.identification.markup import bullets, element, number, paragraph
 from nacelle.report.identification.parameters import trusted
 
 _ORDER = ("good", "fair", "poor")

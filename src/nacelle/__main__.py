@@ -1,0 +1,5 @@
+"""`python -m nacelle`."""
+
+from nacelle.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Commands of forces and vibrations: `dynamics`, `reactions`, `linearise`, `balance`, `modes`."""

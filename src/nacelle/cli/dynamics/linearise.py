@@ -1,0 +1,92 @@
+"""The command `linearise`: a linear model around an equilibrium, with its poles."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
+from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
+
+if TYPE_CHECKING:
+    from nacelle.dynamics.derivatives.linear import LinearModel
+    from nacelle.spatial.scalar import Array
+
+
+@command("linearise")
+def linearise_command(
+    robot_name: RobotArgument,
+    *,
+    at: AtOption = None,
+    coordinates: Annotated[
+        str, typer.Option("--coordinates", help="Of the state: platform, or actuators.")
+    ] = "platform",
+    smooth: Annotated[
+        float | None,
+        typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
+    ] = None,
+    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies."""
+    from nacelle.dynamics.derivatives.linear import linearise
+
+    robot = loaded(load_robot(robot_name, mode), payload)
+    x = pose_at(robot, at, tool)
+    options: dict[str, Any] = {"external": wrenches(robot, external), "friction": not no_friction}
+    model = linearise(robot, x, coordinates=cast(Any, coordinates), smooth=smooth, **options)
+    if as_json:
+        from nacelle.report.plain import linear_data
+
+        print_json(linear_data(model))
+    else:
+        _show(model)
+
+
+def _show(model: LinearModel) -> None:
+    out = console()
+    held = ", ".join(
+        f"{name} {force:.5g}" for name, force in zip(model.input_names, model.tau.tolist(), strict=True)
+    )
+    friction = "without friction" if model.smooth is None else f"friction smooth over {model.smooth:g} (SI)"
+    out.print(f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}", markup=False)
+    out.print(f"held by {held} (N, N m)", markup=False)
+    outputs = [f"q {name}" for name in model.input_names]
+    _matrix("A", model.A, [f"d/dt {name}" for name in model.state_names], model.state_names)
+    _matrix("B", model.B, [f"d/dt {name}" for name in model.state_names], model.input_names)
+    _matrix("C", model.C, outputs, model.state_names)
+    out.print("D = 0")
+    from nacelle.report.table import plain_table
+
+    table = plain_table("eigenvalue (rad/s)>", "frequency>", "damping>")
+    for pole in model.poles():
+        value = f"{pole.value.real:.6g}"
+        if pole.value.imag:
+            value += f" {'+' if pole.value.imag > 0.0 else '-'} {abs(pole.value.imag):.6g} i"
+        damping = f"{pole.damping:.4f}" if math.isfinite(pole.damping) else ""
+        table.add_row(value, f"{pole.frequency:.5g} Hz", damping)
+    out.print(table)
+
+
+def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> None:
+    """Print a matrix with names; zeros as a point."""
+    from rich.markup import escape
+
+    from nacelle.report.table import plain_table
+
+    table = plain_table(name)
+    for column in columns:
+        table.add_column(escape(column), justify="right", no_wrap=True)
+    largest = float(abs(values).max())
+    for label, row in zip(rows, values.tolist(), strict=True):
+        shown = [f"{value:.5g}" if abs(value) > 1e-14 * largest else "." for value in row]
+        table.add_row(escape(label), *shown)
+    console().print(table)

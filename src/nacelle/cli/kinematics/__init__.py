@@ -1,0 +1,1 @@
+"""Commands of positions: `ik`, `fk`, `workspace`."""

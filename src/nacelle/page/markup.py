@@ -1,0 +1,149 @@
+"""HTML of a page: escaped text, elements, tables, and the page around them with its style.
+
+Names of robots, joints and files are whatever a user wrote: `text` escapes them, and everything else here
+takes markup that is already sound.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Sequence
+
+from nacelle.page import bundled
+
+# Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
+_CONTROL = dict.fromkeys(
+    (*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "�"
+)
+
+
+def text(words: object) -> str:
+    """Words as markup that shows just them."""
+    return html.escape(str(words).translate(_CONTROL), quote=True).encode("utf-8", "replace").decode()
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number in few digits, in words where it is none."""
+    if math.isnan(value):
+        return "not known"
+    if math.isinf(value):
+        return "unbounded" if value > 0.0 else "unbounded below"
+    return f"{value + 0.0:.{digits}g}"
+
+
+def percent(part: float) -> str:
+    """A part of one in percent."""
+    if not math.isfinite(part):
+        return number(part)
+    size = 100.0 * part
+    return f"{number(size, 2 if abs(size) < 99.5 else 3)} %" if abs(size) < 1e4 else "over 10 000 %"
+
+
+def element(tag: str, *content: str, **attributes: str) -> str:
+    """An element with content that is markup; attributes are escaped, `kind` is its class."""
+    listed = "".join(
+        f' {"class" if name == "kind" else name.replace("_", "-")}="{text(value)}"'
+        for name, value in attributes.items()
+        if value
+    )
+    return f"<{tag}{listed}>{''.join(content)}</{tag}>"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """A paragraph of plain words."""
+    return element("p", text(words), kind=kind)
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A list of lines of plain words; nothing if there are none."""
+    items = [element("li", text(line)) for line in lines]
+    return element("ul", *items) if items else ""
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable[str] = ()) -> str:
+    """A table of cells that are markup.
+
+    Args:
+        columns: their heads, markup; one that ends with ">" holds numbers, and one may begin with a kind
+            of cell in brackets: "[bar]".
+        rows: cells.
+        kinds: of each row; none if there are none.
+    """
+    heads, cell_kinds = [], []
+    for column in columns:
+        kind, bracket, label = (
+            column.removeprefix("[").partition("]") if column[:1] == "[" else ("", "", column)
+        )
+        kind = kind if bracket else "number" if label.endswith(">") and "<" not in label else ""
+        cell_kinds.append(kind)
+        heads.append(
+            element("th", label.removesuffix(">") if kind == "number" else label, kind=kind, scope="col")
+        )
+    listed = list(rows)
+    row_kinds = [*kinds] or [""] * len(listed)
+    body = [
+        element(
+            "tr",
+            *(element("td", cell, kind=kind) for cell, kind in zip(row, cell_kinds, strict=True)),
+            kind=of,
+        )
+        for row, of in zip(listed, row_kinds, strict=True)
+    ]
+    whole = element("table", element("thead", element("tr", *heads)), element("tbody", *body))
+    return element("div", whole, kind="wide")
+
+
+def section(anchor: str, title: str, *content: str) -> str:
+    """A part of the page that its contents can point to."""
+    return element("section", element("h2", text(title)), *content, id=anchor)
+
+
+def page(title: str, head: str, sections: Sequence[tuple[str, str, str]], scripts: Sequence[str] = ()) -> str:
+    """A whole page with a list of its sections.
+
+    Args:
+        title: of the page, plain words.
+        head: markup above the contents.
+        sections: anchor, title and markup of each.
+        scripts: as in `document`.
+    """
+    links = [element("a", text(name), href=f"#{anchor}") for anchor, name, _ in sections]
+    parts = [section(anchor, name, content) for anchor, name, content in sections]
+    return document(title, head, element("nav", *links), *parts, scripts=scripts)
+
+
+def document(title: str, *content: str, scripts: Sequence[str] = ()) -> str:
+    """A whole page in one file: it requests nothing, and runs nothing but the scripts that are named.
+
+    Args:
+        title: of the page, plain words; it is its headline too.
+        content: markup.
+        scripts: names of bundled scripts (`nacelle.page.bundled`) that the content needs, such as "scene3d".
+    """
+    code = [bundled.script(name) for name in scripts]
+    # Only these scripts run, whatever names in the page hold; the policy lists their hashes.
+    allowed = " ".join(f"'sha256-{bundled.digest(part)}'" for part in code) or "'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    run = "".join(f"<script>{part}</script>\n" for part in code)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"{element('title', text(title))}\n<style>{bundled.style()}</style>\n</head>\n"
+        f"<body>\n{element('main', element('h1', text(title)), *content)}\n{run}</body>\n</html>\n"
+    )
+
+
+def embedded_data(data: object, kind: str) -> str:
+    """Data for a script, as JSON in an element of a class that no browser runs; names in it end no element.
+
+    Raises:
+        ValueError: if a number is not finite.
+    """
+    packed = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        packed = packed.replace(sign, f"\\u{ord(sign):04x}")
+    return f'<script type="application/json" class="{text(kind)}">{packed}</script>'

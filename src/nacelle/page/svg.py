@@ -1,0 +1,256 @@
+"""Inline SVG: panels with axes, curves with gaps, bars. Colours are classes of the page's style."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.page.markup import element, number, text
+from nacelle.spatial.scalar import Array
+
+# Points of a curve a pixel beyond which only the lowest and highest of a pixel are drawn.
+_DENSE = 2.0
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from `low` to `high`, at most about `most` of them."""
+    raw = (high - low) / max(most, 1)
+    if not (raw > 0.0 and math.isfinite(raw)):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= raw * (1.0 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def span(*values: Array, around: float | None = None) -> tuple[float, float]:
+    """Lowest and highest of finite values with a little room; `around` makes it symmetric about a value."""
+    joined = np.concatenate([np.ravel(part) for part in values]) if values else np.zeros(0)
+    joined = joined[np.isfinite(joined)]
+    low, high = (float(np.min(joined)), float(np.max(joined))) if joined.size else (0.0, 0.0)
+    if around is not None:
+        reach = max(abs(low - around), abs(high - around))
+        low, high = around - reach, around + reach
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def drawing(width: float, height: float, label: str, *content: str, kind: str = "") -> str:
+    """A drawing of a size in pixels, which scales with the page; `label` says what it shows."""
+    attributes = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}"'
+    shown = f' class="{text(kind)}"' if kind else ""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}{shown}>{"".join(content)}</svg>'
+
+
+def write(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
+    """Plain words at a place."""
+    return element("text", text(words), x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, kind=kind)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    """A straight line."""
+    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    return element("line", kind=kind, **{name: f"{value:.1f}" for name, value in ends.items()})
+
+
+def box(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    """A rectangle by two corners."""
+    sides = {"x": min(x1, x2), "y": min(y1, y2), "width": abs(x2 - x1), "height": abs(y2 - y1)}
+    return element("rect", kind=kind, **{name: f"{value:.1f}" for name, value in sides.items()})
+
+
+def dot(x: float, y: float, radius: float, kind: str) -> str:
+    """A circle."""
+    return element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}", kind=kind)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Axes on a drawing.
+
+    Attributes:
+        left: of the frame, pixels.
+        top: of the frame, pixels.
+        width: of the frame, pixels.
+        height: of the frame, pixels.
+        x: lowest and highest value of the horizontal axis.
+        y: lowest and highest value of the vertical axis.
+    """
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def across(self, x: Array | float) -> Array:
+        """Pixels of values of the horizontal axis."""
+        part = (np.asarray(x, dtype=float) - self.x[0]) / (self.x[1] - self.x[0])
+        return np.asarray(self.left + self.width * part)
+
+    def down(self, y: Array | float) -> Array:
+        """Pixels of values of the vertical axis, at most a pixel outside the frame."""
+        part = (np.asarray(y, dtype=float) - self.y[0]) / (self.y[1] - self.y[0])
+        place = self.top + self.height * (1.0 - part)
+        return np.asarray(np.clip(place, self.top - 1.0, self.top + self.height + 1.0))
+
+    def axes(self, *, x_label: str = "", y_label: str = "", y_ticks: int = 5, numbers: bool = True) -> str:
+        """Grid, frame, numbers and labels; without `numbers` the horizontal axis has none."""
+        right, bottom = self.left + self.width, self.top + self.height
+        parts = []
+        for value in ticks(*self.x, most=max(5, int(self.width / 90.0))):
+            place = float(self.across(value))
+            parts.append(line(place, self.top, place, bottom, "grid"))
+            if numbers:
+                parts.append(write(place, bottom + 14.0, number(value, 6), anchor="middle"))
+        for value in ticks(*self.y, most=y_ticks):
+            place = float(self.down(value))
+            parts.append(line(self.left, place, right, place, "grid"))
+            parts.append(write(self.left - 6.0, place + 4.0, number(value, 6), anchor="end"))
+        parts.append(box(self.left, self.top, right, bottom, "frame"))
+        if x_label:
+            parts.append(write(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
+        if y_label:
+            parts.append(write(self.left, self.top - 6.0, y_label))
+        return "".join(parts)
+
+    def curve(self, x: Array, y: Array, runs: list[slice], kind: str) -> str:
+        """A curve over runs of samples, with gaps between them; a run of one sample is a dot."""
+        commands = []
+        for run in runs:
+            places = _thinned(self.across(x[run]), self.down(y[run]))
+            points = [f"{a:.1f} {b:.1f}" for a, b in places]
+            if points:
+                commands.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
+        return element("path", kind=f"curve {kind}", d="".join(commands)) if commands else ""
+
+
+def _thinned(x: Array, y: Array) -> list[tuple[float, float]]:
+    """Points of a curve, of many in a pixel only the lowest and the highest."""
+    if len(x) < 2 or len(x) <= _DENSE * max(x[-1] - x[0], 1.0):
+        return list(zip(x.tolist(), y.tolist(), strict=True))
+    starts = np.flatnonzero(np.diff(np.floor(x), prepend=-np.inf) > 0)
+    points = []
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(x)], strict=True):
+        ends = sorted({start + int(np.argmin(y[start:end])), start + int(np.argmax(y[start:end]))})
+        points += [(float(x[k]), float(y[k])) for k in ends]
+    return points
+
+
+# ---------------------------------------------------------------------------- charts
+
+# Okabe and Ito's colours, which the colour-blind tell apart; dashes (page/style.css) and markers differ too.
+SERIES_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = (
+    "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0Z",  # circle
+    "M-3 -3h6v6h-6Z",  # square
+    "M0 -4L3.6 3H-3.6Z",  # triangle
+    "M0 -4L4 0L0 4L-4 0Z",  # diamond
+    "M-3 -3L3 3M-3 3L3 -3",  # cross
+    "M0 4L3.6 -3H-3.6Z",  # triangle upside down
+    "M-4 0H4M0 -4V4",  # plus
+)
+_EVERY = 9  # markers along a curve
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve of a chart.
+
+    Attributes:
+        name: for the legend, plain words.
+        x: places along the horizontal axis (N,).
+        y: values (N,); NaN where there is none: the curve has a gap there.
+    """
+
+    name: str
+    x: Array
+    y: Array
+
+
+def line_chart(
+    series: Sequence[Series], *, x: str, y: str, title: str = "", size: tuple[float, float] = (720.0, 260.0)
+) -> str:
+    """Curves over one axis as a figure, legible in black and white: colours, dashes and markers differ.
+
+    Args:
+        series: the curves; from the eighth on the styles repeat.
+        x: label of the horizontal axis with its unit, "time (s)".
+        y: label of the vertical axis with its unit, "force (N)".
+        title: what the chart shows, for its caption and for those who do not see it.
+        size: width and height of the axes in pixels; the drawing scales with the page.
+    """
+    width, height = size
+    legend, rows = _legend(series, width)
+    panel = Panel(
+        64.0,
+        24.0 + 18.0 * rows,
+        width - 80.0,
+        height,
+        _limits([one.x for one in series]),
+        span(*(np.asarray(one.y, dtype=float) for one in series)),
+    )
+    parts = [legend, panel.axes(x_label=x, y_label=y)]
+    for k, one in enumerate(series):
+        places, values = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
+        runs = _finite_runs(places, values)
+        parts.append(panel.curve(places, values, runs, _kind(k)))
+        for i in _marked(runs, k):
+            parts.append(_marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
+    label = title or f"{y} over {x}: {', '.join(one.name for one in series)}"
+    chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
+    caption = element("figcaption", text(title), kind="quiet") if title else ""
+    return element("figure", element("div", chart, kind="wide"), caption)
+
+
+def _kind(k: int) -> str:
+    return f"s{k % len(SERIES_COLOURS)}"
+
+
+def _marker(x: float, y: float, k: int) -> str:
+    shape = _MARKERS[k % len(_MARKERS)]
+    return element("path", kind=f"marker {_kind(k)}", d=shape, transform=f"translate({x:.1f} {y:.1f})")
+
+
+def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
+    """Names with samples of their lines in rows, and the number of rows; nothing for one without a name."""
+    named = [(k, one.name) for k, one in enumerate(series) if one.name]
+    parts, left, row = [], 64.0, 0
+    for k, name in named:
+        shown = name if len(name) <= 60 else name[:57] + "..."
+        room = 46.0 + 6.2 * len(shown)
+        if left > 64.0 and left + room > width:
+            left, row = 64.0, row + 1
+        at = 12.0 + 18.0 * row
+        parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
+        parts.append(_marker(left + 14.0, at, k))
+        parts.append(write(left + 34.0, at + 4.0, shown))
+        left += room
+    return "".join(parts), row + 1 if named else 0
+
+
+def _limits(places: Sequence[Array]) -> tuple[float, float]:
+    """Lowest and highest finite place, without room beside them."""
+    joined = np.concatenate([np.ravel(np.asarray(one, dtype=float)) for one in places] or [np.zeros(0)])
+    joined = joined[np.isfinite(joined)]
+    low, high = (float(joined.min()), float(joined.max())) if joined.size else (0.0, 1.0)
+    return (low, high) if high > low else span(np.array([low]))
+
+
+def _finite_runs(x: Array, y: Array) -> list[slice]:
+    """Runs of samples where both numbers are finite."""
+    good = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]]).astype(int)
+    edges = np.flatnonzero(np.diff(good))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _marked(runs: list[slice], k: int) -> list[int]:
+    """Samples that have a marker: some along the curve, beside those of the other curves."""
+    samples = [i for run in runs for i in range(run.start, run.stop)]
+    step = max(1, len(samples) // _EVERY)
+    first = (k * step) // len(SERIES_COLOURS) % max(step, 1)
+    return samples[first::step]

@@ -1,0 +1,130 @@
+"""Solids as quadrilaterals (faces, 4, 3), and sets of points."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from nacelle.shapes.solid import Ball, Block, Rod, Solid
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+
+def faces(solid: Solid, face: float) -> Array:
+    """Faces (faces, 4, 3) of a solid, none much longer than `face`, m."""
+    if isinstance(solid, Rod):
+        return cylinder(solid.start, solid.stop, solid.radius, face)
+    if isinstance(solid, Ball):
+        return sphere(solid.centre, solid.radius)
+    if isinstance(solid, Block):
+        return box(solid.at, solid.size, face)
+    return plate([*solid.corners], solid.half, face)
+
+
+def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0) -> Array:
+    """Faces of a cylinder between two points, none longer than `face`; a cone with `end` = 0.
+
+    Args:
+        start: centre of the first end (3,).
+        stop: centre of the other end (3,).
+        radius: its radius, m.
+        face: longest face, m.
+        end: radius at the other end, as a part of the first.
+    """
+    start, stop = np.asarray(start, dtype=float), np.asarray(stop, dtype=float)
+    length = float(np.linalg.norm(stop - start))
+    axis = (stop - start) / length if length else np.array([0.0, 0.0, 1.0])
+    across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    across = across / np.linalg.norm(across)
+    count = 12 if radius < 0.5 * face else 40
+    turn = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
+    circle = radius * (np.cos(turn) * across + np.sin(turn) * np.cross(axis, across))
+    steps = max(1, int(np.ceil(length / face)))
+    rings = [
+        start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle
+        for t in np.linspace(0.0, 1.0, steps + 1)
+    ]
+    discs = max(1, int(np.ceil(radius / (2.0 * face))))
+    first = [start + t * circle for t in np.linspace(0.0, 1.0, discs + 1)]
+    last = [stop + t * end * circle for t in np.linspace(1.0, 0.0, discs + 1)]
+    return skin([*first, *rings[1:-1], *last])
+
+
+def triangles(quads: Array) -> tuple[Array, Array]:
+    """Corners (n, 3) and triangles (m, 3), indices, of quadrilaterals (faces, 4, 3), without empty ones."""
+    points, index = np.unique(np.round(quads.reshape(-1, 3), 12), axis=0, return_inverse=True)
+    index = index.reshape(-1, 4)
+    halves = np.concatenate([index[:, [0, 1, 2]], index[:, [0, 2, 3]]])
+    proper = (halves[:, 0] != halves[:, 1]) & (halves[:, 1] != halves[:, 2]) & (halves[:, 2] != halves[:, 0])
+    return points, halves[proper]
+
+
+def plate(corners: list[Array], half: float, face: float) -> Array:
+    """Faces of a flat plate over the corners of a convex polygon.
+
+    Args:
+        corners: of the polygon, in turn (3,), m.
+        half: half the thickness, m.
+        face: longest face along the rim, m.
+    """
+    ring = np.array([*corners, corners[0]])
+    pieces = [
+        np.linspace(a, b, max(1, int(np.ceil(np.linalg.norm(b - a) / face))), endpoint=False)
+        for a, b in itertools.pairwise(ring)
+    ]
+    outline = np.concatenate([*pieces, ring[:1]])
+    centre = np.mean(corners, axis=0)
+    normal = np.linalg.svd(ring[:-1] - centre)[2][2]
+    steps = max(1, int(np.ceil(np.max(np.linalg.norm(ring - centre, axis=1)) / (2.0 * face))))
+    rings = [centre + t * (outline - centre) for t in np.linspace(0.0, 1.0, steps + 1)]
+    above, below = ([row + side * half * normal for row in rings] for side in (1.0, -1.0))
+    return skin([*below, *above[::-1]])
+
+
+def sphere(centre: Array, radius: float) -> Array:
+    """Faces of a sphere."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 17)[:, None]
+    circle = np.hstack([np.cos(turn), np.sin(turn), np.zeros_like(turn)])
+    pole = np.array([0.0, 0.0, 1.0])
+    rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)
+    return skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])
+
+
+def box(pose: Pose, size: Array, face: float) -> Array:
+    """Faces of a box with its centre at a frame."""
+    half = 0.5 * np.asarray(size, dtype=float)
+    faces = []
+    for k, sign in itertools.product(range(3), (-1.0, 1.0)):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        lines = [
+            np.linspace(-half[m], half[m], max(1, min(40, int(np.ceil(2.0 * half[m] / face)))) + 1)
+            for m in (i, j)
+        ]
+        grid = np.empty((len(lines[0]), len(lines[1]), 3))
+        grid[..., i], grid[..., j] = np.meshgrid(*lines, indexing="ij")
+        grid[..., k] = sign * half[k]
+        faces.append(skin(list(grid if sign > 0.0 else grid[::-1])))
+    return np.asarray(np.concatenate(faces) @ pose.R.T + pose.p)
+
+
+def skin(rings: list[Array]) -> Array:
+    """Quadrilaterals between rows of points (rows, points, 3)."""
+    net = np.stack(rings)
+    corners = [net[:-1, :-1], net[1:, :-1], net[1:, 1:], net[:-1, 1:]]
+    return np.stack(corners, axis=2).reshape(-1, 4, 3)
+
+
+def face_normals(faces: Array) -> Array:
+    """Unit normals (faces, 3); zero where a face has no area."""
+    normals = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(normals / np.where(length > 0.0, length, 1.0))
+
+
+def outward(solid: Array) -> Array:
+    """Normals of a convex solid, pointing out of it."""
+    normals = face_normals(solid)
+    centres = solid.mean(axis=1)
+    inward = np.einsum("fi,fi->f", normals, centres - centres.mean(axis=0)) < 0.0
+    return np.asarray(np.where(inward[:, None], -normals, normals))

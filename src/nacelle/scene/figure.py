@@ -1,0 +1,200 @@
+"""An interactive figure in a page: robots in space that can be turned with mouse and fingers, and that move.
+
+The markup holds the data as JSON; the script "scene3d" of `nacelle.page` draws it. Lengths are in metres,
+times in seconds, quaternions scalar first.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.page.markup import document, element, embedded_data, number, text
+from nacelle.scene.arrows import Arrows, trace
+from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
+from nacelle.scene.faces import faces, triangles
+from nacelle.scene.geometry import BodyPart, RobotGeometry
+from nacelle.scene.motion import BodyMotion, rotations
+from nacelle.shapes.solid import Ball, Block, Rod, Solid
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_from_rotation
+from nacelle.spatial.scalar import Array
+
+SCRIPT = "scene3d"
+
+
+@dataclass(frozen=True, eq=False)
+class SceneItem:
+    """One robot of a figure.
+
+    Attributes:
+        geometry: what is drawn of it.
+        motion: where its bodies are over time.
+        arrows: sets of arrows, with as many times as the motion or one.
+        offset: where its base is in the figure (3,), m, as for robots side by side.
+        label: written below it where there are several.
+        traces: lines (points, 3) in its base, m, such as the path of the nacelle.
+    """
+
+    geometry: RobotGeometry
+    motion: BodyMotion
+    arrows: Sequence[Arrows] = ()
+    offset: Sequence[float] = (0.0, 0.0, 0.0)
+    label: str = ""
+    traces: Sequence[Any] = ()
+
+
+def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: bool = True) -> str:
+    """Markup of an interactive figure; its page has `scripts=("scene3d",)`.
+
+    Args:
+        items: the robots; times of all count from the first of each.
+        caption: plain words below it.
+        autoplay: whether it moves by itself; never where the reader prefers less motion.
+
+    Raises:
+        NacelleError: if there is no robot, or arrows have other times than the motion.
+    """
+    if not items:
+        raise NacelleError("a figure in space needs at least one robot")
+    data = {
+        "items": [_item(item) for item in items],
+        "across": _common([item.geometry.across for item in items]),
+        "box": [_list(corner) for corner in _box(items)],
+        "extent": _round(max(item.geometry.extent for item in items)),
+        "axes": AXIS_COLOURS,
+        "autoplay": autoplay,
+    }
+    names = ", ".join(item.label or item.geometry.robot.name for item in items)
+    label = f"Interactive 3D figure of {names}: drag to turn it, scroll or pinch to zoom"
+    canvas = element("div", kind="scene-view", role="img", aria_label=label, tabindex="0")
+    without = element("noscript", element("p", text(f"This figure of {names} needs JavaScript.")))
+    below = element("figcaption", text(caption), kind="quiet") if caption else ""
+    return element(
+        "figure",
+        canvas,
+        element("div", kind="scene-bar"),
+        _legend(items),
+        without,
+        below,
+        embedded_data(data, "scene-data"),
+        kind="scene3d",
+    )
+
+
+def scene_page(items: Sequence[SceneItem], title: str, *, caption: str = "", autoplay: bool = True) -> str:
+    """A whole page with one large figure, in one file that requests nothing."""
+    figure = scene_figure(items, caption=caption, autoplay=autoplay)
+    return document(title, element("div", figure, kind="scene-large"), scripts=(SCRIPT,))
+
+
+def body_points(motion: BodyMotion, body: int, point: Any = (0.0, 0.0, 0.0)) -> Array:
+    """Where a point of a body, given in its frame (3,), is over time: (T, 3) in the base, m."""
+    return np.asarray(
+        rotations(motion.quaternion[:, body]) @ np.asarray(point, dtype=float) + motion.position[:, body]
+    )
+
+
+# ---------------------------------------------------------------------------- data
+
+
+def _item(item: SceneItem) -> dict[str, Any]:
+    motion, extent = item.motion, item.geometry.extent
+    step = 1e-6 * extent
+    return {
+        "name": item.label or item.geometry.robot.name,
+        "offset": _list(item.offset),
+        "bodies": [body.name for body in item.geometry.robot.bodies],
+        "parts": [_part(part) for part in item.geometry.parts],
+        "times": _list(motion.times - motion.times[0]),
+        "position": _packed(np.round(motion.position / step) * step),
+        "quaternion": _packed(motion.quaternion),
+        "ok": [bool(good) for good in motion.ok],
+        "arrows": [_arrows(arrows, len(motion.times), extent) for arrows in item.arrows],
+        "traces": [_packed(trace(line)) for line in item.traces],
+    }
+
+
+def _part(part: BodyPart) -> dict[str, Any]:
+    solids = [
+        {"colour": colour, **_solid(solid)} for solid, colour in zip(part.solids, part.colours, strict=True)
+    ]
+    return {"kind": part.kind, "name": part.name, "body": part.body, "active": part.active, "solids": solids}
+
+
+def _solid(solid: Solid) -> dict[str, Any]:
+    if isinstance(solid, Rod):
+        return {"rod": [*_list(solid.start), *_list(solid.stop), _round(solid.radius)]}
+    if isinstance(solid, Ball):
+        return {"ball": [*_list(solid.centre), _round(solid.radius)]}
+    if isinstance(solid, Block):
+        return {"block": [*_list(solid.size), *_list(solid.at.p), *_list(_quaternion(solid.at))]}
+    points, index = triangles(faces(solid, np.inf))
+    return {"mesh": {"points": _packed(points), "triangles": _packed(index, "<u4")}}
+
+
+def _quaternion(pose: Pose) -> Array:
+    return np.roll(quat_from_rotation(pose.R), 1)
+
+
+def _arrows(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
+    if len(arrows.points) not in (1, count):
+        raise NacelleError(f"arrows {arrows.name!r} have {len(arrows.points)} times, the motion has {count}")
+    good = np.all(np.isfinite(arrows.points) & np.isfinite(arrows.vectors), axis=-1, keepdims=True)
+    tips = np.where(good, arrows.vectors * arrows.scale(extent), 0.0)
+    return {
+        "name": arrows.name,
+        "colour": hexadecimal(arrows.colour),
+        "count": arrows.points.shape[1],
+        "points": _packed(np.where(good, arrows.points, 0.0)),
+        "vectors": _packed(tips),
+    }
+
+
+def _legend(items: Sequence[SceneItem]) -> str:
+    """Colours of arrows, what they show and the longest of each."""
+    rows = []
+    for item in items:
+        prefix = f"{item.label}: " if item.label and len(items) > 1 else ""
+        for arrows in item.arrows:
+            swatch = element("span", kind="swatch", style=f"background: {hexadecimal(arrows.colour)}")
+            words = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
+            rows.append(element("li", swatch, text(words)))
+    return element("ul", *rows, kind="scene-legend") if rows else ""
+
+
+def _box(items: Sequence[SceneItem]) -> tuple[Array, Array]:
+    """Lower and upper corner of the box around all robots over their whole motion."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for item in items:
+        R = rotations(item.motion.quaternion)
+        for part in item.geometry.parts:
+            points = np.concatenate([faces(solid, np.inf).reshape(-1, 3) for solid in part.solids])
+            corners = np.array(np.meshgrid(*zip(points.min(axis=0), points.max(axis=0), strict=True)))
+            places = np.einsum("tij,jk->tki", R[:, part.body], corners.reshape(3, -1))
+            places = places + item.motion.position[:, None, part.body] + np.asarray(item.offset, dtype=float)
+            low = np.minimum(low, places.min(axis=(0, 1)))
+            high = np.maximum(high, places.max(axis=(0, 1)))
+    return low, high
+
+
+def _common(values: Sequence[int | None]) -> int | None:
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+def _round(value: float) -> float:
+    return float(f"{float(value):.7g}")
+
+
+def _list(values: Any) -> list[float]:
+    return [_round(value) for value in np.asarray(values, dtype=float)]
+
+
+def _packed(values: Array, kind: str = "<f4") -> str:
+    """Numbers as little-endian bytes in base64: 32-bit floats, or whole numbers with kind "<u4"."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

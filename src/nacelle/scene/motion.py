@@ -1,0 +1,93 @@
+"""Where all bodies of a robot are over time: positions and unit quaternions, base axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation import quat_from_rotation
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True, eq=False)
+class BodyMotion:
+    """Poses of all bodies at T times.
+
+    Attributes:
+        times: (T,), s.
+        position: origins of all B bodies (T, B, 3) in the base, m.
+        quaternion: rotations of all bodies in the base (T, B, 4), scalar first (w x y z), unit, without
+            jumps of the sign from one time to the next.
+        ok: whether the pose has a solution (T,); where it has none the bodies stay where they were last, or
+            where they are first.
+    """
+
+    times: Array
+    position: Array
+    quaternion: Array
+    ok: Array
+
+
+def body_motion(robot: Robot, times: Any, x: Any) -> BodyMotion:
+    """Poses of all bodies along poses of the nacelle.
+
+    Args:
+        robot: the robot.
+        times: (T,), s, increasing.
+        x: reduced poses (T, nx).
+
+    Raises:
+        KinematicsError: if x has the wrong shape, or as many times are not given.
+        UnreachableError: if no pose is within reach.
+    """
+    times, x = np.asarray(times, dtype=float), np.asarray(x, dtype=float)
+    if x.ndim != 2 or times.shape != x.shape[:1] or not len(times):
+        raise KinematicsError(
+            f"a motion has times (T,) and poses (T, nx), T at least 1; not {times.shape} and {x.shape}"
+        )
+    joints = inverse_kinematics(robot, x, follow=len(x) > 1, limits=False)
+    R, p = joints.bodies
+    ok = joints.reachable & np.all(np.isfinite(R), axis=(1, 2, 3)) & np.all(np.isfinite(p), axis=(1, 2))
+    if not ok.any():
+        inverse_kinematics(robot, x[0], limits=False)  # raises, and says which leg does not reach
+    held = np.maximum.accumulate(np.where(ok, np.arange(len(ok)), -1))
+    held = np.where(held < 0, int(np.argmax(ok)), held)
+    R, p = np.asarray(R)[held], np.asarray(p)[held]
+    return BodyMotion(times, p, quaternions(R), ok)
+
+
+def still(robot: Robot, x: Any = None) -> BodyMotion:
+    """One pose as a motion of one sample; the reference pose if x (nx,) is None.
+
+    Raises:
+        UnreachableError: if the pose is out of reach.
+    """
+    pose = reference_pose(robot) if x is None else np.asarray(x, dtype=float)
+    bodies = inverse_kinematics(robot, pose, limits=False).bodies
+    return BodyMotion(np.zeros(1), bodies.p[None], quaternions(bodies.R[None]), np.ones(1, dtype=bool))
+
+
+def quaternions(R: Array) -> Array:
+    """Unit quaternions (T, ..., 4), scalar first, of rotations (T, ..., 3, 3), continuous in time."""
+    flat = R.reshape(-1, 3, 3)
+    quat = np.array([np.roll(quat_from_rotation(turn), 1) for turn in flat]).reshape(*R.shape[:-2], 4)
+    signs = np.where(np.sum(quat[1:] * quat[:-1], axis=-1) < 0.0, -1.0, 1.0)
+    quat[1:] *= np.cumprod(signs, axis=0)[..., None]
+    return quat
+
+
+def rotations(quat: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4), scalar first."""
+    w, x, y, z = np.moveaxis(quat, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.asarray(np.moveaxis(np.array([[np.asarray(v) for v in row] for row in rows]), (0, 1), (-2, -1)))

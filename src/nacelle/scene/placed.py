@@ -1,0 +1,123 @@
+"""A robot at one pose as flat faces in base axes, for painters.
+
+A solid is convex and given as quadrilaterals (faces, 4, 3), small beside the robot: so a painter who takes
+the far ones first hides what is hidden. Nothing here knows how it is put on paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
+from nacelle.scene.colours import AXIS_COLOURS
+from nacelle.scene.faces import cylinder, faces
+from nacelle.scene.geometry import robot_geometry
+from nacelle.shapes.placed import THIN
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+# Lengths as parts of the robot's extent: a face, an axis of a frame.
+_FACE = 0.035
+_AXIS = 0.13
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to draw.
+
+    Attributes:
+        kind: "body", "base", "joint" or "frame".
+        name: name of the body or the joint; for "frame" that of the body.
+        active: whether it is a joint that a drive moves.
+        solids: its convex solids, each (faces, 4, 3), m.
+        colours: the colour of each solid.
+    """
+
+    kind: str
+    name: str
+    solids: tuple[Array, ...]
+    colours: tuple[str, ...]
+    active: bool = False
+
+    @property
+    def points(self) -> Array:
+        """All corners (points, 3)."""
+        return np.concatenate([np.reshape(solid, (-1, 3)) for solid in self.solids])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A robot at one pose, ready to be drawn.
+
+    Attributes:
+        parts: everything to draw, in the order in which a flat picture stacks it.
+        across: for a robot that moves in a plane of two base axes, the third (0 to 2); None otherwise.
+        extent: diagonal of the box around all joints, m.
+    """
+
+    parts: tuple[Part, ...]
+    across: int | None
+    extent: float
+
+    @property
+    def bodies(self) -> tuple[Part, ...]:
+        """The moving bodies."""
+        return tuple(part for part in self.parts if part.kind == "body")
+
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """Lower and upper corner of the box around everything."""
+        points = np.concatenate([part.points for part in self.parts])
+        return points.min(axis=0), points.max(axis=0)
+
+
+def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
+    """Place everything that is drawn of a robot.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,); the reference pose if None.
+        frames: whether to add the frames of all bodies.
+
+    Raises:
+        UnreachableError: if the pose is out of reach.
+    """
+    joints = inverse_kinematics(robot, reference_pose(robot) if x is None else x, limits=False)
+    poses = [Pose(R, p) for R, p in zip(*joints.bodies, strict=True)]
+    geometry = robot_geometry(robot)
+    face = _FACE * geometry.extent
+    parts = [
+        Part(
+            part.kind,
+            part.name,
+            tuple(faces(solid.moved(poses[part.body]), face) for solid in part.solids),
+            part.colours,
+            part.active,
+        )
+        for part in geometry.parts
+    ]
+    shown = range(len(robot.bodies)) if frames else (BASE,)
+    parts += [frame_part(robot.bodies[b].name, poses[b], _size(b), geometry.extent) for b in shown]
+    return Scene(tuple(parts), geometry.across, geometry.extent)
+
+
+def _size(b: int) -> float:
+    return _AXIS if b == BASE else 0.5 * _AXIS
+
+
+def frame_part(name: str, pose: Pose, length: float, extent: float) -> Part:
+    """The axes of a body, of a length as a part of the extent: red x, green y, blue z."""
+    length, r, face = length * extent, 0.6 * THIN * extent, _FACE * extent
+    solids = []
+    for k in range(3):
+        tip = pose.p + length * pose.R[:, k]
+        solids.append(cylinder(pose.p, tip, r, face))
+        solids.append(cylinder(tip, tip + 0.25 * length * pose.R[:, k], 3.0 * r, face, end=0.0))
+    colours = [colour for colour in AXIS_COLOURS for _ in range(2)]
+    return Part("frame", name, tuple(solids), tuple(colours))

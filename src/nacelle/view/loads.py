@@ -1,0 +1,129 @@
+"""Forces of actuators and reactions of joints as arrows in the base, with their numbers.
+
+    actuator k      force or torque Gamma_k along the axis of its joint, on the joint's successor
+    joint j         force f_j and moment n_j from predecessor to successor, at the joint
+
+N and N m. At rest, or in the motion that is played: twist v and acceleration a of the nacelle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.reactions.reactions import joint_reactions
+from nacelle.errors import NacelleError
+from nacelle.kinematics.inverse import BodyPoses
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+ACTUATORS, REACTIONS = "actuator forces", "joint reactions"
+KINDS = (ACTUATORS, REACTIONS)
+
+
+class Row(NamedTuple):
+    """A line of the table of loads: a name, a force (N) and a moment (N m), None where there is none."""
+
+    name: str
+    force: float | None
+    moment: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Loads of one kind in one state.
+
+    Attributes:
+        kind: "actuator forces" or "joint reactions".
+        points: where the forces act (N, 3), m, base axes.
+        forces: the forces (N, 3), N, base axes.
+        moments: the moments (N, 3), N m, base axes; at the same points.
+        rows: the numbers, for a table.
+        note: what is to be said beside them; why there are none.
+    """
+
+    kind: str
+    points: Array
+    forces: Array
+    moments: Array
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+def loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+    """Loads of a kind at one state.
+
+    Args:
+        robot: the robot.
+        kind: "actuator forces" or "joint reactions".
+        bodies: where all bodies are at this pose.
+        x: the pose (nx,).
+        *rates: twist v (n,) and acceleration a (n,) of the nacelle; at rest if none are given.
+    """
+    try:
+        return (_actuators if kind == ACTUATORS else _reactions)(robot, bodies, x, *rates)
+    except NacelleError as error:
+        none = np.zeros((0, 3))
+        return Loads(kind, none, none, none, (), str(error))
+
+
+def _joint_frames(robot: Robot, bodies: BodyPoses) -> tuple[list[Pose], list[Pose]]:
+    """Frames of all joints in the base: on the predecessor and on the successor."""
+    R, p = bodies
+    return (
+        [Pose(R[j.predecessor], p[j.predecessor]) @ j.frame_predecessor for j in robot.joints],
+        [Pose(R[j.successor], p[j.successor]) @ j.frame_successor for j in robot.joints],
+    )
+
+
+def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+    force = inverse_dynamics(robot, x, *rates).force
+    fixed, moving = _joint_frames(robot, bodies)
+    joints = [actuator.joint for actuator in robot.actuators]
+    along = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
+    revolute = np.array(robot.revolute_actuators, dtype=bool)[:, None]
+    rows = [
+        Row(actuator.name, None, float(force[k])) if turns else Row(actuator.name, float(force[k]), None)
+        for k, (actuator, turns) in enumerate(zip(robot.actuators, robot.revolute_actuators, strict=True))
+    ]
+    points = np.array([moving[j].p for j in joints]).reshape(-1, 3)
+    forces, moments = np.where(revolute, 0.0, along), np.where(revolute, along, 0.0)
+    return Loads(ACTUATORS, points, forces, moments, tuple(rows))
+
+
+def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+    result = joint_reactions(robot, x, *rates)
+    fixed, _ = _joint_frames(robot, bodies)
+    R = np.array([frame.R for frame in fixed])
+    forces = np.einsum("jab,jb->ja", R, result.wrench[:, :3])
+    moments = np.einsum("jab,jb->ja", R, result.wrench[:, 3:])
+    rows = [
+        Row(joint.name, float(np.linalg.norm(forces[j])), float(np.linalg.norm(moments[j])))
+        for j, joint in enumerate(robot.joints)
+    ]
+    note = ""
+    if result.redundancy:
+        note = (
+            f"{result.redundancy} superfluous closure equations leave inner stress in some components, "
+            "which tolerances and stiffness decide: the least-norm share is shown"
+        )
+    return Loads(REACTIONS, np.array([frame.p for frame in fixed]), forces, moments, tuple(rows), note)
+
+
+def largest(given: Loads) -> tuple[float, float]:
+    """The largest force, N, and the largest moment, N m; zero where there are none or they are rounding."""
+    if not len(given.points):
+        return 0.0, 0.0
+    force = float(np.max(np.linalg.norm(given.forces, axis=1)))
+    moment = float(np.max(np.linalg.norm(given.moments, axis=1)))
+    return force, moment
+
+
+def segments(points: Array, vectors: Array, scale: float) -> Array:
+    """Arrows (N, 2, 3), m, from the points along vectors times a scale (m/N); short ones have no length."""
+    ends = points + scale * vectors
+    return np.asarray(np.stack([points, ends], axis=1))

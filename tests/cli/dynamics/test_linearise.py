@@ -1,0 +1,47 @@
+"""The command linearise."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import nacelle
+import nacelle.cli.dynamics.linearise  # registers the command
+from nacelle.cli import app
+from nacelle.dynamics.derivatives.linear import linearise
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["linearise", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_json_is_the_model() -> None:
+    found = json.loads(run("fivebar", "--at", "x=20mm", "--json"), parse_constant=pytest.fail)
+    robot = nacelle.load("fivebar")
+    model = linearise(robot, nacelle.pose(robot, x=0.02))
+    for name in "ABCD":
+        np.testing.assert_allclose(found[name], getattr(model, name), rtol=1e-12)
+    assert found["state"] == ["x", "y", "v_x", "v_y"]
+    assert [pole["real"] for pole in found["poles"]] == pytest.approx(model.eigenvalues.real)
+    assert found["smooth"] == 0.01
+
+
+def test_text_names_everything() -> None:
+    text = run("fivebar", "--coordinates", "actuators", "--smooth", "0.1")
+    for word in ("actuators coordinates", "smooth over 0.1", "left.motor'", "eigenvalue", "Hz"):
+        assert word in text
+    assert "without friction" in run("fivebar", "--no-friction")
+
+
+def test_mistakes_are_told() -> None:
+    assert "platform" in run("fivebar", "--coordinates", "platfrom", code=1)
+    assert "above zero" in run("fivebar", "--smooth", "0", code=1)
+    assert json.loads(run("fivebar", "--at", "x=9", "--json", code=1))["ok"] is False

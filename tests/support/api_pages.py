@@ -1,0 +1,293 @@
+"""The API reference: a page a wing of the package, written from signatures and docstrings.
+
+`python -m support.api_pages docs/api` (PYTHONPATH=tests; `make docs` runs it) writes the pages. They are not
+kept in git: what they say is in the source. The names are those of `nacelle.public`, each on one page under a
+heading of its own, so that `api/dynamics.md#inverse_dynamics` is its address.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nacelle
+from nacelle.public import HOMES
+
+# Page: title, what is on it, the parts of the package whose public names are there.
+WINGS = {
+    "model": (
+        "Robots and descriptions",
+        "From a description to a checked robot.",
+        ("model", "library", "robots"),
+    ),
+    "kinematics": (
+        "Kinematics",
+        "Poses, joints, Jacobians, workspaces and trajectories.",
+        ("kinematics", "spatial"),
+    ),
+    "dynamics": (
+        "Dynamics",
+        "Forces from motion, motion from forces, and what follows from both.",
+        ("dynamics",),
+    ),
+    "simulation": ("Simulation", "Plants, drives, events and runs.", ("simulation",)),
+    "identification": (
+        "Identification",
+        "From measured motion and forces to parameters.",
+        ("identification", "tables"),
+    ),
+    "elastic": (
+        "Flexible links",
+        "Natural frequencies, deflections and motion of robots with beams.",
+        ("elastic",),
+    ),
+    "control": ("Control", "Controllers, closed loops and scenarios.", ("control",)),
+    "vision": ("Cameras", "What cameras see of the legs, and observers.", ("vision",)),
+    "code": (
+        "Programs and export",
+        "Native functions, and packages of source.",
+        ("compile", "export", "program", "emit"),
+    ),
+    "report": (
+        "Pictures and pages",
+        "What is drawn of robots and results.",
+        ("report", "view", "verify", "scene", "page"),
+    ),
+    "errors": ("Errors", "Every error of the package, with its evidence.", ("errors",)),
+}
+
+SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises")
+_NAMED = {"Args", "Attributes", "Raises"}
+
+
+def wing_of(name: str) -> str:
+    """The page on which a public name is described."""
+    part = HOMES[name][0].split(".")[1]
+    for wing, (_, _, parts) in WINGS.items():
+        if part in parts:
+            return wing
+    raise KeyError(f"{name}: no page of the API reference covers nacelle.{part}")
+
+
+# ------------------------------------------------------------------------------ docstrings
+
+
+def sections(doc: str) -> dict[str, str]:
+    """A docstring by its sections; what comes before the first is under the empty name."""
+    parts: dict[str, list[str]] = {"": []}
+    at = ""
+    for line in inspect.cleandoc(doc).splitlines():
+        if line.endswith(":") and line[:-1] in SECTIONS:
+            at = line[:-1]
+            parts[at] = []
+        else:
+            parts[at].append(line)
+    return {name: inspect.cleandoc("\n" + "\n".join(lines)) for name, lines in parts.items()}
+
+
+def entries(text: str) -> list[tuple[str, str]]:
+    """The entries `name: what it is` of a section, continuation lines joined."""
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        start = re.match(r"([*\w.]+(?:, [*\w.]+)*): ?(.*)", line)
+        if start:
+            found.append((start[1], start[2]))
+        elif found and line.strip():
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}".strip())
+    return found
+
+
+# ------------------------------------------------------------------------------ markdown
+
+
+def linked(text: str, wing: str) -> str:
+    """Prose of a docstring as markdown, public names in backticks linked to their place."""
+    out = []
+    for piece in re.split(r"(`[^`]*`)", text):
+        if not piece.startswith("`"):
+            out.append(re.sub(r"([*<$]|(?<=\])\()", lambda m: "&lt;" if m[0] == "<" else f"\\{m[0]}", piece))
+            continue
+        name = re.match(r"`(?:nacelle\.)?(\w+)(?:\(.*\))?`$", piece)
+        if name and name[1] in HOMES:
+            page = wing_of(name[1])
+            out.append(f"[{piece}]({'' if page == wing else f'{page}.md'}#{name[1]})")
+        else:
+            out.append(piece)
+    return "".join(out)
+
+
+def body(text: str, wing: str) -> str:
+    """Paragraphs linked; indented lines (equations, examples) stay as they are, as blocks of code."""
+    blocks = []
+    for block in re.split(r"\n\s*\n", text):
+        if block.startswith("    "):
+            blocks.append(block)
+        else:
+            blocks.append(
+                "\n".join(
+                    line if line.startswith("    ") else linked(line, wing) for line in block.splitlines()
+                )
+            )
+    return "\n\n".join(blocks)
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table in markdown; bars are kept apart in prose, and are no separators in code."""
+
+    def shielded(cell: str) -> str:
+        return "".join(
+            p if p.startswith("`") else p.replace("|", "\\|") for p in re.split(r"(`[^`]*`)", cell)
+        )
+
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(shielded(cell) for cell in line) + " |" for line in lines)
+
+
+def shown_type(annotation: Any) -> str:
+    """A type as it is written in the source."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return "" if annotation is inspect.Parameter.empty else text
+
+
+def described(doc: str, wing: str, types: dict[str, str]) -> str:
+    """A docstring as markdown: text, then a table for each section."""
+    parts = sections(doc)
+    out = [body(parts.pop(""), wing)]
+    for name, text in parts.items():
+        if name in _NAMED:
+            rows = []
+            for entry, what in entries(text):
+                kind = types.get(entry.lstrip("*"), "")
+                label = linked(f"`{entry}`", wing) if name == "Raises" else f"`{entry}`"
+                rows.append(
+                    (label, *([f"`{kind}`" if kind else ""] if name != "Raises" else []), linked(what, wing))
+                )
+            out += [table((name, *(["type"] if name != "Raises" else []), ""), rows)]
+        else:
+            out += [f"**{name}**: {linked(' '.join(text.split()), wing)}"]
+    return "\n\n".join(out)
+
+
+def signature(name: str, thing: Any) -> str:
+    """How it is called, a parameter a line if it is long."""
+    try:
+        of = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return ""
+    parts, star = [], False
+    for parameter in of.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        star = star or parameter.kind is parameter.VAR_POSITIONAL
+        if parameter.name != "self":
+            default = parameter.default
+            shown = str(default) if isinstance(default, enum.Enum) else repr(default)
+            if " at 0x" in shown or "<factory>" in shown or len(shown) > 60:
+                shown = "..."
+            stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+            parts.append(stars + parameter.name + ("" if default is parameter.empty else f"={shown}"))
+    line = f"{name}({', '.join(parts)})"
+    if len(line) > 88:
+        line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+    returned = "" if inspect.isclass(thing) else shown_type(of.return_annotation)
+    return f"```py\n{line}{f' -> {returned}' if returned else ''}\n```"
+
+
+def annotations(thing: Any) -> dict[str, str]:
+    """Types by the name of a parameter or a field."""
+    found = {}
+    for base in reversed(inspect.getmro(thing) if inspect.isclass(thing) else (thing,)):
+        found.update({name: shown_type(of) for name, of in getattr(base, "__annotations__", {}).items()})
+    if not inspect.isclass(thing):
+        return found
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return found
+    return {parameter.name: shown_type(parameter.annotation) for parameter in parameters} | found
+
+
+def members(thing: type, wing: str) -> list[str]:
+    """Public methods and properties of a class, one after the other."""
+    out = []
+    for name, member in sorted(vars(thing).items()):
+        if name.startswith("_"):
+            continue
+        inner = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
+        doc = inspect.getdoc(inner)
+        if isinstance(inner, property) or (doc and type(inner).__name__ == "cached_property"):
+            out.append(f"**`.{name}`** {linked(' '.join((doc or '').split()), wing)}")
+        elif inspect.isfunction(inner) and doc:
+            out.append(signature(f".{name}", inner))
+            out.append(described(doc, wing, annotations(inner)))
+    return out
+
+
+def described_name(name: str, wing: str) -> str:
+    """All that is said of one public name."""
+    thing = getattr(nacelle, name)
+    out = [f"## {name} {{ #{name} }}"]
+    if isinstance(thing, ModuleType):
+        out.append(described(inspect.getdoc(thing) or "", wing, {}))
+    elif inspect.isclass(thing) and issubclass(thing, enum.Enum):
+        out += [
+            described(inspect.getdoc(thing) or "", wing, {}),
+            ", ".join(f"`{m}`" for m in thing.__members__),
+        ]
+    elif callable(thing):
+        out.append(signature(name, thing))
+        out.append(described(inspect.getdoc(thing) or "", wing, annotations(thing)))
+        out += members(thing, wing) if inspect.isclass(thing) else []
+    else:
+        out.append(f"`{thing!r}`")
+    out.append(f"<small>in `{HOMES[name][0]}`</small>")
+    return "\n\n".join(part for part in out if part)
+
+
+def pages() -> dict[str, str]:
+    """All pages of the reference: file name and text."""
+    on: dict[str, list[str]] = {wing: [] for wing in WINGS}
+    for name in sorted(HOMES, key=str.lower):
+        on[wing_of(name)].append(name)
+    index = [
+        "# Every public name",
+        "Written from the docstrings by `make docs`. Everything is at the top of the package: "
+        "`nacelle.inverse_dynamics`, `nacelle.load`. The page on [Python](../python.md) is the way in.",
+    ]
+    texts = {}
+    for wing, names in on.items():
+        if not names:
+            continue
+        title, about, _ = WINGS[wing]
+        index.append(f"## [{title}]({wing}.md)\n\n{about}")
+        rows = []
+        for name in names:
+            first = (inspect.getdoc(getattr(nacelle, name)) or "").split("\n\n")[0]
+            plain = (
+                ""
+                if isinstance(getattr(nacelle, name), (tuple, str))
+                else linked(" ".join(first.split()), "")
+            )
+            rows.append((f"[`{name}`]({wing}.md#{name})", plain.replace("](#", f"]({wing}.md#")))
+        index.append(table(("name", ""), rows))
+        texts[f"{wing}.md"] = (
+            "\n\n".join([f"# {title}", about, *(described_name(n, wing) for n in names)]) + "\n"
+        )
+    return {"index.md": "\n\n".join(index) + "\n", **texts}
+
+
+def main(folder: Path) -> None:
+    """Write all pages into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

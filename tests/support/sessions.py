@@ -1,0 +1,101 @@
+"""Pages that print a session: files to save, commands after `$` and their answers, run as printed.
+
+A printed answer is compared line by line with the true one: every printed line must come, in order, and `...`
+stands for any lines between. Numbers agree to 1 %, those below 1e-9 (rounding errors) only in being as small;
+versions and hashes are not compared.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from nacelle.cli import app
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A file that the reader saves."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, and the lines that the page prints below it."""
+
+    line: str
+    printed: tuple[str, ...]
+
+
+def steps(page: str) -> list[Saved | Command]:
+    """What a reader of a page does, in order."""
+    found: list[Saved | Command] = []
+    for block in _BLOCK.finditer(page):
+        before = page[: block.start()].rstrip().splitlines()[-1]
+        name = re.search(r"[Ss]ave (?:this|it) as `([\w.-]+)`:$", before)
+        if name:
+            found.append(Saved(name[1], block[2]))
+        elif block[1] == "console":
+            for part in re.split(r"^\$ ", block[2], flags=re.M)[1:]:
+                line, *printed = part.rstrip("\n").split("\n")
+                found.append(Command(line, tuple(printed)))
+    return found
+
+
+def run(line: str) -> str:
+    """What a command answers; `nacelle` runs in this process, everything else in a shell."""
+    words = shlex.split(line)
+    if words[0] == "nacelle":
+        return CliRunner().invoke(app, words[1:], env={"COLUMNS": "200"}).output
+    if words[0] == "python":
+        line = shlex.join([sys.executable, *words[1:]])
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout + done.stderr
+
+
+def alike(printed: str, true: str) -> bool:
+    """Whether a printed line says what the true one does."""
+
+    def parts(line: str) -> tuple[list[str], list[float]]:
+        plain = re.sub(r"\b\d+\.\d+\.\d+\b|\b[0-9a-f]{16}\b", "", line)
+        return _NUMBER.sub("#", plain).split(), [float(n) for n in _NUMBER.findall(plain)]
+
+    (words, numbers), (true_words, true_numbers) = parts(printed), parts(true)
+    return words == true_words and all(
+        abs(a - b) <= 0.01 * abs(b) or max(abs(a), abs(b)) < 1e-9
+        for a, b in zip(numbers, true_numbers, strict=True)
+    )
+
+
+def difference(printed: tuple[str, ...], answer: str) -> str:
+    """The first printed line that the answer does not have in its place; empty if there is none."""
+    true = [line for line in answer.splitlines() if line.strip()]
+    at, skipping = 0, False
+    for line in printed:
+        if line.strip() in ("...", ""):
+            skipping = skipping or line.strip() == "..."
+            continue
+        while at < len(true) and skipping and not alike(line, true[at]):
+            at += 1
+        if at == len(true) or not alike(line, true[at]):
+            return line
+        at, skipping = at + 1, False
+    if not skipping and printed and at < len(true):
+        return f"(the answer goes on) {true[at]}"
+    return ""
+
+
+def save(step: Saved, folder: Path) -> None:
+    """Do what the page says."""
+    (folder / step.name).write_text(step.text, encoding="utf-8")
