@@ -198,16 +198,30 @@ class Commands(typer.core.TyperGroup):
                 # The same column for all subjects.
                 formatter.write_dl([(f"{name:<{_WIDTH}}", COMMANDS[name][1]) for name in names])
 
-    def main(self, args: Sequence[str] | None = None, *more: Any, **settings: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **settings: Any,
+    ) -> Any:
         """Run a line; every error is said in one form, and leaves with its status."""
-        if not settings.pop("standalone_mode", True):
-            return super().main(args, *more, standalone_mode=False, **settings)
+        settings |= {
+            "prog_name": prog_name,
+            "complete_var": complete_var,
+            "windows_expand_args": windows_expand_args,
+            "standalone_mode": False,
+        }
+        if not standalone_mode:
+            return super().main(args, **settings)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
         line = [word for word in line if word != "--debug"]
         forget_written()
         try:
-            status = super().main(line, *more, standalone_mode=False, **settings)
+            status = super().main(line, **settings)
         except BaseException as error:
             if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
                 raise
