@@ -50,6 +50,10 @@ COMMANDS = {
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
     "draw": ("draw", "Draw a robot at a pose."),
+    "view": (
+        "view",
+        "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
+    ),
     "dynamics": (
         "dynamics.dynamics",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
@@ -113,6 +117,10 @@ COMMANDS = {
     "export": (
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
+    ),
+    "report": (
+        "report",
+        "Data sheet of a robot as one page: structure, workspace, loads, counts, parameters, verification.",
     ),
     "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }

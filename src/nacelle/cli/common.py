@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import sys
@@ -81,27 +79,9 @@ def error_text(message: str) -> Text:
 
 def print_json(data: Any) -> None:
     """Print data as JSON: arrays as lists, and null in the place of NaN and infinity."""
-    try:
-        text = json.dumps(data, indent=2, allow_nan=False, default=_listed)
-    except ValueError:
-        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
-    print_text(text)
+    from nacelle.tables.json_text import json_text
 
-
-def _listed(array: Any) -> Any:
-    """An array of numbers as a list."""
-    return array.tolist()
-
-
-def _without_nan(data: Any) -> Any:
-    """The same data as lists, with None in the place of what JSON has no number for: NaN and infinity."""
-    if isinstance(data, dict):
-        return {key: _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_nan(value) for value in data]
-    if hasattr(data, "tolist"):
-        return _without_nan(_listed(data))
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    print_text(json_text(data))
 
 
 # Exit status after Ctrl-C, as shells have it.

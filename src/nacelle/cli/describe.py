@@ -8,6 +8,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text
+from nacelle.cli.inputs import ModeOption, in_mode
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
 from nacelle.progress import task
 
@@ -50,12 +51,17 @@ def show_command(
         bool, typer.Option("--elements", help="Kinematic elements and their equations, the view on paper.")
     ] = False,
     latex: Annotated[bool, typer.Option("--latex", help="With --elements: as LaTeX.")] = False,
+    mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
     from nacelle.library import check
 
     checked = check(robot_name)
+    if mode:
+        from nacelle.kinematics.mechanism.check import check_robot
+
+        checked = check_robot(in_mode(checked.robot, mode))
     if elements or latex:
         from nacelle.report.elements.page import element_report
 
