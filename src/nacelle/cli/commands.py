@@ -204,24 +204,18 @@ class Commands(typer.core.TyperGroup):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,
-        windows_expand_args: bool = True,
         **settings: Any,
     ) -> Any:
         """Run a line; every error is said in one form, and leaves with its status."""
-        settings |= {
-            "prog_name": prog_name,
-            "complete_var": complete_var,
-            "windows_expand_args": windows_expand_args,
-            "standalone_mode": False,
-        }
+        run_line = functools.partial(super().main, standalone_mode=False, **settings)
         if not standalone_mode:
-            return super().main(args, **settings)
+            return run_line(args, prog_name, complete_var)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
         line = [word for word in line if word != "--debug"]
         forget_written()
         try:
-            status = super().main(line, **settings)
+            status = run_line(line, prog_name, complete_var)
         except BaseException as error:
             if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
                 raise
