@@ -16,11 +16,11 @@ from nacelle.files import write_whole
 from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.camera import FOV, nice_step, view_of
+from nacelle.view.browser.camera import FOV, NARROW, nice_step, view_of
 from nacelle.view.browser.loop import Loop
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.playbar import Playbar
-from nacelle.view.browser.server import HOST, require_viser, start_server
+from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
 from nacelle.view.side_by_side import joint_box, row
 from nacelle.view.timeline import Motion, motion_of
@@ -90,9 +90,12 @@ class Viewer:
                 server.scene.add_label(f"/label{k}", self._members[k].session.robot.title, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
         circle = self._circle if any(member.has_plane for member in self._members) else None
-        self._playbar.build(
-            circle, lambda shown: [member.show_trace(shown) for member in self._members] and None
-        )
+
+        def show_traces(shown: bool) -> None:
+            for member in self._members:
+                member.show_trace(shown)
+
+        self._playbar.build(circle, show_traces)
         button = server.gui.add_button("Save as a page")
 
         async def save(event: Any) -> None:
@@ -127,7 +130,7 @@ class Viewer:
         view = view_of(low, high, flat.pop() if len(flat) == 1 else None)
         server.scene.set_up_direction(tuple(view.up))
         camera = server.initial_camera
-        camera.position, camera.look_at, camera.up = view.position(), view.centre, view.up
+        (camera.position, camera.look_at), camera.up = view.place(), view.up
         camera.fov = FOV
         camera.near, camera.far = 0.01 * view.radius, 100.0 * view.radius
         step = nice_step(2.0 * view.radius)
@@ -149,9 +152,11 @@ class Viewer:
         )
 
         async def adapt(client: Any) -> None:
-            # A narrow screen sees less to the sides: the camera goes back until all robots fit.
+            # A narrow screen sees less to the sides, and its controls cover its lower part.
             if client.camera.aspect < 1.2:
-                client.camera.position = view.position(0.8 * client.camera.aspect)
+                client.camera.position, client.camera.look_at = view.place(client.camera.aspect)
+            if client.camera.aspect < NARROW:
+                client.gui.main_panel.minimize()
 
         server.on_client_connect(adapt)
 
@@ -291,7 +296,7 @@ class Viewer:
         if not self._closed:
             self._closed = True
             self._loop.close()
-            self._server.stop()
+            stop_server(self._server)
 
     def __enter__(self) -> Viewer:
         return self

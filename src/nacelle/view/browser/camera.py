@@ -13,6 +13,8 @@ FOV = math.radians(40.0)
 # From where a robot in space is looked at.
 _FROM = np.array([0.75, -1.0, 0.55])
 _MARGIN = 1.15
+# Screens narrower than this, as width over height, are phones; the part of their height that shows robots.
+NARROW, _UPPER = 0.8, 0.55
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +33,20 @@ class View:
     up: Array
     radius: float
 
-    def position(self, aspect: float = 1.6) -> Array:
-        """Where the camera is (3,), m, for a screen of a width over its height."""
-        half = 0.5 * FOV if aspect >= 1.0 else math.atan(aspect * math.tan(0.5 * FOV))
-        return np.asarray(self.centre + _MARGIN * self.radius / math.sin(half) * self.direction)
+    def place(self, aspect: float = 1.6) -> tuple[Array, Array]:
+        """Where the camera is and what it looks at (3,), m, for a screen of a width over its height.
+
+        On a narrow screen everything is in the upper part: the controls are below.
+        """
+        if aspect >= NARROW:
+            half = math.atan(min(aspect, 1.0) * math.tan(0.5 * FOV))
+            return self.centre + _MARGIN * self.radius / math.sin(half) * self.direction, self.centre
+        half = math.atan(min(aspect, _UPPER) * math.tan(0.5 * FOV))
+        distance = _MARGIN * self.radius / math.sin(half)
+        upward = self.up - (self.up @ self.direction) * self.direction
+        upward = upward / np.linalg.norm(upward)
+        target = self.centre - (1.0 - _UPPER) * distance * math.tan(0.5 * FOV) * upward
+        return target + distance * self.direction, target
 
 
 def view_of(low: Array, high: Array, across: int | None) -> View:

@@ -69,7 +69,7 @@ def start_server(port: int | None, label: str) -> Any:
     # viser can offer a page to the world through a tunnel: not this one, whoever asks for it.
     server.request_share_url = _refuse
     if server.get_port() != wanted and port is not None:
-        server.stop()
+        stop_server(server)
         raise NacelleError(f"port {port} of {HOST} is in use: name another one")
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
@@ -86,6 +86,12 @@ def _light(scene: Any) -> None:
         "/light/sky", sky_color=(255, 255, 255), ground_color=(150, 155, 165), intensity=2.2
     )
     scene.add_light_directional("/light/sun", intensity=1.6, position=(1.0, -2.0, 4.0), cast_shadow=False)
+
+
+def stop_server(server: Any) -> None:
+    """End a server, quietly."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
 
 
 def _refuse(*_: Any, **__: Any) -> None:
