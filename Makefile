@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo bench format gallery hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all demo bench format gallery moving hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ format: setup ## Format, and mend what the linter can mend
 
 gallery: setup ## Draw every robot of the library again for the pages
 	$(BIN)/python -m nacelle.report.gallery docs/pictures --page docs/gallery.md
+
+moving: setup ## Photograph the picture that moves on the first page again; needs Chromium
+	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
 
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes

@@ -160,6 +160,7 @@ if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
+    from nacelle.scene.animate import animate
     from nacelle.simulation.drives.drives import Cogging, Drives
     from nacelle.simulation.drives.lugre import LuGre
     from nacelle.simulation.drives.plant import DrivenPlant
@@ -306,6 +307,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "along",
+    "animate",
     "balance_gravity",
     "base_parameters",
     "bias_forces",

@@ -172,6 +172,7 @@ _MODULES = {
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
     "nacelle.report.sheet.sheet": ("DataSheet",),
+    "nacelle.scene.animate": ("animate",),
     "nacelle.simulation.drives.drives": ("Cogging", "Drives"),
     "nacelle.simulation.drives.lugre": ("LuGre",),
     "nacelle.simulation.drives.plant": ("DrivenPlant",),
