@@ -273,7 +273,7 @@ def test_ctrl_c_names_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     def stops(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dynamics, "_data", stops)
+    monkeypatch.setattr(dynamics, "print_json", stops)
     done = run("dynamics", "fivebar", "--rate", "20", "--csv", "forces.csv", "--json", code=130)
     assert done.stderr.splitlines()[-1] == "interrupted: kept forces.csv"
     assert Path("forces.csv").is_file()

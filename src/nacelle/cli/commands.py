@@ -120,7 +120,7 @@ COMMANDS = {
     ),
     "report": (
         "report",
-        "Data sheet of a robot as one page: structure, workspace, loads, counts, parameters, verification.",
+        "Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.",
     ),
     "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }
