@@ -4,8 +4,8 @@ A printed answer is compared line by line with the true one: every printed line 
 stands for any lines between. Numbers agree to 1 %, those below 1e-9 (rounding errors) only in being as small;
 versions and hashes are not compared.
 
-`PYTHONPATH=tests python -m support.sessions docs/tutorial.md` follows a page as a reader does, each command in
-a shell in an empty folder, and prints how long each takes.
+`PYTHONPATH=tests python -m support.sessions docs/tutorial.md` follows a page as a reader does, each command
+in a shell in an empty folder, and prints how long each takes.
 """
 
 from __future__ import annotations
