@@ -73,13 +73,14 @@ def in_shell(line: str) -> str:
     done = subprocess.run(
         line,
         shell=True,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=300,
         check=False,
         env={**os.environ, "PATH": path, "COLUMNS": "200"},
     )
-    return done.stdout + done.stderr
+    return done.stdout
 
 
 def alike(printed: str, true: str) -> bool:
