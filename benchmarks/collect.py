@@ -154,9 +154,10 @@ def page(records):
         "Written by `make bench` from what `benchmarks/` prints, kept in `benchmarks/results/`. "
         '`make bench ONLY="startup calls"` runs some of them; `python benchmarks/collect.py --page` writes '
         "the page again. Nothing here is asserted: tests assert counts and errors, never times.\n\n"
-        "Times are the shortest of several. What is compared runs in turn in one process, so ratios side by "
-        "side mean more than the times themselves, above all on a machine that others use: see the load "
-        "beside each table. What a peer's number contains is printed with it.\n"
+        "Times are the shortest of several; the load of the machine is beside each table. Under load "
+        "compare only what runs in turn in one process (`dynamics.py`, `regressor.py`). Other times are "
+        "upper bounds then, and a peer that is timed in one long run looks slower than it is, so such "
+        "results are left out. What a peer's number contains is printed with it.\n"
     )
     if missing:
         head += "\nNot run here: " + ", ".join(f"`benchmarks/{name}.py`" for name in missing) + ".\n"

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.forward.forward import _Whole
+from nacelle.kinematics.forward.search import JointSearch
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
@@ -136,7 +136,7 @@ def measure(name, count):
     if mechanism.closed_form:
         solver, start = native_newton(newton_steps.forward_step, robot), x[:1]
     else:
-        whole = _Whole(mechanism)
+        whole = JointSearch(mechanism)
         solver, start = whole.solver, whole.start(x[:1])
 
     def run():

@@ -3,14 +3,20 @@
 A printed answer is compared line by line with the true one: every printed line must come, in order, and `...`
 stands for any lines between. Numbers agree to 1 %, those below 1e-9 (rounding errors) only in being as small;
 versions and hashes are not compared.
+
+`PYTHONPATH=tests python -m support.sessions docs/tutorial.md` follows a page as a reader does, each command
+in a shell in an empty folder, and prints how long each takes.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,10 +64,23 @@ def run(line: str) -> str:
     words = shlex.split(line)
     if words[0] == "nacelle":
         return CliRunner().invoke(app, words[1:], env={"COLUMNS": "200"}).output
-    if words[0] == "python":
-        line = shlex.join([sys.executable, *words[1:]])
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, check=False)
-    return done.stdout + done.stderr
+    return in_shell(line)
+
+
+def in_shell(line: str) -> str:
+    """What a command answers in a shell, with the programs of this environment first on its path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        line,
+        shell=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PATH": path, "COLUMNS": "200"},
+    )
+    return done.stdout
 
 
 def alike(printed: str, true: str) -> bool:
@@ -99,3 +118,33 @@ def difference(printed: tuple[str, ...], answer: str) -> str:
 def save(step: Saved, folder: Path) -> None:
     """Do what the page says."""
     (folder / step.name).write_text(step.text, encoding="utf-8")
+
+
+def main(page: Path) -> int:
+    """Follow a page; how many commands did not answer as printed."""
+    found, wrong, total = steps(page.read_text(encoding="utf-8")), 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for step in found:
+            if isinstance(step, Saved):
+                save(step, Path(folder))
+                continue
+            start = time.perf_counter()
+            answer = in_shell(step.line)
+            took = time.perf_counter() - start
+            # Progress is reported on the error stream of commands that take seconds.
+            shown = "\n".join(
+                line for line in answer.splitlines() if not re.match(r"nacelle .*, \d+ s$", line)
+            )
+            off = difference(step.printed, shown)
+            wrong, total = wrong + bool(off), total + took
+            print(
+                f"{took:6.1f} s  $ {step.line}" + (f"\n          not as printed: {off}" if off else ""),
+                flush=True,
+            )
+    print(f"{total:6.1f} s  in all, {wrong} commands not as printed")
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(Path(sys.argv[1]).resolve()) else 0)
