@@ -111,7 +111,10 @@ COMMANDS = {
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
     ),
-    "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
+    "demo": (
+        "demo.command",
+        "Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.",
+    ),
 }
 
 

@@ -137,7 +137,9 @@ def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[Patch]
         found.append(_patch(label, colour, centres[chosen], corners))
         lower = upper
     beyond = grid.reachable & ~inside
-    found.append(_patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True))
+    found.append(
+        _patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True)
+    )
     return [patch for patch in found if len(patch.vertices)]
 
 
