@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nacelle.pictures import register
+from nacelle.pictures import register, register_page
 from nacelle.public import HOMES
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     )
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
+    from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
     from nacelle.simulation.drives.drives import Cogging, Drives
     from nacelle.simulation.drives.lugre import LuGre
@@ -169,6 +170,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.view.viewer import Viewer, view
     from nacelle.vision.camera import Camera
     from nacelle.vision.image.pixel_model import PixelModel
     from nacelle.vision.observation import Observation, observe
@@ -206,6 +208,7 @@ __all__ = [
     "Controller",
     "Counterweight",
     "Cubic",
+    "DataSheet",
     "DescriptionError",
     "DirectInverse",
     "DrivenPlant",
@@ -297,6 +300,7 @@ __all__ = [
     "UnobservableError",
     "UnreachableError",
     "Validation",
+    "Viewer",
     "Waypoints",
     "WeightedLeastSquares",
     "Workspace",
@@ -319,6 +323,7 @@ __all__ = [
     "compliance",
     "consistent_parameters",
     "controller",
+    "data_sheet",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -386,6 +391,7 @@ __all__ = [
     "tool_pose",
     "user_event",
     "validate",
+    "view",
     "with_linear_parameters",
     "with_payload",
     "workspace",
@@ -436,6 +442,17 @@ def operation_count(robot: Robot, name: str = "inverse_dynamics", **options: Any
     return counted(robot, name, **options)
 
 
+def data_sheet(robot: Any, *, verify: bool = True, **options: Any) -> DataSheet:
+    """Data sheet of a robot, a name of the library or a file, also compared with other engines if `verify`.
+
+    Options as in `nacelle.report.sheet.sheet.data_sheet`.
+    """
+    from nacelle.report.sheet.sheet import data_sheet as made
+    from nacelle.verify import verify as compared
+
+    return made(robot, verifier=compared if verify else None, **options)
+
+
 def schema() -> dict[str, Any]:
     """JSON schema of the description format, for editors and other tools."""
     from nacelle.model.description.schema import shipped_schema
@@ -465,6 +482,17 @@ register(
     Simulation=_drawn(
         "draw.curves", "plot_simulation", lambda run, *panels: (run, *([panels] if panels else []))
     ),
+    Sizing=_drawn("draw.curves", "plot_forces"),
+    Jacobian=_drawn("draw.matrix", "plot_jacobian"),
+    Regressor=_drawn("draw.matrix", "plot_regressor"),
+    LinearModel=_drawn("draw.points", "plot_poles"),
+    Reach=_drawn("draw.points", "plot_reach"),
+    GravityBalance=_drawn("draw.compared", "plot_balance"),
+    Validation=_drawn("draw.compared", "plot_validation"),
+    Rehearsal=_drawn("draw.compared", "plot_rehearsal"),
+    Identification=_drawn("draw.compared", "plot_identification"),
+    Operations=_drawn("draw.compared", "plot_operations"),
+    Report=_drawn("draw.compared", "plot_agreement"),
     NaturalFrequencies=_drawn("draw.modes", "plot_modes"),
     FrequencyMap=_drawn("draw.frequencies", "plot_frequency_map"),
     FrequencyResponse=_drawn("draw.frequencies", "plot_response"),
@@ -472,4 +500,25 @@ register(
     Comparison=_drawn("control.figures", "plot_runs", lambda compared, *kind: (compared.runs, *kind)),
     LookingComparison=_drawn("vision.comparison", "plot_looking"),
     Observation=_drawn("vision.picture", "plot_observation"),
+    # Curves over samples, or bars of one sample.
+    **dict.fromkeys(
+        (
+            *("InverseKinematics", "ForwardKinematics", "Singularities", "BodyMotion", "JointMotion"),
+            *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
+            *("InverseDynamics", "ForwardDynamics", "Reactions", "PeakReactions"),
+            *("Excitation", "Measurement", "Samples", "ConsistentParameters"),
+            *("Buckling", "StaticDeflection"),
+        ),
+        _drawn("draw.result", "plot_result"),
+    ),
 )
+
+
+def _shown(result: Any) -> str:
+    """A robot or a result as a table for notebooks."""
+    from nacelle.report.notebook.page import page
+
+    return page(result)
+
+
+register_page(_shown)

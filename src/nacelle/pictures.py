@@ -1,16 +1,19 @@
-"""Pictures of robots and results: classes that can be drawn, and the functions that draw them.
+"""Robots and results as pictures, and as tables of notebooks.
 
-A class has a `plot` without importing what draws it; the package registers that under the name of the class.
-Imports nothing of nacelle.
+A class that is `Drawn` has a `plot`, one that is `Shown` a `_repr_html_`, without importing what makes them;
+the package registers the functions behind them, pictures under the names of classes. Imports nothing.
 """
 
 from __future__ import annotations
 
-import functools
+import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 _DRAWN: dict[str, Callable[..., Any]] = {}
+_PAGES: dict[str, Callable[[Any], str]] = {}
+# Under which the one function is registered that makes a table of any object.
+_ANY = "any"
 
 
 def register(**functions: Callable[..., Any]) -> None:
@@ -18,12 +21,59 @@ def register(**functions: Callable[..., Any]) -> None:
     _DRAWN.update(functions)
 
 
-class Plot:
-    """The attribute `plot` of a class: the function registered for it, as a method."""
+def register_page(function: Callable[[Any], str]) -> None:
+    """Register the function that gives the table of an object, as HTML."""
+    _PAGES[_ANY] = function
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner = owner.__name__
+
+def drawn_classes() -> tuple[str, ...]:
+    """Names of the classes that have a picture."""
+    return tuple(sorted(_DRAWN))
+
+
+class Plot:
+    """The attribute `plot` of a class: the function registered for it, or for one that it is made from."""
 
     def __get__(self, instance: object, owner: type) -> Callable[..., Any]:
-        function = _DRAWN[self._owner]
-        return function if instance is None else functools.partial(function, instance)
+        for one in owner.__mro__:
+            if one.__name__ in _DRAWN:
+                function = _DRAWN[one.__name__]
+                return function if instance is None else types.MethodType(function, instance)
+        raise AttributeError(f"no picture is registered for {owner.__name__}")
+
+
+def html(result: Any) -> str:
+    """A result as a table for notebooks; `_repr_html_` of classes that cannot be `Shown`."""
+    return _PAGES[_ANY](result)
+
+
+class Shown:
+    """What notebooks show as a table, and a terminal as one line."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
+
+    def __repr__(self) -> str:
+        """Give the class, the robot, how many samples there are and how many of them are flagged."""
+        robot, flags = getattr(self, "robot", None), getattr(self, "flags", None)
+        name = getattr(self, "name", None)
+        words = type(self).__name__ + (f" {name}" if isinstance(name, str) else "")
+        if robot is not None:
+            words += f" of {getattr(robot, 'name', robot)}"
+        if flags is not None:
+            size = int(getattr(flags, "size", 1))
+            count = int((flags != 0).sum()) if size else 0
+            words += f": {size} sample{'' if size == 1 else 's'}" + (f", {count} flagged" if count else "")
+        return f"<{words}>"
+
+
+class Drawn(Shown):
+    """What has a picture, too."""
+
+    __slots__ = ()
+
+    # Drawing is registered where the public names are.
+    plot: ClassVar[Plot] = Plot()

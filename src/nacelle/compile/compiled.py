@@ -15,6 +15,7 @@ from nacelle.compile.arguments import arguments_of, batched
 from nacelle.compile.packed import with_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
+from nacelle.pictures import Shown
 from nacelle.program.cost import Count, cost, count
 from nacelle.program.program import Program
 
@@ -22,7 +23,7 @@ from nacelle.program.program import Program
 _SAMPLES_PER_THREAD = 2048
 
 
-class Compiled:
+class Compiled(Shown):
     """A compiled physics function.
 
     Attributes:

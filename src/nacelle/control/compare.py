@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +16,18 @@ from nacelle.control.sensors import Sensors
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Drawn):
     """Runs of several controllers under the same circumstances.
 
     Attributes:
         runs: one for each controller, in the order given; after Ctrl-C those that were begun.
     """
-
-    # How a comparison is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     runs: tuple[ControlRun, ...]
 
@@ -58,7 +54,7 @@ class Comparison:
         robot = self.runs[0].robot
         units = ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
         names = [f"{a.name} ({unit})" for a, unit in zip(robot.actuators, units, strict=True)]
-        contour = "rad" if self.runs[0].turns_only else "m"
+        contour = "rad" if self.runs[0].is_rotation_only else "m"
         tool = ["tool (m)", "turn (rad)", f"contour ({contour})"]
         return ["controller", "figure", *names, *tool, "energy (J)", "saturated", "status"]
 
@@ -73,7 +69,7 @@ class Comparison:
             if not run.samples:
                 rows.append([run.label, "rms", *[np.nan] * (len(self.columns) - 3), run.status])
                 continue
-            errors = (run.error, run.tool_error, run.turn_error, run.contour_error)
+            errors = (run.error, run.tool_error, run.rotation_error, run.contour_error)
             first, *others = (rms(values) for values in errors)
             end = [run.energy, float(np.max(run.saturation)), run.status]
             rows.append([run.label, "rms", *first.tolist(), *map(float, others), *end])
@@ -88,18 +84,6 @@ class Comparison:
             "notes": list(self.runs[0].notes),
             "runs": [run.summary() for run in self.runs],
         }
-
-    def _repr_html_(self) -> str:
-        """The table for notebooks."""
-
-        def cell(value: Any) -> str:
-            return "" if value is None else escape(value) if isinstance(value, str) else f"{value:.4g}"
-
-        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in self.table
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
 
     def __repr__(self) -> str:
         """Give robot and controllers."""

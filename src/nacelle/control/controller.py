@@ -13,13 +13,14 @@ from nacelle.control.kind import Kind, Motion, law_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.simulation.sampled.law import Sampled
 from nacelle.simulation.sampled.programs import law_alone
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class Controller:
+@dataclass(frozen=True, eq=False, repr=False)
+class Controller(Shown):
     """A tuned controller.
 
     Attributes:
@@ -52,7 +53,7 @@ class Controller:
         return self.kind.name
 
     def gain(self, name: str) -> Array:
-        """One part of the gains."""
+        """One part of the gains by name, SI units; its size is that of `Kind.gains`."""
         return np.asarray(self.gains[self.kind.gains(self.robot).place(name)])
 
     def with_gains(self, **parts: Any) -> Controller:

@@ -28,17 +28,19 @@ from nacelle.dynamics.inverse import checked_forces, external_load, rates_of
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
 
 Coordinates = Literal["platform", "actuators"]
 
 
-@dataclass(frozen=True, eq=False)
-class ForwardDynamics:
+@dataclass(frozen=True, eq=False, repr=False)
+class ForwardDynamics(Drawn):
     """Accelerations of the nacelle.
 
     Attributes:
+        robot: the robot.
         acceleration: derivative of the reduced twist (..., n), m/s^2 and rad/s^2, base axes.
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
@@ -46,6 +48,7 @@ class ForwardDynamics:
         y: what was found by iteration (..., ny).
     """
 
+    robot: Robot
     acceleration: Array
     margins: Array
     flags: Array
@@ -85,7 +88,9 @@ def forward_dynamics(
     load = partial(external_load, robot, external=external) if external else None
     options = Settings(friction, smooth).options
     state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
-    return ForwardDynamics(state.results["acceleration"], state.results["margins"], state.flags, *state[:2])
+    return ForwardDynamics(
+        robot, state.results["acceleration"], state.results["margins"], state.flags, *state[:2]
+    )
 
 
 def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", guess: Any = None) -> Array:

@@ -42,6 +42,7 @@ from nacelle.kinematics.one_state import OneState, Ordinary
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 # Squared ratios: below the first a parallel singularity is near, below the second it is met.
@@ -49,8 +50,8 @@ NEAR_PARALLEL = 1e-6
 MET_PARALLEL = 1e-22
 
 
-@dataclass(frozen=True, eq=False)
-class InverseDynamics:
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseDynamics(Drawn):
     """Forces of the actuators.
 
     Attributes:

@@ -29,6 +29,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
 
@@ -53,7 +54,7 @@ _WHOLE = "everything between these inputs and the result"
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Shown):
     """A model of a robot.
 
     Attributes:

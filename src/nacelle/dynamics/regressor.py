@@ -33,11 +33,12 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class Regressor:
+@dataclass(frozen=True, eq=False, repr=False)
+class Regressor(Drawn):
     """The linear form of the actuators' forces.
 
     Attributes:

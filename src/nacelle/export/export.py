@@ -15,6 +15,7 @@ from nacelle.export.entries import Wanted, entries, package_name
 from nacelle.export.folder import MANIFEST, check_folder, write_folder
 from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.program.cost import Count
 
 TARGETS = ("c", "numpy", "casadi")
@@ -26,7 +27,7 @@ PRECISIONS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Export:
+class Export(Shown):
     """What was written.
 
     Attributes:

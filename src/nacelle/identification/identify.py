@@ -35,6 +35,7 @@ from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
+from nacelle.pictures import Drawn
 
 METHODS: dict[str, type[Estimator]] = {
     "iv": InstrumentalVariables,
@@ -51,8 +52,8 @@ _FEW = 2.0
 _TIED = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class Identification:
+@dataclass(frozen=True, eq=False, repr=False)
+class Identification(Drawn):
     """Estimated parameters of a robot, and what they are worth.
 
     Attributes:

@@ -25,6 +25,7 @@ from nacelle.identification.data.preparation import Preparation, Samples, prepar
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.regression import Regression, is_redundant, regression
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 # Lags of the test for memory.
@@ -33,8 +34,8 @@ _LAGS = 10
 AT_FLOOR, WELL = 1.5, 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(Drawn):
     """Measured and predicted forces of a motion.
 
     Attributes:

@@ -24,6 +24,7 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
@@ -66,8 +67,8 @@ def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
     return np.asarray(outputs["v"]), np.asarray(outputs["a"])
 
 
-@dataclass(frozen=True, eq=False)
-class SampledMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledMotion(Drawn):
     """A motion of a robot at times, both ends among them; results along it are its subclasses.
 
     Attributes:

@@ -32,6 +32,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn, html
 from nacelle.spatial.scalar import Array
 
 
@@ -41,9 +42,13 @@ class BodyPoses(NamedTuple):
     R: Array
     p: Array
 
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
-@dataclass(frozen=True, eq=False)
-class InverseKinematics:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(Drawn):
     """All joints at given poses.
 
     Attributes:

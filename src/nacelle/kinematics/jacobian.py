@@ -31,6 +31,7 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.spanning_tree import rates_of
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn, Shown
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
@@ -40,8 +41,8 @@ NEAR = 1e-3
 SINGULAR = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Jacobian:
+@dataclass(frozen=True, eq=False, repr=False)
+class Jacobian(Drawn):
     """The Jacobians between the nacelle and the actuators.
 
     Attributes:
@@ -182,8 +183,8 @@ def body_jacobian(robot: Robot, x: Any) -> Array:
     return evaluated(kinematic_model.body_jacobians, robot, x).results["J"]
 
 
-@dataclass(frozen=True)
-class LegJacobian:
+@dataclass(frozen=True, repr=False)
+class LegJacobian(Shown):
     """One leg at one pose ([KI2007] (16)-(18)): at its end J_i q_i' = J_vi V_p.
 
     Attributes:

@@ -28,29 +28,33 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class BodyMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyMotion(Drawn):
     """How all bodies move.
 
     Attributes:
+        robot: the robot.
         twist: [v; w] (..., bodies, 6) of each body at its frame's origin, base axes, m/s and rad/s.
         acceleration: its time derivative (..., bodies, 6), m/s^2 and rad/s^2.
         flags: for every sample what was found (`Flag`).
     """
 
+    robot: Robot
     twist: Array
     acceleration: Array
     flags: Array
 
 
-@dataclass(frozen=True, eq=False)
-class JointMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointMotion(Drawn):
     """How all joints of the tree move.
 
     Attributes:
+        robot: the robot.
         q: coordinates (..., nq): rad, m, quat_xyzw.
         rate: rates (..., nv), rad/s or m/s; of spherical joints the angular velocity in successor axes.
         acceleration: derivatives of the rates (..., nv), rad/s^2 or m/s^2.
@@ -58,6 +62,7 @@ class JointMotion:
         flags: for every sample what was found (`Flag`).
     """
 
+    robot: Robot
     q: Array
     rate: Array
     acceleration: Array
@@ -180,7 +185,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
     """
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
     state = evaluated(kinematic_model.body_motions, robot, x, v, a)
-    return BodyMotion(state.results["twist"], state.results["acceleration"], state.flags)
+    return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
 
 def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
@@ -204,4 +209,4 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMot
     state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
-    return JointMotion(outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)
+    return JointMotion(robot, outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)

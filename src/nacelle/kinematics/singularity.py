@@ -27,6 +27,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 KINDS = ("serial", "parallel", "constraint")
@@ -34,8 +35,8 @@ NEAR = 1e-2
 MET = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class Singularities:
+@dataclass(frozen=True, eq=False, repr=False)
+class Singularities(Drawn):
     """How far poses are from singularities.
 
     Attributes:

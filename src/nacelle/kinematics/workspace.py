@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from nacelle.kinematics.tools.tool import tool_coordinates
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -44,8 +44,8 @@ from nacelle.spatial.scalar import Array
 _BLOCK = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
-class Workspace:
+@dataclass(frozen=True, eq=False, repr=False)
+class Workspace(Drawn):
     """A grid of poses and what is known there.
 
     Attributes:
@@ -65,9 +65,6 @@ class Workspace:
     flags: Array
     conditioning: Array
     tool: str | None = None
-
-    # Drawing is bound in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     @property
     def reachable(self) -> Array:
@@ -248,8 +245,8 @@ def _placed(
     return poses if tool is None else tool_to_pose(robot, poses, tool)
 
 
-@dataclass(frozen=True, eq=False)
-class Reach:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reach(Drawn):
     """How far the nacelle reaches from a centre.
 
     Attributes:
@@ -270,7 +267,7 @@ class Reach:
 
     @property
     def endless(self) -> Array:
-        """Which rays met no boundary: the robot has no limit there, or more steps are needed."""
+        """Which rays (...) met no boundary: the robot has no limit there, or more steps are needed."""
         return np.asarray(self.distance >= self.furthest)
 
     @property

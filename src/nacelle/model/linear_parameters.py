@@ -20,6 +20,7 @@ import numpy as np
 from nacelle.errors import ParameterError
 from nacelle.model.joint import Joint, Spring
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.spatial.linear_form import LinearForm
 from nacelle.spatial.scalar import Array, Scalar
 
@@ -32,7 +33,7 @@ Signs: TypeAlias = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
-class LinearParameters:
+class LinearParameters(Shown):
     """The parameters p in which the actuators' forces are linear: force = Y p.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,20 +13,17 @@ from nacelle.model.data import RobotData
 from nacelle.model.numbers.numbers import Numbers, numbers_of
 from nacelle.model.numbers.parameters import ParameterLayout
 from nacelle.model.write import write_yaml
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import Constants
 from nacelle.spatial.scalar import Array, norm
 
 
-class Robot(RobotData):
+class Robot(RobotData, Drawn):
     """A parallel robot: a graph of bodies and joints, its legs and its nacelle.
 
     Its attributes are those of `RobotData`.
     """
-
-    # Drawing is bound where the public names are.
-    plot: ClassVar[Plot] = Plot()
 
     @cached_property
     def size(self) -> float:

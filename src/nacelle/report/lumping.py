@@ -34,7 +34,7 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
             f"2/3 to the arm, 1/3 to the plate ({shares[0]:.1f} % rms)": split,
             f"rods left out ({shares[1]:.1f} % rms)": without,
         },
-        labels=("t (s)", "torque of motor 1 (N m)"),
+        labels=("time (s)", "torque of motor 1 (N m)"),
         title="delta: a circle of 150 mm in 0.6 s, without friction",
         ax=new_axes(flat=True, shown=False),
     )

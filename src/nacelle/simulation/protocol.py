@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from nacelle.errors import KinematicsError
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 Derivative = Callable[[Array, Array], Array]
@@ -31,7 +32,7 @@ Derivative = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Shown):
     """Something that ends a run.
 
     Attributes:
@@ -53,7 +54,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class EventGroup:
+class EventGroup(Shown):
     """Events that are evaluated together.
 
     Attributes:
@@ -193,7 +194,7 @@ class ImplicitMotion(Protocol):
 
     @property
     def x(self) -> Array:
-        """States."""
+        """States (steps, size)."""
 
     @property
     def evaluations(self) -> int:
@@ -239,7 +240,7 @@ class Stepped(Protocol):
     """A plant that says which fixed steps suit it."""
 
     def default_step(self, s: Array) -> float:
-        """A fixed step (s) from a state on."""
+        """A fixed step, s, from a state (size,) on."""
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps from a state would grow without bound; empty if they do not."""
@@ -250,14 +251,14 @@ class ImplicitlyStepped(Protocol):
     """A plant that says which implicit steps suit it."""
 
     def implicit_step(self, s: Array) -> float:
-        """A fixed step (s) of the implicit method from a state on."""
+        """A fixed step, s, of the implicit method from a state (size,) on."""
 
     def suited_method(self, s: Array) -> str:
         """The method for runs from a state on whose user has chosen none."""
 
 
 @dataclass(frozen=True, eq=False)
-class Feedback:
+class Feedback(Shown):
     """A law with its reference.
 
     Attributes:

@@ -12,15 +12,14 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
 from nacelle.simulation.run import End, Progress, Settings, execute
@@ -167,7 +166,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Drawn):
     """A run, or as much of it as there is.
 
     Attributes:
@@ -184,9 +183,6 @@ class Simulation:
         memory: what a digital controller remembers (N, nz): at a sample what that takes, after it what it
             has given; None without one.
     """
-
-    # How a run is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     plant: Plant
     settings: Settings
@@ -398,18 +394,6 @@ class Simulation:
             end=end,
             memory=None if more.memory is None else _joined(self.memory, more.memory),
         )
-
-    def _repr_html_(self) -> str:
-        """A short table for notebooks."""
-        rows = {
-            "plant": self.plant.name,
-            "method": self.method,
-            "time": f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} samples",
-            "status": f"{self.status}: {self.message}",
-            "energy": f"{self.energy[0]:.6g} to {self.energy[-1]:.6g} J",
-        }
-        cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
-        return f"<table>{cells}</table>"
 
     def __repr__(self) -> str:
         """Give plant, method, time and status."""

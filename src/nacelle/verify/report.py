@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
@@ -81,7 +82,7 @@ class WorstState:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Drawn):
     """What other engines say of a robot.
 
     Attributes:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError
+from nacelle.pictures import Shown
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -31,7 +32,7 @@ _DONE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Camera:
+class Camera(Shown):
     """A pinhole camera with distortion.
 
     Attributes:

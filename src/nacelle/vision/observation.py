@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
@@ -63,8 +63,8 @@ class SeenCylinder:
         return "" if len(self.measured.edges) == 2 else "one edge alone was measured"
 
 
-@dataclass(frozen=True, eq=False)
-class Observation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Observation(Drawn):
     """What a camera sees of a robot at one pose.
 
     Attributes:
@@ -79,9 +79,6 @@ class Observation:
         pose: that the edges give; None where they do not determine one.
         message: why there is no pose, in words.
     """
-
-    # How it is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     robot: Robot
     camera: Camera

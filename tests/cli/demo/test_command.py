@@ -107,7 +107,7 @@ def test_the_whole_demonstration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert data["exported"]["self_test"] == "all is well"
 
     page = (tmp_path / "nacelle-demo" / "report.html").read_text()
-    named = re.findall(r'<pre class="command"><code>(.*?)</code></pre>', page, re.S)
+    named = re.findall(r'<pre class="typed"><code>(.*?)</code></pre>', page, re.S)
     lines = [line for block in named for line in block.splitlines() if line.startswith("nacelle ")]
     answers = {}
     for line in lines:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,11 @@ from nacelle.control.loop.contour import contour_error
 from nacelle.control.loop.desired import Desired
 from nacelle.control.loop.places import Places, places
 from nacelle.control.sensors import Sensors
+from nacelle.errors import renamed
 from nacelle.kinematics.actuation import continuous
 from nacelle.kinematics.along import along
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
@@ -40,7 +40,7 @@ def rms(values: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlRun:
+class ControlRun(Drawn):
     """A run of a controller against a plant, or as much of it as there is.
 
     Arrays are at the samples of the path, N of them; settling before t = 0 is left out.
@@ -59,9 +59,6 @@ class ControlRun:
         notes: what was said before the run.
         tool: the name of the tool that is looked at; the nacelle's frame if empty.
     """
-
-    # How a run is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     controller: Controller
     label: str
@@ -202,9 +199,11 @@ class ControlRun:
         return np.asarray(np.linalg.norm(self.places.p - self.desired_places.p, axis=1))
 
     @property
-    def turn_error(self) -> Array:
+    def rotation_error(self) -> Array:
         """Angles (N,) between the tool's orientation and the desired one, rad."""
         return self.places.angle_to(self.desired_places)
+
+    turn_error = renamed("turn_error", "rotation_error")
 
     @cached_property
     def path(self) -> Places:
@@ -216,15 +215,17 @@ class ControlRun:
 
     @cached_property
     def contour_error(self) -> Array:
-        """Distances (N,) of the tool from the path, m; of a path that only turns, angles, rad."""
-        if self.turns_only:
-            return contour_error(self.path.turns_from(self.path), self.places.turns_from(self.path))
+        """Distances (N,) of the tool from the path, m; of a path that only rotates it, angles, rad."""
+        if self.is_rotation_only:
+            return contour_error(self.path.rotations_from(self.path), self.places.rotations_from(self.path))
         return contour_error(self.path.p, self.places.p)
 
     @property
-    def turns_only(self) -> bool:
-        """Whether the path turns the tool in one place: contour errors are angles then."""
+    def is_rotation_only(self) -> bool:
+        """Whether the path rotates the tool in one place: contour errors are angles then."""
         return bool(np.max(np.ptp(self.path.p, axis=0)) < 1e-9)
+
+    turns_only = renamed("turns_only", "is_rotation_only")
 
     # ---- drives
 
@@ -287,11 +288,11 @@ class ControlRun:
         data["tool"] = {
             "rms_error": float(rms(self.tool_error)),
             "max_error": float(np.max(self.tool_error)),
-            "rms_turn": float(rms(self.turn_error)),
-            "max_turn": float(np.max(self.turn_error)),
+            "rms_turn": float(rms(self.rotation_error)),
+            "max_turn": float(np.max(self.rotation_error)),
             "rms_contour": float(rms(self.contour_error)),
             "max_contour": float(np.max(self.contour_error)),
-            "contour_unit": "rad" if self.turns_only else "m",
+            "contour_unit": "rad" if self.is_rotation_only else "m",
         }
         data["energy"] = self.energy
         data["saturation"] = float(np.max(self.saturation))
@@ -321,8 +322,8 @@ class ControlRun:
             units += [unit for _, unit in labels.x]
             values.append(poses)
         names += ["tool.error", "tool.turn", "tool.contour"]
-        units += ["m", "rad", "rad" if self.turns_only else "m"]
-        values.append(np.column_stack([self.tool_error, self.turn_error, self.contour_error]))
+        units += ["m", "rad", "rad" if self.is_rotation_only else "m"]
+        values.append(np.column_stack([self.tool_error, self.rotation_error, self.contour_error]))
         return names, units, np.hstack(values)
 
     def to_csv(self, path: str | Path) -> None:
@@ -344,27 +345,9 @@ class ControlRun:
             x=self.simulation.x[self._at],
             x_desired=self.desired_motion.x[self._rows],
             tool_error=self.tool_error,
-            turn_error=self.turn_error,
+            turn_error=self.rotation_error,
             contour_error=self.contour_error,
         )
-
-    def _repr_html_(self) -> str:
-        """A table of the actuators for notebooks."""
-        data = self.summary()
-        head = f"{self.label} on {self.robot.name}: {self.status}, {self.message}"
-        if "actuators" not in data:
-            return f"<p>{escape(head)}</p>"
-        keys = ("rms_error", "max_error", "rms_force", "max_force", "work", "saturation")
-        rows = ["<tr>" + "".join(f"<th>{escape(key)}</th>" for key in ("actuator", *keys)) + "</tr>"]
-        for entry in data["actuators"]:
-            cells = [escape(entry["name"]), *(f"{entry[key]:.4g}" for key in keys)]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        tool = data["tool"]
-        foot = (
-            f"tool: rms {tool['rms_error']:.4g} m, max {tool['max_error']:.4g} m; contour rms "
-            f"{tool['rms_contour']:.4g} {tool['contour_unit']}; energy {data['energy']:.4g} J"
-        )
-        return f"<p>{escape(head)}</p><table>{''.join(rows)}</table><p>{escape(foot)}</p>"
 
     def __repr__(self) -> str:
         """Give controller, robot, time and the largest rms error."""

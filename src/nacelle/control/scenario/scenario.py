@@ -31,6 +31,7 @@ from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.library import load
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
+from nacelle.pictures import Shown
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
 
@@ -57,8 +58,8 @@ class Prepared(NamedTuple):
     sensors: Sensors
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scenario(Shown):
     """A scenario as written, with its source for the places of what is wrong.
 
     Attributes:

@@ -35,6 +35,7 @@ from nacelle.model.description.fields import (
 )
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
+from nacelle.pictures import Shown
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.shutter import Shutter
@@ -122,8 +123,8 @@ class CameraSpec(Strict):
         return self
 
 
-@dataclass(frozen=True, eq=False)
-class CameraFile:
+@dataclass(frozen=True, eq=False, repr=False)
+class CameraFile(Shown):
     """A camera as written.
 
     Attributes:

@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
@@ -133,8 +133,8 @@ class Crossing(NamedTuple):
     wins: bool
 
 
-@dataclass(frozen=True, eq=False)
-class LookingComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class LookingComparison(Drawn):
     """What came of all sweeps.
 
     Attributes:
@@ -144,9 +144,6 @@ class LookingComparison:
         seeds: of each case.
         measurement: "model" or "rendered".
     """
-
-    # How it is drawn is registered in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     robot: Robot
     cases: tuple[Case, ...]

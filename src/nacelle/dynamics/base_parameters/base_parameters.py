@@ -29,6 +29,7 @@ from nacelle.dynamics.reduction.reduction import Reduction, reduction
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 # Changes of parameters of which less than this part lies across all transfers are transfers.
@@ -37,8 +38,8 @@ _NO_TRANSFER = 1e-7
 _CERTAIN = 1e4
 
 
-@dataclass(frozen=True, eq=False)
-class BaseParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class BaseParameters(Shown):
     """The minimal set of parameters of a robot.
 
     Attributes:

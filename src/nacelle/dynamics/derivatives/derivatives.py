@@ -38,6 +38,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_twist
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve_batch
 
@@ -124,8 +125,8 @@ def differentiate(
 # ---- at the public API
 
 
-@dataclass(frozen=True, eq=False)
-class DynamicsDerivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class DynamicsDerivatives(Shown):
     """Derivatives of inverse or forward dynamics.
 
     m is the number of actuators (inverse) or n (forward).

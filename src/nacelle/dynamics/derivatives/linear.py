@@ -26,6 +26,7 @@ from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
 
@@ -41,8 +42,8 @@ class Pole(NamedTuple):
     damping: float
 
 
-@dataclass(frozen=True, eq=False)
-class LinearModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearModel(Drawn):
     """A linear model of a robot around states (...).
 
     Attributes:

@@ -31,6 +31,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.scalar import Array
 
@@ -65,7 +66,7 @@ class Counterweight(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GravityBalance:
+class GravityBalance(Drawn):
     """A robot that is balanced as well as its springs and counterweights can.
 
     Attributes:
@@ -99,7 +100,7 @@ class GravityBalance:
 
     @property
     def rms_after(self) -> Array:
-        """The same after."""
+        """Root of the mean square of every actuator's force (actuators,) after, N or N m."""
         return np.asarray(np.sqrt(np.mean(self.after**2, axis=0)))
 
     @property
@@ -109,7 +110,7 @@ class GravityBalance:
 
     @property
     def max_after(self) -> Array:
-        """The same after."""
+        """Largest force of every actuator (actuators,) after, absolute, N or N m."""
         return np.asarray(np.max(np.abs(self.after), axis=0))
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 # Ratios of singular values: below the first a singularity of the constraints is near, below the second met.
@@ -40,8 +41,8 @@ _AGREE = 1e-6
 _BLOCK = 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
-class Reactions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reactions(Drawn):
     """What the joints transmit.
 
     Attributes:

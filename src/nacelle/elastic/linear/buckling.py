@@ -26,14 +26,15 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 # A robot whose load may grow by less than this factor is near buckling.
 NEAR = 1.25
 
 
-@dataclass(frozen=True, eq=False)
-class Buckling:
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckling(Drawn):
     """Load factors at which a robot buckles, at poses (...).
 
     Attributes:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from nacelle.elastic.linear.subspace import Subspace, null_spaces, scales
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 _BLOCK = 256
 
 
-@dataclass(frozen=True, eq=False)
-class NaturalFrequencies:
+@dataclass(frozen=True, eq=False, repr=False)
+class NaturalFrequencies(Drawn):
     """Natural frequencies and modes of a robot at poses (...).
 
     Attributes:
@@ -75,9 +75,6 @@ class NaturalFrequencies:
     flags: Array
     load: StaticDeflection | None = None
     planar: bool | None = None
-
-    # Drawing is bound in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     @cached_property
     def model(self) -> Matrices:

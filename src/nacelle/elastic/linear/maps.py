@@ -1,22 +1,26 @@
-"""Natural frequencies over a workspace: a grid of poses, solved together."""
+"""Natural frequencies over a workspace: a grid of poses, solved together.
+
+At every pose of the grid K phi = w^2 M phi on the rates that the constraints allow (`eigen`), f = w / 2 pi in
+Hz; poses out of reach have NaN.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyMap(Drawn):
     """Natural frequencies on a grid of poses.
 
     Attributes:
@@ -26,9 +30,6 @@ class FrequencyMap:
 
     grid: Workspace
     modes: NaturalFrequencies
-
-    # Drawing is bound in the public API.
-    plot: ClassVar[Plot] = Plot()
 
     @property
     def frequencies(self) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +21,15 @@ from nacelle.elastic.linear.subspace import null_spaces, scales
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
-from nacelle.pictures import Plot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 OUTPUTS = ("x", "y", "z", "rx", "ry", "rz")
 WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyResponse:
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyResponse(Drawn):
     """A frequency response at poses (...).
 
     Attributes:
@@ -52,9 +52,6 @@ class FrequencyResponse:
     outputs: tuple[str, ...]
     locked: bool
     flags: Array
-
-    # Drawing is bound in the public API.
-    plot: ClassVar[Plot] = Plot()
 
 
 def frequency_response(

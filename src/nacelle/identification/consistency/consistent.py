@@ -31,6 +31,7 @@ from nacelle.identification.consistency.roots import root_of_covariance, standar
 from nacelle.identification.consistency.signs import Bounds
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 WEIGHT = 1e-2
@@ -40,8 +41,8 @@ MARGIN = 1e-3
 _BOUNDARY = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class ConsistentParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConsistentParameters(Drawn):
     """Parameters of all bodies that a robot can have, closest to an estimate.
 
     Attributes:

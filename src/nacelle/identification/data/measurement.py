@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 
@@ -37,8 +38,8 @@ class Source:
         return sample + self.first_row if self.rows is None else int(self.rows[sample])
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Measurement(Drawn):
     """Signals of one run, in SI units on the joint's side of gears; NaN where a sample is missing.
 
     Signals are named "time", "q.ACTUATOR", "force.ACTUATOR" and "reference.ACTUATOR".

@@ -27,6 +27,7 @@ from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import Motion, motion_of
 from nacelle.identification.data.vibration import vibration
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 INSTRUMENTS = ("auto", "reference", "smooth")
@@ -77,8 +78,8 @@ class Preparation:
                 raise IdentificationError(f"{name} must be above zero, got {value:g}")
 
 
-@dataclass(frozen=True, eq=False)
-class Samples:
+@dataclass(frozen=True, eq=False, repr=False)
+class Samples(Drawn):
     """Motion and forces of one uninterrupted run, at equal steps.
 
     Attributes:

@@ -26,6 +26,7 @@ from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
 from nacelle.identification.estimation.uncertainty import parameter_covariance
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 Data = Samples | Sequence[Samples] | Regression
@@ -53,7 +54,7 @@ class _Moments(NamedTuple):
     not_excited: Array
 
 
-class Estimator(ABC):
+class Estimator(ABC, Shown):
     """An estimator of base parameters, in scikit-learn's manner.
 
     Options are given to the constructor; `fit` finds, with a trailing underscore:

@@ -46,6 +46,7 @@ from nacelle.model.numbers.parameters import INERTIA_NAMES
 from nacelle.model.payload import carrier
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -70,8 +71,8 @@ class Fitted(Protocol):
         """Its covariance (base parameters, base parameters); infinite variances for what was not excited."""
 
 
-@dataclass(frozen=True, eq=False)
-class PayloadEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class PayloadEstimate(Shown):
     """A payload, in the frame of the tool or body that carries it.
 
     Attributes:

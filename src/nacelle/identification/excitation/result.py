@@ -19,6 +19,7 @@ from nacelle.kinematics.trajectory import Chain, Line, Sample, Trajectory, Trape
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 # Combinations of parameters are said with the parts that are at least this much of the largest.
@@ -42,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Excitation:
+class Excitation(Drawn):
     """A motion that excites the parameters of a robot.
 
     Attributes:

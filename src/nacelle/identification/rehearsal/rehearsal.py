@@ -46,6 +46,7 @@ from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.simulation.protocol import Feedback
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
@@ -247,8 +248,8 @@ class Experiment:
         return Rehearsal(self, run, noise, current, seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Rehearsal:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rehearsal(Drawn):
     """An experiment that was run.
 
     The truth is at the times of the measurement, (N, ...): time, x, v, a, q and force.

@@ -34,6 +34,7 @@ from nacelle.kinematics.motion import solved
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
@@ -58,8 +59,8 @@ class SeenVariable(NamedTuple):
     rate_sigma: Any = None
 
 
-@dataclass(frozen=True, eq=False)
-class ElementProjection:
+@dataclass(frozen=True, eq=False, repr=False)
+class ElementProjection(Drawn):
     """The consistent element state nearest to what is seen.
 
     Attributes:

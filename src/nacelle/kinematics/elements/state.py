@@ -33,6 +33,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, atan2, pack
 
@@ -54,8 +55,8 @@ class ElementPose(NamedTuple):
     a: Array
 
 
-@dataclass(frozen=True, eq=False)
-class ElementState:
+@dataclass(frozen=True, eq=False, repr=False)
+class ElementState(Drawn):
     """Directions, lengths and angles of a robot's elements, each with first and second derivative.
 
     Attributes:
@@ -204,7 +205,10 @@ def native_elements(
 
 
 def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
-    """Orientation, origin, reduced twist and its derivative of the nacelle from the element state."""
+    """Orientation R (3, 3), origin p (3,), m, reduced twist v (n,), its derivative a (n,), and joints.
+
+    Base axes, from the variables of the element state in the order of models.
+    """
     mechanism = mechanism_of(robot)
     seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
     rates, seconds = seen.nacelle_rates

@@ -19,6 +19,7 @@ from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.continuation import CLOSED, polished
 from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 _ITERATIONS = 160
@@ -30,7 +31,7 @@ _APART = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Assemblies:
+class Assemblies(Shown):
     """All poses that were found for one sample of actuator coordinates.
 
     Attributes:

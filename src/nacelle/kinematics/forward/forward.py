@@ -30,6 +30,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
 from nacelle.model.robot import Robot
+from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
 _NEAR_MARGIN = 1e-4
@@ -37,8 +38,8 @@ _NEAR_MARGIN = 1e-4
 _SAME = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class ForwardKinematics:
+@dataclass(frozen=True, eq=False, repr=False)
+class ForwardKinematics(Drawn):
     """Poses at given coordinates of the actuators.
 
     Attributes:

@@ -26,6 +26,7 @@ from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 # Ratio of singular values below which a leg counts as stretched or folded.
@@ -42,7 +43,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Mobility:
+class Mobility(Shown):
     """What a robot can do.
 
     Attributes:

@@ -8,6 +8,7 @@ the base, with (R_b, p_b) the pose of the body,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from nacelle.kinematics.pose_input import checked_poses
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import QUATERNION, layout_of
 from nacelle.model.robot import Robot
+from nacelle.pictures import Plot, html
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
@@ -29,6 +31,15 @@ class ToolPose(NamedTuple):
 
     R: Array
     p: Array
+
+    @property
+    def plot(self) -> Callable[..., Any]:
+        """The function that draws it, as of what is `Drawn`: a tuple has no other parents."""
+        return Plot().__get__(self, type(self))
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
     @property
     def quat_xyzw(self) -> Array:

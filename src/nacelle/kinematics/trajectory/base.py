@@ -22,6 +22,7 @@ from nacelle.kinematics.trajectory.arguments import displacements
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import Layout, layout_of
+from nacelle.pictures import Drawn, html
 from nacelle.spatial.rotation_path import RotationMotion, quat_multiply, vector_motion
 from nacelle.spatial.scalar import Array
 
@@ -39,8 +40,12 @@ class Sample(NamedTuple):
     v: Array
     a: Array
 
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
-class Trajectory(ABC):
+
+class Trajectory(ABC, Drawn):
     """The motion of a platform over time: x(t), v(t) and a(t) = dv/dt, with exact derivatives.
 
     For plain coordinates v = dx/dt; where x holds a quaternion, v holds the angular velocity w in base axes

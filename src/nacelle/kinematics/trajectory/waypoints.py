@@ -14,6 +14,7 @@ from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, Layout
+from nacelle.pictures import Drawn
 from nacelle.progress import Progress, ignored
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -23,8 +24,8 @@ from nacelle.tables.csv import Table, read_table
 _RPY = ("roll", "pitch", "yaw")
 
 
-@dataclass(frozen=True, eq=False)
-class Waypoints:
+@dataclass(frozen=True, eq=False, repr=False)
+class Waypoints(Drawn):
     """Poses that a platform is to pass.
 
     Attributes:

@@ -9,7 +9,8 @@ import numpy as np
 
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.report.draw.canvas import INK, PALE, new_figure, plain_axes
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_figure
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def plot_runs(
             figure = _forces(drawn[-1], places, average, shown)
     robot = drawn[0].robot.name
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
-    figure.suptitle(f"{robot}: {usual}" if title is None else title, fontsize=10, color=INK)
+    style.figure_title(figure, f"{robot}: {usual}" if title is None else title)
     return figure
 
 
@@ -86,19 +87,14 @@ def _panels(count: int, shown: bool) -> tuple[Figure, Array]:
     return figure, axes[:count]
 
 
-def _finish(figure: Figure, axes: Array, labels: int) -> Figure:
+def _finish(figure: Figure, axes: Array) -> Figure:
     """Axes in the house style, and one legend below all."""
     for ax in axes:
-        plain_axes(ax)
+        style.plain_axes(ax)
     for ax in axes[-2:]:
-        ax.set_xlabel("time (s)", fontsize=8)
+        ax.set_xlabel(style.TIME)
         ax.tick_params(labelbottom=True)
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, names, fontsize=8, frameon=False, loc="lower center", ncols=min(labels, 4), labelcolor=INK
-    )
-    height = float(figure.get_size_inches()[1])
-    figure.set_layout_engine("tight", rect=(0.0, 0.3 / height, 1.0, 1.0))
+    style.shared_legend(figure, axes[0])
     return figure
 
 
@@ -108,10 +104,10 @@ def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figur
     for ax, i in zip(axes, places, strict=True):
         revolute = robot.revolute_actuators[i]
         for k, run in enumerate(runs):
-            style = ("-", "--", "-.", ":")[k // 6 % 4]
-            ax.plot(run.time, 1e3 * run.error[:, i], style, color=f"C{k % 6}", linewidth=0.9, label=run.label)
-        ax.set_ylabel(f"{robot.actuators[i].name} ({'mrad' if revolute else 'mm'})")
-    return _finish(figure, axes, len(runs))
+            style.draw_curve(ax, run.time, 1e3 * run.error[:, i], k, run.label, linewidth=0.9)
+        name = style.written(robot.actuators[i].name, 20)
+        ax.set_ylabel(style.axis_label(name, "mrad" if revolute else "mm"))
+    return _finish(figure, axes)
 
 
 def averaged(run: ControlRun, time: float) -> Array:
@@ -137,22 +133,23 @@ def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> 
     share, acting = prediction_error(run, average), averaged(run, average)
     for ax, i in zip(axes, places, strict=True):
         turns = run.robot.revolute_actuators[i]
-        ax.plot(run.time, acting[:, i], color="C0", linewidth=0.9, label=f"acting ({run.label})")
-        ax.plot(run.time, run.model_force[:, i], "--", color="C3", linewidth=0.9, label="model")
-        name = run.robot.actuators[i].name
-        ax.set_ylabel(f"{name} ({'N m' if turns else 'N'})")
-        ax.set_title(f"prediction error {100.0 * share[i]:.3g} %", fontsize=8, color=INK, loc="right")
+        style.draw_curve(ax, run.time, acting[:, i], 0, f"acting ({run.label})", linewidth=0.9)
+        style.draw_curve(ax, run.time, run.model_force[:, i], 1, "model", linewidth=0.9)
+        name = style.written(run.robot.actuators[i].name, 20)
+        ax.set_ylabel(style.axis_label(name, "N m" if turns else "N"))
+        words = f"prediction error {100.0 * share[i]:.3g} %"
+        ax.set_title(words, fontsize=style.LABEL, color=style.INK, loc="right")
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
             for side in (-run.limits[i], run.limits[i]):
-                ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
-    return _finish(figure, axes, 2)
+                ax.axhline(side, **style.LIMIT)
+    return _finish(figure, axes)
 
 
 def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
     figure = new_figure((8.4, 3.6), shown=shown)
     left, right = figure.subplots(1, 2)
-    turning = runs[0].turns_only
+    turning = runs[0].is_rotation_only
     path = _points(runs[0], runs[0].path)
     spread = np.ptp(path, axis=0)
     first, second = sorted(np.argsort(spread)[-2:])
@@ -161,35 +158,33 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
     steps = np.outer(10.0 ** np.arange(7), [1.0, 2.0, 5.0]).ravel()
     scale = float(steps[max(0, int(np.searchsorted(steps, scale, side="right")) - 1)])
     factor = 1e3
-    left.plot(factor * path[:, first], factor * path[:, second], color=PALE, linewidth=3.0, label="desired")
+    left.plot(
+        factor * path[:, first], factor * path[:, second], color=style.PALE, linewidth=3.0, label="desired"
+    )
     for k, run in enumerate(runs):
         wanted, there = _points(run, run.desired_places), _points(run, run.places)
         bent = wanted + scale * (there - wanted)
-        left.plot(
-            factor * bent[:, first],
-            factor * bent[:, second],
-            color=f"C{k % 6}",
-            linewidth=0.8,
-            label=f"{run.label}, errors times {scale:g}",
-        )
-        right.plot(run.time, factor * run.contour_error, color=f"C{k % 6}", linewidth=0.9, label=run.label)
+        x, y = factor * bent[:, first], factor * bent[:, second]
+        label = f"{style.written(run.label)}, errors times {scale:g}"
+        style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
+        style.draw_curve(right, run.time, factor * run.contour_error, k, run.label, linewidth=0.9)
     names = ("rx", "ry", "rz") if turning else ("x", "y", "z")
     unit = "mrad" if turning else "mm"
     left.set_aspect("equal", adjustable="datalim")
     left.set_xlabel(f"{names[first]} ({unit})")
     left.set_ylabel(f"{names[second]} ({unit})")
-    right.set_xlabel("time (s)")
+    right.set_xlabel(style.TIME)
     right.set_ylabel(f"contour error ({unit})")
     for ax in (left, right):
-        plain_axes(ax)
-        ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+        style.plain_axes(ax)
+        style.legend_below(ax, 1)
     figure.set_layout_engine("tight")
     return figure
 
 
 def _points(run: ControlRun, places: Any) -> Array:
     """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
-    return np.asarray(places.turns_from(run.path) if run.turns_only else places.p)
+    return np.asarray(places.rotations_from(run.path) if run.is_rotation_only else places.p)
 
 
 # ---- the table
@@ -205,7 +200,7 @@ def result_table(runs: Sequence[ControlRun]) -> Table:
         f"{actuator.name} ({'mrad' if turns else 'mm'})"
         for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
     ]
-    contour = "mrad" if reached and reached[0].turns_only else "mm"
+    contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
     names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
     table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
     columns = [_cells(run, len(names)) for run in runs]
@@ -218,7 +213,7 @@ def _cells(run: ControlRun, errors: int) -> list[str]:
     """The column of a controller: errors, energy, saturation, status."""
     if not run.samples:
         return [*[""] * (errors + 2), run.status]
-    values = (run.error, run.tool_error, run.turn_error, run.contour_error)
+    values = (run.error, run.tool_error, run.rotation_error, run.contour_error)
     mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
     cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
     return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]

@@ -17,7 +17,7 @@ _DENSE_ROW = 17.0  # of charts with many rows
 def command_lines(commands: Iterable[str]) -> str:
     """Commands to type, a line each; nothing if there are none."""
     listed = [text(line) for line in commands]
-    return element("pre", element("code", "\n".join(listed)), kind="command") if listed else ""
+    return element("pre", element("code", "\n".join(listed)), kind="typed") if listed else ""
 
 
 @dataclass(frozen=True)

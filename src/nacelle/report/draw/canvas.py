@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
+from nacelle.report.draw.style import INK, PALE
 from nacelle.scene import colours
 from nacelle.spatial.scalar import Array
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 160
-INK = "#30353c"
-PALE = "#d9dde2"
-LINE_COLOUR = "#2f6ea3"
 ELEVATION, AZIMUTH = 22.0, -60.0
 # From behind the viewer's left shoulder.
 _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
@@ -102,11 +99,6 @@ def fit(ax: Any) -> None:
     ax.set_title(title.get_text(), fontsize=9, color=INK, x=0.5 - left, y=0.965 - below, va="center")
 
 
-def wrapped(title: str) -> str:
-    """A title in lines of at most 64 letters."""
-    return "\n".join(textwrap.wrap(title, 64))
-
-
 def _plain_axis(axis: Any, ticks: int) -> None:
     ticker = load("matplotlib.ticker")
     axis.set_major_locator(ticker.MaxNLocator(ticks, steps=[1, 2, 4, 5, 10]))
@@ -115,18 +107,6 @@ def _plain_axis(axis: Any, ticks: int) -> None:
     axis._axinfo["grid"].update(color=PALE, linewidth=0.5)
     axis.label.set_fontsize(8)
     axis.label.set_color(INK)
-
-
-def plain_axes(ax: Any) -> None:
-    """Quiet flat axes."""
-    ax.set_axisbelow(True)
-    ax.grid(color=PALE, linewidth=0.5)
-    ax.tick_params(labelsize=7, colors=INK, length=2.5)
-    for label in (ax.xaxis.label, ax.yaxis.label):
-        label.set_fontsize(8)
-        label.set_color(INK)
-    for spine in ax.spines.values():
-        spine.set_color(PALE)
 
 
 def set_view(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.report.draw.canvas import INK, new_axes, new_figure, plain_axes, wrapped
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_axes
+from nacelle.report.draw.panels import Panel, draw_panels, panels_of
+from nacelle.report.results.described import chosen
+from nacelle.report.results.quantity import Quantity
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 
@@ -19,8 +24,6 @@ if TYPE_CHECKING:
 
 PANELS = ("pose", "twist", "forces", "energies", "balance")
 _SHOWN = ("pose", "twist", "forces", "energies")
-_SI = {"m": "position", "rad": "angle", "m/s": "velocity", "rad/s": "angular velocity", "N": "force"}
-_SI |= {"N m": "torque"}
 
 
 def plot_simulation(
@@ -42,63 +45,44 @@ def plot_simulation(
     for name in names:
         if name not in PANELS:
             raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, PANELS)}")
-    drawn = [panel for name in names for panel in _panels(run, name)]
-    figure = new_figure((7.2, 0.8 + 1.75 * len(drawn)), shown=shown)
-    all_axes = np.ravel(figure.subplots(len(drawn), 1, sharex=True))
-    for ax, (label, curves) in zip(all_axes, drawn, strict=True):
-        for k, (name, values) in enumerate(curves):
-            style = ("-", "--", "-.", ":")[k // 6 % 4]
-            ax.plot(run.t, values, style, linewidth=1.2, color=f"C{k % 6}", label=name)
-        _finish_panel(ax, label)
-        low, high = ax.get_ylim()
-        middle, least = 0.5 * (low + high), 1e-9 * max(abs(low), abs(high))
-        if high - low < least:
-            # A curve that is constant but for rounding is drawn as a line.
-            ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
-    all_axes[-1].set_xlabel("time (s)", fontsize=8)
-    all_axes[-1].set_xlim(run.t[0], run.t[-1])
     usual = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
-    figure.suptitle(usual if title is None else title, fontsize=10)
-    figure.align_ylabels()
-    figure.set_layout_engine("tight")
-    return figure
+    drawn = panels_of(chosen(run, tuple(names)))
+    return draw_panels(drawn, title=usual if title is None else title, shown=shown)
 
 
-def plot_forces(sizing: Sizing, *, title: str = "", shown: bool = True) -> Figure:
+def plot_forces(sizing: Sizing, *keys: str, title: str | None = None, shown: bool = True) -> Figure:
     """Draw the forces of the actuators along a motion, with their limits; torques in a panel of their own.
 
     Args:
         sizing: the motion, sized.
-        title: above the picture.
+        *keys: "forces", "rates" or "coordinates"; the forces if none is given.
+        title: above the picture; robot and duration if None.
         shown: whether pyplot keeps the figure, for `pyplot.show`.
 
     Raises:
-        NacelleError: if matplotlib is missing.
+        NacelleError: if there is no such quantity, or matplotlib is missing.
     """
-    groups = [
-        (label, [k for k, load in enumerate(sizing.loads) if load.revolute is revolute])
-        for revolute, label in ((False, "force (N)"), (True, "torque (N m)"))
+    found = chosen(sizing, keys or ("forces",))
+    drawn = [_limited(sizing, panel) for panel in panels_of(_by_loads(sizing, found))]
+    usual = f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
+    return draw_panels(drawn, title=usual if title is None else title, flags=sizing.flags, shown=shown)
+
+
+def _by_loads(sizing: Sizing, found: Sequence[Quantity]) -> list[Quantity]:
+    """The quantities with units as the figures of the actuators say."""
+    units = {"forces": ("N", "N m"), "rates": ("m/s", "rad/s"), "coordinates": ("m", "rad")}
+    return [
+        replace(one, units=tuple(units[one.key][load.revolute] for load in sizing.loads)) for one in found
     ]
-    groups = [(label, places) for label, places in groups if places]
-    figure = new_figure((7.2, 0.8 + 2.9 * len(groups)), shown=shown)
-    all_axes = np.ravel(figure.subplots(len(groups), 1, sharex=True))
-    for ax, (label, places) in zip(all_axes, groups, strict=True):
-        for n, k in enumerate(places):
-            style = ("-", "--", "-.", ":")[n // 6 % 4]
-            ax.plot(sizing.times, sizing.force[:, k], style, linewidth=1.2, color=f"C{n % 6}")
-            ax.lines[-1].set_label(sizing.loads[k].name)
-        for limit in sorted({sizing.loads[k].force_limit for k in places}):
-            if np.isfinite(limit):
-                for side in (-limit, limit):
-                    ax.axhline(side, color="#9aa1aa", linewidth=0.8, linestyle=(0, (4, 3)))
-                ax.lines[-1].set_label("limit")
-        _finish_panel(ax, label)
-    all_axes[-1].set_xlabel("time (s)", fontsize=8)
-    all_axes[-1].set_xlim(sizing.times[0], sizing.times[-1])
-    if title:
-        figure.suptitle(title, fontsize=10)
-    figure.set_layout_engine("tight")
-    return figure
+
+
+def _limited(sizing: Sizing, panel: Panel) -> Panel:
+    """A panel with the limits of its actuators."""
+    kinds = {"forces": "force_limit", "rates": "speed_limit"}
+    if panel.quantity.key not in kinds:
+        return panel
+    sizes = {getattr(sizing.loads[k], kinds[panel.quantity.key]) for k in panel.entries}
+    return replace(panel, limits=tuple(sorted(size for size in sizes if np.isfinite(size))))
 
 
 def plot_curves(
@@ -114,54 +98,18 @@ def plot_curves(
     Args:
         x: values along the axis (N,).
         curves: for each name its values (N,); the first is drawn boldest.
-        labels: of the two axes.
+        labels: of the two axes, with their units.
         title: above the picture.
         ax: where to draw; new axes if None.
     """
     ax = new_axes(flat=True) if ax is None else ax
     ax.set_aspect("auto")
     for k, (name, values) in enumerate(curves.items()):
-        ax.plot(
-            x, values, label=name, linewidth=2.0 if k == 0 else 1.3, linestyle=("-", "--", "-.", ":")[k % 4]
-        )
+        style.draw_curve(ax, x, values, k, name, linewidth=2.0 if k == 0 else 1.3, label=name)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
+    style.plain_axes(ax)
     if title:
-        ax.set_title(wrapped(title), fontsize=10, color=INK)
-    # Below the picture, where it hides nothing.
-    ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+        style.axes_title(ax, title)
+    style.legend_below(ax, 1)
     return ax
-
-
-def _finish_panel(ax: Axes, label: str) -> None:
-    """Label a panel; its legend is beside it, where it hides nothing."""
-    ax.set_ylabel(label)
-    plain_axes(ax)
-    ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-def _panels(run: Simulation, name: str) -> Iterator[tuple[str, list[tuple[str, Array]]]]:
-    """Panels of one quantity: a label with its unit, and the curves by name."""
-    labels = run.plant.labels
-    if name == "energies":
-        curves = [(what, run.energies[what]) for what in ("kinetic", "potential")]
-        curves.append(("together", run.energy))
-        curves += [("work of forces", run.work), ("dissipated", run.dissipated)]
-        # Only changes mean something: heights are counted from anywhere.
-        yield "energy since start (J)", [(what, values - values[0]) for what, values in curves]
-        return
-    if name == "balance":
-        yield "missing energy (J)", [("balance", run.balance)]
-        return
-    entries, values = {
-        "pose": (labels.x, run.x),
-        "twist": (labels.v, run.v),
-        "forces": (labels.inputs, run.inputs),
-    }[name]
-    groups: dict[str, list[tuple[str, Array]]] = {}
-    for k, (entry, unit) in enumerate(entries):
-        groups.setdefault(unit, []).append((entry.removesuffix(".force"), values[:, k]))
-    for unit, curves in groups.items():
-        quaternion = [entry for entry, _ in curves] == ["qx", "qy", "qz", "qw"]
-        plain = "orientation (quat)" if quaternion else name
-        yield f"{_SI.get(unit, name)} ({unit})" if unit else plain, curves

@@ -9,7 +9,8 @@ import numpy as np
 from nacelle.elastic.linear.maps import FrequencyMap
 from nacelle.elastic.linear.response import FrequencyResponse
 from nacelle.errors import NacelleError
-from nacelle.report.draw.canvas import INK, fit, new_axes, plain_axes, wrapped
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import fit, new_axes
 from nacelle.report.draw.workspace import plot_grid
 
 if TYPE_CHECKING:
@@ -60,14 +61,16 @@ def plot_response(
     for k, name in enumerate(outputs):
         values = np.max(np.abs(response.response[:, response.outputs.index(name)]), axis=-1)
         if np.nanmax(values) > floor:
-            ax.loglog(response.frequencies, values, linewidth=1.3, color=f"C{k}", label=name)
-    unit = {"r": "rad"}.get(outputs[0][0], "m")
+            style.draw_curve(ax, np.asarray(response.frequencies), values, k, name)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    lengths = "m" if all(name[0] != "r" for name in outputs) else "m or rad"
     ax.set_xlabel("frequency (Hz)")
-    ax.set_ylabel(f"{unit} for a unit input (N, N m)")
-    plain_axes(ax)
-    ax.legend(fontsize=7, frameon=False, labelcolor=INK)
+    ax.set_ylabel(f"largest response to a unit input ({lengths} for N or N m)")
+    style.plain_axes(ax)
+    style.side_legend(ax)
     source = "a wrench" if response.locked else "actuator forces"
-    ax.set_title(wrapped(f"{response.robot.title}: response to {source}"), fontsize=9, color=INK)
+    style.axes_title(ax, f"{response.robot.title}: response to {source}")
     if own:
         fit(ax)
     return ax

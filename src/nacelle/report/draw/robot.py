@@ -11,17 +11,15 @@ from nacelle.model.robot import Robot
 from nacelle.report.draw.canvas import (
     AZIMUTH,
     ELEVATION,
-    INK,
     add_faces,
     fit,
     load,
     new_axes,
-    plain_axes,
     rgb,
     set_view,
     shaded,
-    wrapped,
 )
+from nacelle.report.draw.style import INK, axes_title, plain_axes, written
 from nacelle.scene.faces import outward
 from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
@@ -65,7 +63,7 @@ def plot_robot(
     own = ax is None
     ax = ax or new_axes(flat=view.across is not None)
     plot_scene(view, ax, names=names)
-    ax.set_title(wrapped(robot.title if title is None else title), fontsize=9, color=INK)
+    axes_title(ax, robot.title if title is None else title)
     if own:
         fit(ax)
     return ax
@@ -118,7 +116,7 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
     if names:
         for part in view.bodies:
             centre = _middle(part)
-            ax.text(centre[right], centre[up], part.name, zorder=4.0, **_label())
+            ax.text(centre[right], centre[up], written(part.name), zorder=4.0, **_label())
 
 
 def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
@@ -143,7 +141,7 @@ def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
             axis.set_ticks([])
     if names:
         for part in view.bodies:
-            ax.text(*_middle(part), part.name, zorder=10.0, **_label())
+            ax.text(*_middle(part), written(part.name), zorder=10.0, **_label())
 
 
 def _label() -> dict[str, Any]:

@@ -14,18 +14,25 @@ from nacelle.report.draw.canvas import (
     AZIMUTH,
     BAR,
     ELEVATION,
-    INK,
-    LINE_COLOUR,
-    PALE,
     add_faces,
     fit,
     load,
     new_axes,
-    plain_axes,
     rgb,
     set_view,
     shaded,
-    wrapped,
+)
+from nacelle.report.draw.matrix import style_bar
+from nacelle.report.draw.panels import runs
+from nacelle.report.draw.style import (
+    INK,
+    LINE_COLOUR,
+    NO_UNIT,
+    PALE,
+    axes_title,
+    axis_label,
+    legend_below,
+    plain_axes,
 )
 from nacelle.scene.faces import face_normals
 from nacelle.spatial.scalar import Array
@@ -95,7 +102,7 @@ def plot_grid(
         )
     draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
     draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
-    ax.set_title(wrapped(title), fontsize=9, color=INK)
+    axes_title(ax, title)
     if own:
         fit(ax)
     return ax
@@ -161,13 +168,12 @@ def _colour_bar(ax: Any, colours: Any, norm: Any, label: str) -> None:
         bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
     else:
         bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
-    bar.set_label(label, fontsize=8, color=INK)
-    bar.ax.tick_params(labelsize=7, colors=INK, length=2.5)
-    bar.outline.set_edgecolor(PALE)
+    style_bar(bar, label)
 
 
 def _quantity_label(quantity: str) -> str:
-    return {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+    words = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
+    return axis_label(words, NO_UNIT)
 
 
 def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
@@ -187,10 +193,10 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
     for chosen, label, look in kinds:
-        for k, (first, last) in enumerate(_runs(chosen)):
+        for k, (first, after) in enumerate(runs(chosen)):
             span = ax.axvspan(
                 edges[first],
-                edges[last + 1],
+                edges[after],
                 linewidth=0.0,
                 zorder=0.5,
                 label=label if k == 0 else None,
@@ -206,9 +212,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
-    ax.legend(
-        fontsize=7, frameon=False, labelcolor=INK, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4
-    )
+    legend_below(ax)
 
 
 def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
@@ -218,12 +222,6 @@ def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tupl
         (reachable & ~inside & ~other, "beyond limits", "/////"),
         (reachable & other, "on another branch", "xxxxx"),
     ]
-
-
-def _runs(chosen: Array) -> list[tuple[int, int]]:
-    """First and last places of the runs of chosen points."""
-    change = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
-    return [(int(first), int(after) - 1) for first, after in zip(change[::2], change[1::2], strict=True)]
 
 
 def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
@@ -259,7 +257,8 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
     if not reachable.any():
         _nothing(ax)
     elif keys:
-        ax.legend(handles=keys, fontsize=7, loc="upper right", frameon=True, labelcolor=INK)
+        # Below the map: a legend over it would hide a part of it.
+        legend_below(ax, handles=keys)
     _colour_bar(ax, colours, norm, given.label)
 
 

@@ -7,8 +7,8 @@ from nacelle.identification.estimation.regression import Regression
 from nacelle.model.joint import Primitive
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
+from nacelle.report.results import names
 
 # Of a translation and of a rotation.
 _AXIS_UNITS = {
@@ -24,13 +24,8 @@ def row_units(data: Regression) -> list[str]:
     """Units of the rows: of the actuators' forces, or of those along the reduced twist."""
     robot = data.base.robot
     if len(robot.actuators) <= robot.motion.n:
-        return [_FORCE[revolute] for revolute in robot.revolute_actuators]
-    layout = layout_of(robot.motion)
-    rotations = {joint.name: any(step.is_rotation for step in joint.primitives) for joint in robot.joints}
-    return [
-        _FORCE[unit == "rad" or (not unit and rotations.get(name, False))]
-        for name, unit in zip(robot.motion.coordinates, layout.v_units, strict=True)
-    ]
+        return [unit for _, unit in names.actuators(robot)]
+    return [unit for _, unit in names.twist(robot.motion, "force", robot)]
 
 
 def parameter_unit(robot: Robot, name: str) -> str:
@@ -47,5 +42,5 @@ def parameter_unit(robot: Robot, name: str) -> str:
 
 def base_units(base: BaseParameters) -> list[str]:
     """Units of base parameters: those of the parameters that lead them."""
-    names, groups = linear_parameters(base.robot).names, base.choice.groups()
-    return [parameter_unit(base.robot, names[groups[k][0]]) for k in base.kept]
+    listed, groups = linear_parameters(base.robot).names, base.choice.groups()
+    return [parameter_unit(base.robot, listed[groups[k][0]]) for k in base.kept]

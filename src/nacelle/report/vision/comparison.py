@@ -9,7 +9,8 @@ import numpy as np
 
 from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError
-from nacelle.report.draw.canvas import INK, new_figure, plain_axes
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,8 @@ LABELS: dict[str, tuple[str, str, float]] = {
     "noise": ("noise of pixels", "grey levels", 1.0),
     "rate": ("regions a second", "Hz", 1.0),
 }
-_COLOURS = {"encoders": "#c4262e", "vision": "#2f6ea3", "both": "#3f9a4a"}
+# Series of each kind of sensors, and their markers.
+_SERIES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}
 _WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
 
 
@@ -56,13 +58,8 @@ def plot_looking(
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):
             _panel(ax, comparison, sweep)
-        row[0].set_ylabel(f"{comparison.robot.name}\nrms error (mm)", fontsize=8, color=INK)
-    handles, names = axes[0][0].get_legend_handles_labels()
-    figure.legend(
-        handles, names, fontsize=8, frameon=False, loc="lower center", ncols=len(names), labelcolor=INK
-    )
-    height = float(figure.get_size_inches()[1])
-    figure.set_layout_engine("tight", rect=(0.0, 0.28 / height, 1.0, 1.0))
+        row[0].set_ylabel(f"{style.written(comparison.robot.name)}\nrms error (mm)")
+    style.shared_legend(figure, axes[0][0])
     return figure
 
 
@@ -80,15 +77,17 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
             low, high = (
                 1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
             )
-        ax.fill_between(places, low, high, color=_COLOURS[name], alpha=0.15, linewidth=0.0)
-        ax.plot(places, middle, "o-", color=_COLOURS[name], markersize=2.5, linewidth=1.0, label=_WORDS[name])
+        k, marker = _SERIES[name]
+        ax.fill_between(places, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
+        marks = {"marker": marker, "markersize": 3.0, "markevery": 1}
+        style.draw_curve(ax, places, middle, k, _WORDS[name], linewidth=1.0, **marks)
     for crossing in comparison.crossings:
         if crossing.sweep == sweep:
-            ax.axvline(factor * crossing.value, color="#9aa1aa", linewidth=0.8, linestyle=":")
+            ax.axvline(factor * crossing.value, color=style.QUIET, linewidth=0.8, linestyle=":")
     ax.set_xscale("log")
     ax.set_yscale("log")
-    plain_axes(ax)
-    ax.set_xlabel(f"{words} ({unit})", fontsize=8, color=INK)
+    ax.set_xlabel(style.axis_label(words, unit))
+    style.plain_axes(ax)
     ax.set_xticks(places, [f"{factor * value:g}" for value in values])
     ax.minorticks_off()
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nacelle.report.draw.canvas import INK, new_figure, wrapped
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_figure
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.observation import Observation, SeenCylinder
@@ -49,7 +50,7 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     ax.set_ylim(height - 0.5, -0.5)
     ax.set_axis_off()
     words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
-    ax.set_title(wrapped(words), fontsize=7.5, color=INK)
+    ax.set_title(style.wrapped(words), fontsize=7.5, color=style.INK)
     figure.set_layout_engine("tight", pad=0.3)
     return figure
 
@@ -80,7 +81,15 @@ def _write(ax: Any, camera: Camera, one: SeenCylinder, middle: Array) -> None:
     place = camera.pixels(middle)
     if camera.holds(place):
         box = {"facecolor": "black", "alpha": 0.45, "linewidth": 0.0, "pad": 1.0}
-        ax.text(*place, one.view.name, fontsize=5.5, color="white", ha="center", va="center", bbox=box)
+        ax.text(
+            *place,
+            style.written(one.view.name),
+            fontsize=5.5,
+            color="white",
+            ha="center",
+            va="center",
+            bbox=box,
+        )
 
 
 def _pose_words(observation: Observation) -> str:

@@ -22,6 +22,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
+from nacelle.pictures import html
 from nacelle.simulation.drives.lugre import LuGre
 from nacelle.spatial.scalar import Array
 
@@ -43,6 +44,10 @@ class Stiction(NamedTuple):
 
     robot: Robot
     friction: tuple[LuGre | None, ...]
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
 
 def stiction_of(

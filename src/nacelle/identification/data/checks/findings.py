@@ -9,6 +9,7 @@ import numpy as np
 
 from nacelle.errors import MeasurementError, Problem
 from nacelle.identification.data.measurement import Measurement
+from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
 KINDS = {
@@ -83,7 +84,7 @@ def finding(
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(Shown):
     """All findings of the checks of one measurement.
 
     Attributes:

@@ -1,0 +1,270 @@
+"""Pictures that set numbers beside each other: measured and predicted, before and after, ours and others'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.dynamics.gravity_balance.balancing import GravityBalance
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.identification.identify import Identification
+from nacelle.identification.rehearsal.rehearsal import Rehearsal
+from nacelle.identification.validation import Validation
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import fit, new_axes, new_figure
+from nacelle.report.draw.panels import MOST_BARS, draw_bars, runs
+from nacelle.report.identification.units import row_units
+from nacelle.report.operations import Operations
+from nacelle.report.results import names
+from nacelle.report.results.identification import over_time
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Rows of forces that are drawn if nothing is said.
+_DRAWN = 6
+KINDS = ("forces", "parameters")
+
+
+def plot_validation(
+    validation: Validation, *, rows: Sequence[str] | None = None, title: str | None = None, shown: bool = True
+) -> Figure:
+    """Draw measured and predicted forces over time, and what is left in percent; shaded samples do not count.
+
+    Args:
+        validation: the forces.
+        rows: which ones, by name; the first six if None.
+        title: above the picture; the robot and R^2 if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such row, or matplotlib is missing.
+    """
+    data = validation.regression
+    used = np.asarray(data.used)[:, None]
+    curves = {
+        name: np.where(used, values, np.nan)
+        for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
+    }
+    remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
+    words = f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
+    named = list(zip(validation.rows, row_units(data), strict=True))
+    figure = _pairs(
+        data.time, curves, named, rows=rows, remarks=remarks, unused=~np.asarray(data.used), shown=shown
+    )
+    style.figure_title(figure, words if title is None else title)
+    return figure
+
+
+def plot_rehearsal(
+    rehearsal: Rehearsal,
+    *,
+    actuators: Sequence[str] | None = None,
+    title: str | None = None,
+    shown: bool = True,
+) -> Figure:
+    """Draw the forces of the motors over time: as measured, with noise, and as they were.
+
+    Args:
+        rehearsal: the experiment.
+        actuators: which ones, by name; the first six if None.
+        title: above the picture; the robot if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such actuator, or matplotlib is missing.
+    """
+    curves = {"measured": rehearsal.measurement.force, "true": rehearsal.force}
+    named = names.actuators(rehearsal.robot)
+    figure = _pairs(rehearsal.time, curves, named, rows=actuators, shown=shown)
+    words = f"{rehearsal.robot.name}: rehearsed forces of the motors"
+    style.figure_title(figure, words if title is None else title)
+    return figure
+
+
+def plot_identification(
+    identification: Identification, kind: str = "forces", *, title: str | None = None, shown: bool = True
+) -> Figure:
+    """Draw what an identification is worth.
+
+    Args:
+        identification: the estimates.
+        kind: "forces", measured and predicted ones of the data that were fitted; "parameters", relative
+            standard deviations of the base parameters, those with the largest last.
+        title: above the picture.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such picture, or matplotlib is missing.
+    """
+    if kind not in KINDS:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, KINDS)}")
+    if kind == "forces":
+        return plot_validation(identification.fit, title=title, shown=shown)
+    relative = 100.0 * np.asarray(identification.estimator.relative_std_, dtype=float)
+    listed = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
+    order = listed[-MOST_BARS:]
+    ax = _bar_axes([identification.base.names[k] for k in order], {"": relative[order]}, shown, numbers=True)
+    ax.set_xlabel("standard deviation over the estimate (%)")
+    finite = relative[order][np.isfinite(relative[order])]
+    ax.set_xlim(0.0, 1.25 * float(np.clip(np.max(finite, initial=0.0), 1e-9, 200.0)))
+    words = f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
+    style.axes_title(ax, words if title is None else title)
+    fit(ax)
+    figure: Figure = ax.figure.figure
+    return figure
+
+
+def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bool = True) -> Figure:
+    """Draw the forces that hold a robot before and after it is balanced, root mean squares over the poses.
+
+    Args:
+        balance: the balanced robot.
+        title: above the picture; the robot if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    named = names.actuators(balance.robot)
+    units = list(dict.fromkeys(unit for _, unit in named))
+    heights = [sum(unit == one for _, unit in named) for one in units]
+    figure = new_figure((6.4, 1.1 + sum(0.6 + 0.36 * height for height in heights)), shown=shown)
+    axes = np.ravel(
+        figure.subplots(len(units), 1, squeeze=False, gridspec_kw={"height_ratios": [1 + h for h in heights]})
+    )
+    for ax, unit in zip(axes, units, strict=True):
+        places = [k for k, (_, own) in enumerate(named) if own == unit]
+        groups = {"before": balance.rms_before[places], "after": balance.rms_after[places]}
+        draw_bars(ax, [named[k][0] for k in places], groups)
+        ax.set_xlabel(style.axis_label(f"rms {style.quantity_words(unit, 'force')}", unit))
+        style.plain_axes(ax)
+    style.figure_title(figure, f"{balance.robot.name}: gravity balance" if title is None else title)
+    style.shared_legend(figure, axes[0])
+    return figure
+
+
+def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = True) -> Axes:
+    """Draw how many operations a model takes, beside what others have published.
+
+    Args:
+        count: the operations.
+        ax: axes to draw on; new ones if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    others = [entry.total for entry in count.published]
+    none = [0] * len(others)
+    labels = ["nacelle", *(entry.source for entry in count.published)]
+    groups = {
+        "additions, subtractions": [count.count.add, *none],
+        "products, quotients": [count.count.mul, *none],
+        "both together": [count.total, *others],
+    }
+    own = ax is None
+    ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.5 * len(labels)), shown=shown)
+    draw_bars(ax, labels, {name: np.asarray(values, dtype=float) for name, values in groups.items()})
+    ax.set_xlabel("operations (-)")
+    style.plain_axes(ax)
+    style.legend_below(ax, 3)
+    friction = "with friction" if count.friction else "without friction"
+    style.axes_title(
+        ax, f"{count.robot}: {count.model.replace('_', ' ')} {friction}, {count.total} operations"
+    )
+    if own:
+        fit(ax)
+    return ax
+
+
+def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -> Axes:
+    """Draw how far results are from those of other engines, beside what is allowed.
+
+    Args:
+        report: the report of `nacelle.verify`.
+        ax: axes to draw on; new ones if None.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    listed = list(dict.fromkeys(one.name for engine in report.engines for one in engine.quantities))
+    groups: dict[str, Array] = {}
+    allowed: dict[str, float] = {}
+    for engine in report.engines:
+        found = {one.name: one for one in engine.quantities}
+        allowed |= {name: one.tolerance for name, one in found.items()}
+        groups[f"{engine.engine} {engine.version}"] = np.array(
+            [found[name].error if name in found else np.nan for name in listed]
+        )
+    own = ax is None
+    ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.34 * len(listed)), shown=shown)
+    draw_bars(ax, listed, groups, logarithmic=True)
+    for place, name in enumerate(listed):
+        label = "allowed" if place == 0 else None
+        ax.plot([allowed[name]] * 2, [place - 0.4, place + 0.4], color=style.INK, linewidth=1.6, label=label)
+    ax.set_xlabel("largest relative error (-)")
+    style.plain_axes(ax)
+    style.legend_below(ax, 3)
+    verdict = "agrees" if report.ok else "does not agree"
+    style.axes_title(ax, f"{report.robot}: {verdict} in {report.states} states")
+    if own:
+        fit(ax)
+    return ax
+
+
+def _bar_axes(labels: Sequence[str], groups: dict[str, Array], shown: bool, *, numbers: bool) -> Any:
+    ax = new_axes(flat=True, size=(6.4, 1.1 + 0.22 * len(labels)), shown=shown)
+    draw_bars(ax, labels, groups, numbers=numbers)
+    style.plain_axes(ax)
+    return ax
+
+
+def _pairs(
+    times: Array,
+    curves: dict[str, Array],
+    named: list[tuple[str, str]],
+    *,
+    rows: Sequence[str] | None = None,
+    remarks: Sequence[str] = (),
+    unused: Array | None = None,
+    shown: bool = True,
+) -> Figure:
+    """A panel a row, with a curve of each kind."""
+    labels = [name for name, _ in named]
+    for name in rows or ():
+        if name not in labels:
+            raise NacelleError(f"no row is called {name!r}; {did_you_mean(name, labels)}")
+    chosen = [labels.index(name) for name in rows] if rows else list(range(min(_DRAWN, len(labels))))
+    columns = 1 if len(chosen) < 3 else 2
+    lines = -(-len(chosen) // columns)
+    figure = new_figure((7.6, 0.9 + 1.75 * lines), shown=shown)
+    axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
+    over = over_time(times)
+    x = over.get("places", np.arange(1.0, len(times) + 1.0))
+    for ax, row in zip(axes, chosen, strict=False):
+        for k, (name, values) in enumerate(curves.items()):
+            # What was measured is wide and pale below the others.
+            wide = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"} if k == 0 else {"linewidth": 1.1}
+            style.draw_curve(ax, x, values[:, row], max(k - 1, 0), name, **wide)
+        if unused is not None:
+            for first, after in runs(unused):
+                last = min(after, len(x) - 1)
+                ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
+        name, unit = named[row]
+        ax.set_ylabel(style.axis_label(style.written(name, 20), unit))
+        if remarks:
+            ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
+        style.plain_axes(ax)
+    for ax in axes[len(chosen) :]:
+        ax.set_visible(False)
+    for ax in axes[max(len(chosen) - columns, 0) : len(chosen)]:
+        ax.set_xlabel(over["across"])
+        ax.tick_params(labelbottom=True)
+    style.shared_legend(figure, axes[0])
+    return figure

@@ -1,0 +1,201 @@
+"""How all pictures look: series, axes with their units, legends, names as users wrote them.
+
+Series have the colours of Okabe and Ito, which colour-blind readers tell apart, and each its own dash; after
+seven of them markers change, too. So curves are told apart in black and white.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nacelle.page.svg import SERIES_COLOURS
+from nacelle.scene.colours import ACTIVE_COLOUR
+from nacelle.spatial.scalar import Array
+
+INK = "#30353c"
+PALE = "#d9dde2"
+QUIET = "#8d959f"
+# Okabe and Ito, "Color Universal Design", 2008: blue, vermilion, green, purple, orange, sky blue, black.
+COLOURS = SERIES_COLOURS
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5.0, 1.6)),
+    (0, (6.0, 1.6, 1.2, 1.6)),
+    (0, (1.2, 1.4)),
+    (0, (9.0, 2.0)),
+    (0, (6.0, 1.4, 1.2, 1.4, 1.2, 1.4)),
+    (0, (2.6, 1.2)),
+)
+MARKERS = ("", "o", "s", "^", "D", "v", "X")
+LINE_COLOUR = COLOURS[0]
+# What cannot be reached, and what is worth a word.
+FAILED, WARNED = ACTIVE_COLOUR, COLOURS[4]
+LIMIT = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
+TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
+# What a number without a unit has in the place of one.
+NO_UNIT = "-"
+TIME = "time (s)"
+
+# What is measured in a unit, where nothing better is said.
+_WORDS = {
+    "m": "position",
+    "rad": "angle",
+    "m/s": "velocity",
+    "rad/s": "angular velocity",
+    "m/s^2": "acceleration",
+    "rad/s^2": "angular acceleration",
+    "N": "force",
+    "N m": "torque",
+    "J": "energy",
+    "Hz": "frequency",
+}
+_SHOWN_UNITS = {"^2": "²", "^3": "³"}
+
+
+def look(k: int) -> dict[str, Any]:
+    """Colour, dash and marker of the k-th series of a picture, as options of matplotlib."""
+    turn = k // len(COLOURS)
+    options: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
+    marker = MARKERS[turn % len(MARKERS)]
+    if marker:
+        # At equal distances along the curve, not at the same places as others.
+        options |= {"marker": marker, "markersize": 3.2, "markevery": (0.02 + 0.013 * (k % 7), 0.12)}
+    return options
+
+
+def axis_label(words: str, unit: str) -> str:
+    """The label of an axis: what it shows, and the unit in brackets."""
+    for plain, shown in _SHOWN_UNITS.items():
+        unit = unit.replace(plain, shown)
+    return f"{words} ({unit or NO_UNIT})"
+
+
+def quantity_words(unit: str, otherwise: str) -> str:
+    """What is measured in a unit."""
+    return _WORDS.get(unit, otherwise)
+
+
+def unit_of(label: str) -> str | None:
+    """The unit in the label of an axis; None if it has none."""
+    match = re.search(r"\(([^()]+)\)$", label.strip())
+    return match[1] if match else None
+
+
+def written(name: str, most: int = 26) -> str:
+    """A name as it is written in a picture: short, on one line, no mathematics, not hidden from legends."""
+    words = " ".join(_printable(name).split())
+    if len(words) > most:
+        left = (most - 1) // 2
+        words = f"{words[:left]}…{words[len(words) - (most - 1 - left) :]}"
+    words = words.replace("$", r"\$")
+    return f"\u2009{words}" if words.startswith("_") else words
+
+
+def wrapped(title: str, width: int = 72) -> str:
+    """A title in lines, at most three of them."""
+    words = _printable(title).replace("$", r"\$")
+    return "\n".join(textwrap.wrap(words, width, max_lines=3, placeholder=" …"))
+
+
+def _printable(words: str) -> str:
+    """Words with a space for each sign that cannot be drawn; spaces that do not break stay."""
+    return "".join(sign if sign.isprintable() or sign == "\u00a0" else " " for sign in str(words))
+
+
+def plain_axes(ax: Any) -> None:
+    """Quiet flat axes."""
+    ax.set_axisbelow(True)
+    ax.grid(color=PALE, linewidth=0.5)
+    ax.tick_params(which="both", labelsize=SMALL, colors=INK, length=2.5)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_fontsize(LABEL)
+        label.set_color(INK)
+    for spine in ax.spines.values():
+        spine.set_color(PALE)
+
+
+def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -> None:
+    """Draw the k-th curve of axes; samples alone between missing ones are dots."""
+    y = np.asarray(y, dtype=float)
+    y = np.where(np.isfinite(y), y, np.nan)
+    given = look(k) | {"linewidth": 1.2, "label": written(name)} | options
+    ax.plot(x, y, **given)
+    there = np.isfinite(y)
+    alone = there & ~np.pad(there, 1)[:-2] & ~np.pad(there, 1)[2:]
+    if np.any(alone):
+        ax.plot(x[alone], y[alone], MARKERS[1 + k % 6], color=given["color"], markersize=3.5)
+
+
+def side_legend(ax: Any) -> None:
+    """A legend beside axes, where it hides nothing."""
+    shown = _labelled(ax)
+    if shown:
+        ax.legend(
+            handles=shown,
+            fontsize=SMALL,
+            frameon=False,
+            labelcolor=INK,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            handlelength=3.2,
+        )
+
+
+def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None) -> None:
+    """A legend below axes and their label, where it hides nothing; of their own curves if None."""
+    shown = _labelled(ax) if handles is None else list(handles)
+    if shown:
+        # Below the numbers and the label of the axis, whatever the size of the axes.
+        below = importlib.import_module("matplotlib.transforms").offset_copy(
+            ax.transAxes, ax.figure, y=-27.0, units="points"
+        )
+        ax.legend(
+            handles=shown,
+            fontsize=SMALL,
+            frameon=False,
+            labelcolor=INK,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=below,
+            ncols=min(columns, len(shown)),
+            handlelength=3.2,
+        )
+
+
+def shared_legend(figure: Any, axes: Any, columns: int = 4) -> None:
+    """One legend below all axes of a figure, from the curves of some of them, and the layout above it."""
+    handles = _labelled(axes)
+    columns = max(1, min(columns, len(handles)))
+    lines = -(-len(handles) // columns)
+    figure.legend(
+        handles=handles,
+        fontsize=LABEL,
+        frameon=False,
+        loc="lower center",
+        ncols=columns,
+        labelcolor=INK,
+        handlelength=3.2,
+    )
+    height = float(figure.get_size_inches()[1])
+    figure.set_layout_engine("tight", rect=(0.0, (0.1 + 0.19 * lines) / height, 1.0, 1.0))
+
+
+def _labelled(ax: Any) -> list[Any]:
+    return list(ax.get_legend_handles_labels()[0])
+
+
+def figure_title(figure: Any, words: str) -> None:
+    """The title of a figure of several axes."""
+    if words:
+        figure.suptitle(wrapped(words), fontsize=TITLE, color=INK)
+
+
+def axes_title(ax: Any, words: str) -> None:
+    """The title of axes."""
+    ax.set_title(wrapped(words, 64), fontsize=9, color=INK)

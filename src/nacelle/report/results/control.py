@@ -1,0 +1,41 @@
+"""Quantities of closed loops and of what cameras see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.control.loop.run import ControlRun
+from nacelle.report.results import names
+from nacelle.report.results.quantity import TIME, Quantity, quantity
+from nacelle.vision.observation import Observation
+
+
+def control_run(run: ControlRun) -> list[Quantity]:
+    """Errors and acting forces of the actuators, and errors of the tool."""
+    over = {"across": TIME, "places": run.time}
+    contour = "rad" if run.turns_only else "m"
+    tool = [("tool", "m"), ("turn", "rad"), ("contour", contour)]
+    if not run.samples:
+        return []
+    return [
+        quantity("errors", names.actuators(run.robot, "coordinate"), run.error, words="error", **over),
+        quantity(
+            "tool",
+            tool,
+            np.column_stack([run.tool_error, run.turn_error, run.contour_error]),
+            words="error of the tool",
+            **over,
+        ),
+        quantity("forces", names.actuators(run.robot), run.acting, **over),
+    ]
+
+
+def observation(seen: Observation) -> list[Quantity]:
+    """Standard deviations of the pose that the edges give, and its errors."""
+    if seen.pose is None:
+        return []
+    named = names.twist(seen.robot.motion, "coordinate", seen.robot)
+    found = [quantity("standard deviations", named, seen.pose.sigma, words="standard deviation")]
+    if seen.error is not None:
+        found.append(quantity("errors", named, seen.error, words="error"))
+    return found

@@ -1,0 +1,93 @@
+"""Quantities of dynamic results: forces, accelerations, reactions, simulations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.dynamics.derivatives.linear import LinearModel
+from nacelle.dynamics.forward import ForwardDynamics
+from nacelle.dynamics.gravity_balance.balancing import GravityBalance
+from nacelle.dynamics.inverse import InverseDynamics
+from nacelle.dynamics.reactions.peak import PeakReactions
+from nacelle.dynamics.reactions.reactions import Reactions
+from nacelle.dynamics.regressor import Regressor
+from nacelle.dynamics.sizing import Sizing
+from nacelle.report.results import names
+from nacelle.report.results.quantity import TIME, Quantity, alone, quantity
+from nacelle.simulation.simulate import Simulation
+
+
+def inverse_dynamics(result: InverseDynamics) -> list[Quantity]:
+    """Forces of the actuators."""
+    return [quantity("forces", names.actuators(result.robot), result.force)]
+
+
+def forward_dynamics(result: ForwardDynamics) -> list[Quantity]:
+    """Accelerations of the nacelle."""
+    named = names.twist(result.robot.motion, "acceleration", result.robot)
+    return [quantity("acceleration", named, result.acceleration)]
+
+
+def regressor(result: Regressor) -> list[Quantity]:
+    """Forces by the robot's own parameters."""
+    return [quantity("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
+
+
+def reactions(result: Reactions, **over: Any) -> list[Quantity]:
+    """Sizes of the forces and moments that joints transmit."""
+    wrench = np.asarray(result.wrench, dtype=float)
+    force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
+    return [
+        quantity("forces", names.joints(result.robot, "N"), force, **over),
+        quantity("moments", names.joints(result.robot, "N m"), moment, words="moment", **over),
+    ]
+
+
+def peak_reactions(result: PeakReactions) -> list[Quantity]:
+    """The same along a motion."""
+    return reactions(result.reactions, across=TIME, places=result.times)
+
+
+def sizing(result: Sizing) -> list[Quantity]:
+    """Forces, rates and coordinates of the actuators along a motion."""
+    over = {"across": TIME, "places": result.times}
+    return [
+        quantity("forces", names.actuators(result.robot), result.force, **over),
+        quantity("rates", names.actuators(result.robot, "rate"), result.rate, **over),
+        quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+    ]
+
+
+def gravity_balance(result: GravityBalance) -> list[Quantity]:
+    """Forces that hold the poses, before and after."""
+    named = names.actuators(result.robot)
+    return [quantity("before", named, result.before), quantity("after", named, result.after)]
+
+
+def linear_model(result: LinearModel) -> list[Quantity]:
+    """Undamped natural frequencies."""
+    values = np.asarray(result.natural_frequencies, dtype=float)
+    named = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
+    return [quantity("natural frequencies", named, values, words="natural frequency")]
+
+
+def simulation(run: Simulation) -> list[Quantity]:
+    """Pose, twist, forces, energies since the start and what is missing of them."""
+    labels, over = run.plant.labels, {"across": TIME, "places": run.t}
+    forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]
+    found = [
+        quantity("pose", list(labels.x), run.x, **over),
+        quantity("twist", list(labels.v), run.v, **over),
+        quantity("forces", forces, run.inputs, **over),
+    ]
+    if not run.t.size:
+        return found
+    energies = {**{name: run.energies[name] for name in ("kinetic", "potential")}, "together": run.energy}
+    energies |= {"work of forces": run.work, "dissipated": run.dissipated}
+    # Only changes mean something: heights are counted from anywhere.
+    since = np.column_stack([values - values[0] for values in energies.values()])
+    named = [(name, "J") for name in energies]
+    found.append(quantity("energies", named, since, words="energy since start", **over))
+    return [*found, alone("balance", "J", run.balance, words="missing energy", **over)]

@@ -1,0 +1,48 @@
+"""Quantities of results about flexible robots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.elastic.linear.buckling import Buckling
+from nacelle.elastic.linear.frequencies import NaturalFrequencies
+from nacelle.elastic.linear.maps import FrequencyMap
+from nacelle.elastic.linear.statics import StaticDeflection
+from nacelle.report.results import names
+from nacelle.report.results.quantity import Quantity, alone, quantity
+
+_AXES = (("x", "m"), ("y", "m"), ("z", "m"), ("rx", "rad"), ("ry", "rad"), ("rz", "rad"))
+
+
+def natural_frequencies(result: NaturalFrequencies) -> list[Quantity]:
+    """Frequencies and damping ratios of all modes."""
+    modes = result.frequencies.shape[-1]
+    return [
+        quantity("frequencies", _modes(modes, "Hz"), result.frequencies, words="natural frequency"),
+        quantity("damping", _modes(modes, "-"), result.damping, words="damping ratio"),
+    ]
+
+
+def frequency_map(result: FrequencyMap) -> list[Quantity]:
+    """Frequencies of all modes over the map."""
+    values = np.asarray(result.frequencies, dtype=float)
+    return [quantity("frequencies", _modes(values.shape[-1], "Hz"), values, words="natural frequency")]
+
+
+def buckling(result: Buckling) -> list[Quantity]:
+    """Load factors at which the robot buckles; infinite ones are left open."""
+    values = np.asarray(result.factors, dtype=float)
+    return [quantity("factors", _modes(values.shape[-1], "-"), values, words="load factor")]
+
+
+def static_deflection(result: StaticDeflection) -> list[Quantity]:
+    """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
+    return [
+        quantity("displacement", list(_AXES), result.displacement(), words="displacement"),
+        quantity("forces", names.actuators(result.robot), result.force),
+        alone("load factor", "-", result.factor),
+    ]
+
+
+def _modes(count: int, unit: str) -> list[tuple[str, str]]:
+    return [(f"mode {k + 1}", unit) for k in range(count)]

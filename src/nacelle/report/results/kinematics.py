@@ -1,0 +1,140 @@
+"""Quantities of kinematic results: joints, poses, measures of singularity, motions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nacelle.kinematics.elements.project import ElementProjection
+from nacelle.kinematics.elements.state import ElementState
+from nacelle.kinematics.forward.forward import ForwardKinematics
+from nacelle.kinematics.inverse import InverseKinematics
+from nacelle.kinematics.jacobian import Jacobian
+from nacelle.kinematics.motion import BodyMotion, JointMotion
+from nacelle.kinematics.singularity import Singularities
+from nacelle.kinematics.tools.tool import ToolPose
+from nacelle.kinematics.trajectory import Trajectory, Waypoints
+from nacelle.report.results import names
+from nacelle.report.results.quantity import TIME, Quantity, alone, quantity
+from nacelle.spatial.scalar import Array
+
+# Samples of a trajectory that are drawn, at least.
+_SAMPLES = 400
+# What the components of variables of the element state are called, and their units.
+_COMPONENTS = ("x", "y", "z")
+
+
+def inverse_kinematics(result: InverseKinematics) -> list[Quantity]:
+    """Coordinates of the actuators, and how far legs are from serial singularities."""
+    robot = result.robot
+    margins = np.asarray(result.margins)
+    return [
+        quantity("actuators", names.actuators(robot, "coordinate"), result.actuators),
+        quantity("margins", names.legs(robot, margins.shape[-1]), margins, words="margin of a leg"),
+    ]
+
+
+def forward_kinematics(result: ForwardKinematics) -> list[Quantity]:
+    """The poses, and Newton's steps to them."""
+    robot = result.robot
+    return [
+        quantity("pose", names.pose(robot.motion, robot), result.x),
+        alone("iterations", "-", result.iterations),
+    ]
+
+
+def jacobian(result: Jacobian) -> list[Quantity]:
+    """How well conditioned the poses are."""
+    return [alone("inverse condition number", "-", result.conditioning)]
+
+
+def singularities(result: Singularities) -> list[Quantity]:
+    """The measures: 0 at a singularity."""
+    serial = np.asarray(result.serial, dtype=float)
+    named = names.legs(result.robot, serial.shape[-1])
+    named = [(f"serial, {name}", unit) for name, unit in named]
+    named += [("parallel", "-"), ("constraint", "-")]
+    others = [np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)]
+    values = np.concatenate([serial, *others], axis=-1)
+    return [quantity("measures", named, values, words="distance from singularity")]
+
+
+def body_motion(result: BodyMotion) -> list[Quantity]:
+    """Speeds of all bodies, and sizes of their accelerations."""
+    bodies = [body.name for body in result.robot.bodies]
+    both = []
+    for key, values, units in (
+        ("speeds", result.twist, ("m/s", "rad/s")),
+        ("accelerations", result.acceleration, ("m/s^2", "rad/s^2")),
+    ):
+        parts = [np.linalg.norm(np.asarray(values)[..., part], axis=-1) for part in (slice(3), slice(3, 6))]
+        named = [(name, unit) for unit in units for name in bodies]
+        both.append(quantity(key, named, np.concatenate(parts, axis=-1)))
+    return both
+
+
+def joint_motion(result: JointMotion) -> list[Quantity]:
+    """Coordinates, rates and accelerations of the actuators."""
+    kinds = ("coordinate", "rate", "acceleration")
+    return [
+        quantity(f"{kind}s", names.actuators(result.robot, kind), values)
+        for kind, values in zip(kinds, result.actuators, strict=True)
+    ]
+
+
+def tool_pose(result: ToolPose) -> list[Quantity]:
+    """Where the tool is, and its orientation."""
+    return [
+        quantity("position", [(name, "m") for name in "xyz"], result.p),
+        quantity("quaternion", [(f"q{name}", "-") for name in "xyzw"], result.quat_xyzw),
+    ]
+
+
+def trajectory(result: Trajectory) -> list[Quantity]:
+    """Pose, twist and acceleration over time."""
+    knots = np.asarray(result.knots, dtype=float)
+    times = np.unique(np.concatenate([knots, np.linspace(0.0, result.duration, _SAMPLES)]))
+    sample, motion = result(times), result.motion
+    over = {"across": TIME, "places": times}
+    return [
+        quantity("pose", names.pose(motion), sample.x, **over),
+        quantity("twist", names.twist(motion, "rate"), sample.v, **over),
+        quantity("acceleration", names.twist(motion, "acceleration"), sample.a, **over),
+    ]
+
+
+def waypoints(result: Waypoints) -> list[Quantity]:
+    """The poses, over time where they have times."""
+    over = {} if result.times is None else {"across": TIME, "places": np.asarray(result.times)}
+    return [quantity("pose", names.pose(result.motion), result.points, **over)]
+
+
+def element_state(result: ElementState) -> list[Quantity]:
+    """Directions, lengths and angles of the elements; first and second derivatives are left out."""
+    named, columns = [], []
+    for variable in result.layout.variables:
+        values = np.asarray(result.values[variable.name], dtype=float)
+        unit = {"direction": "-", "length": "m", "point": "m"}.get(variable.kind)
+        if unit is None:
+            joint = result.robot.joints[variable.number]
+            unit = "rad" if joint.primitives[0].is_rotation else "m"
+        if variable.is_vector:
+            value = values[..., 0, :]
+            parts = _COMPONENTS if value.shape[-1] == 3 else tuple(str(k) for k in range(value.shape[-1]))
+            named += [(f"{variable.name}.{part}", unit) for part in parts]
+            columns.append(value)
+        else:
+            named.append((variable.name, unit))
+            columns.append(values[..., 0, None])
+    return [quantity("variables", named, _joined(columns))]
+
+
+def _joined(columns: list[Array]) -> Array:
+    return np.concatenate(columns, axis=-1) if columns else np.zeros(0)
+
+
+def element_projection(result: ElementProjection) -> list[Quantity]:
+    """Standard deviations of the pose."""
+    robot = result.state.robot
+    deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))
+    named = names.twist(robot.motion, "coordinate", robot)
+    return [quantity("standard deviations", named, deviation, words="standard deviation")]

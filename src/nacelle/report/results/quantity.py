@@ -1,0 +1,84 @@
+"""Named numbers with units, of one sample or of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.spatial.scalar import Array
+
+SAMPLE = "sample (-)"
+TIME = "time (s)"
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A quantity of a result: numbers with names and units, at one sample or along many.
+
+    Attributes:
+        key: what it is called, in arguments and tables: "forces".
+        names: of the entries (n,).
+        units: of the entries (n,); "-" without one.
+        values: (n,) at one sample, (N, n) along many.
+        across: label of the axis along which the samples are, with its unit.
+        places: of the samples on it (N,); their numbers from 1 if None.
+        logarithmic: whether sizes differ by powers of ten.
+        words: what the numbers are; what is measured in their units if empty.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    values: Array
+    across: str = SAMPLE
+    places: Array | None = None
+    logarithmic: bool = False
+    words: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the shapes, so that no name comes to another's number."""
+        if not len(self.names) == len(self.units) == self.values.shape[-1] or self.values.ndim > 2:
+            raise ValueError(
+                f"{self.key}: {len(self.names)} names, {len(self.units)} units, values {self.values.shape}"
+            )
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one sample, and no row of them."""
+        return self.values.ndim == 1
+
+    def along(self) -> Array:
+        """Places of the samples (N,) on the axis."""
+        count = 1 if self.single else len(self.values)
+        return np.arange(1.0, count + 1.0) if self.places is None else np.asarray(self.places, dtype=float)
+
+    def groups(self) -> dict[str, list[int]]:
+        """Places of the entries by unit, in their order."""
+        groups: dict[str, list[int]] = {}
+        for k, unit in enumerate(self.units):
+            groups.setdefault(unit, []).append(k)
+        return groups
+
+
+def quantity(key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any) -> Quantity:
+    """A quantity of values (..., n), whose batch becomes one row of samples.
+
+    Args:
+        key: what it is called.
+        named: name and unit of every entry (n).
+        values: (..., n).
+        **options: the other attributes of `Quantity`.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.ndim > 2:
+        array = array.reshape(-1, array.shape[-1])
+    names, units = tuple(name for name, _ in named), tuple(unit or "-" for _, unit in named)
+    return Quantity(key, names, units, array, **options)
+
+
+def alone(key: str, unit: str, values: Any, **options: Any) -> Quantity:
+    """A quantity of one entry, values (...)."""
+    return quantity(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
