@@ -194,7 +194,10 @@ def _outline(items: Sequence[SceneItem]) -> Array:
     for item in items:
         offset = np.asarray(item.offset, dtype=float)
         R = rotations(item.motion.quaternion)
-        clouds = [offset + 0.2 * item.geometry.extent * np.eye(3), *(offset + trace(t) for t in item.traces)]
+        clouds = [
+            offset + 0.2 * item.geometry.extent * np.eye(3),
+            *(offset + as_trace(t).line for t in item.traces),
+        ]
         for part in item.geometry.parts:
             points = np.concatenate([corners(solid) for solid in part.solids])
             points = np.unique(points[[*np.argmax(points @ directions.T, axis=0)]], axis=0)
