@@ -44,9 +44,8 @@ test: setup check ## The checks, then the tests that are not slow
 test-all: setup check ## The checks, then all tests
 	$(BIN)/pytest -n $(JOBS)
 
-demo: setup ## PaLiDA verified, counted, driven, exported as C and drawn; pictures go to demo/
-	@rm -rf demo
-	@$(BIN)/nacelle demo --out demo
+demo: setup ## PaLiDA verified, identified, controlled, exported as C; a page to look at in nacelle-demo/
+	@$(BIN)/nacelle demo
 
 # Which benchmarks run: all, or ONLY="startup calls".
 ONLY ?=
@@ -91,7 +90,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything that make has built, .venv too
-	rm -rf $(VENV) build demo dist site docs/api .cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build demo nacelle-demo dist site docs/api .cache .hypothesis .import_linter_cache
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

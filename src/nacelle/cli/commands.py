@@ -122,7 +122,10 @@ COMMANDS = {
         "report",
         "Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.",
     ),
-    "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
+    "demo": (
+        "demo.command",
+        "Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.",
+    ),
 }
 
 

@@ -48,7 +48,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "export": ("nacelle export delta --target c --out delta-c",),
     },
     "First steps": {
-        "demo": ("nacelle demo --out demo",),
+        "demo": ("nacelle demo",),
     },
 }
 

@@ -200,7 +200,7 @@ def line_chart(
         runs = _finite_runs(places, values)
         parts.append(panel.curve(places, values, runs, _kind(k)))
         for i in _marked(runs, k):
-            parts.append(_marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
+            parts.append(marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
     label = title or f"{y} over {x}: {', '.join(one.name for one in series)}"
     chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
     caption = element("figcaption", text(title), kind="quiet") if title else ""
@@ -211,7 +211,8 @@ def _kind(k: int) -> str:
     return f"s{k % len(SERIES_COLOURS)}"
 
 
-def _marker(x: float, y: float, k: int) -> str:
+def marker(x: float, y: float, k: int) -> str:
+    """The mark of series k at a place."""
     shape = _MARKERS[k % len(_MARKERS)]
     return element("path", kind=f"marker {_kind(k)}", d=shape, transform=f"translate({x:.1f} {y:.1f})")
 
@@ -227,7 +228,7 @@ def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
             left, row = 64.0, row + 1
         at = 12.0 + 18.0 * row
         parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
-        parts.append(_marker(left + 14.0, at, k))
+        parts.append(marker(left + 14.0, at, k))
         parts.append(write(left + 34.0, at + 4.0, shown))
         left += room
     return "".join(parts), row + 1 if named else 0

@@ -52,7 +52,27 @@ class Arrows:
         return LONGEST * extent / self.largest if self.largest > 0.0 else 0.0
 
 
-def trace(points: Any) -> Array:
-    """A line (T, 3) through points in the base, m, without those that are not finite."""
-    line = np.asarray(points, dtype=float).reshape(-1, 3)
-    return np.asarray(line[np.all(np.isfinite(line), axis=1)])
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A line in space, such as the path of the nacelle.
+
+    Attributes:
+        points: (T, 3) in the base, m; those that are not finite are left out.
+        name: what it is, for the legend; none if empty.
+        colour: by name or #rrggbb.
+    """
+
+    points: Any
+    name: str = ""
+    colour: str = "#3a4048"
+
+    @property
+    def line(self) -> Array:
+        """Its finite points (T, 3), m."""
+        line = np.asarray(self.points, dtype=float).reshape(-1, 3)
+        return np.asarray(line[np.all(np.isfinite(line), axis=1)])
+
+
+def as_trace(given: Any) -> Trace:
+    """A trace from points (T, 3), m, or as it is."""
+    return given if isinstance(given, Trace) else Trace(given)

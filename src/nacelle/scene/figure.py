@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.page.markup import document, element, embedded_data, number, text
-from nacelle.scene.arrows import Arrows, trace
+from nacelle.scene.arrows import Arrows, as_trace
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import BodyPart, RobotGeometry
@@ -38,7 +38,7 @@ class SceneItem:
         arrows: sets of arrows, with as many times as the motion or one.
         offset: where its base is in the figure (3,), m, as for robots side by side.
         label: written below it where there are several.
-        traces: lines (points, 3) in its base, m, such as the path of the nacelle.
+        traces: lines (points, 3) in its base, m, such as the path of the nacelle, or `Trace`s.
     """
 
     geometry: RobotGeometry
@@ -118,7 +118,7 @@ def _item(item: SceneItem) -> dict[str, Any]:
         "quaternion": _packed(motion.quaternion),
         "ok": [bool(good) for good in motion.ok],
         "arrows": [_arrows(arrows, len(motion.times), extent) for arrows in item.arrows],
-        "traces": [_packed(trace(line)) for line in item.traces],
+        "traces": [_trace(given) for given in item.traces],
     }
 
 
@@ -160,8 +160,13 @@ def _arrows(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
     }
 
 
+def _trace(given: Any) -> dict[str, Any]:
+    own = as_trace(given)
+    return {"points": _packed(own.line), "colour": hexadecimal(own.colour)}
+
+
 def _legend(items: Sequence[SceneItem]) -> str:
-    """Colours of arrows, what they show and the longest of each."""
+    """Colours of arrows, what they show and the longest of each; colours of named lines."""
     rows = []
     for item in items:
         prefix = f"{item.label}: " if item.label and len(items) > 1 else ""
@@ -169,6 +174,9 @@ def _legend(items: Sequence[SceneItem]) -> str:
             swatch = element("span", kind="swatch", style=f"background: {hexadecimal(arrows.colour)}")
             words = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
             rows.append(element("li", swatch, text(words)))
+        for own in filter(lambda one: one.name, map(as_trace, item.traces)):
+            swatch = element("span", kind="swatch", style=f"background: {hexadecimal(own.colour)}")
+            rows.append(element("li", swatch, text(f"{prefix}{own.name}")))
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
@@ -186,7 +194,10 @@ def _outline(items: Sequence[SceneItem]) -> Array:
     for item in items:
         offset = np.asarray(item.offset, dtype=float)
         R = rotations(item.motion.quaternion)
-        clouds = [offset + 0.2 * item.geometry.extent * np.eye(3), *(offset + trace(t) for t in item.traces)]
+        clouds = [
+            offset + 0.2 * item.geometry.extent * np.eye(3),
+            *(offset + as_trace(t).line for t in item.traces),
+        ]
         for part in item.geometry.parts:
             points = np.concatenate([corners(solid) for solid in part.solids])
             points = np.unique(points[[*np.argmax(points @ directions.T, axis=0)]], axis=0)

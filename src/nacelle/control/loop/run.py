@@ -175,7 +175,12 @@ class ControlRun(Drawn):
         """What the controller's model requires along the desired motion (N, actuators), N or N m."""
         return self.required.force[self._rows]
 
-    # ---- the tool
+    # ---- the nacelle and the tool
+
+    @property
+    def x(self) -> Array:
+        """True reduced poses of the nacelle (N, nx)."""
+        return self.simulation.x[self._at]
 
     @cached_property
     def places(self) -> Places:
@@ -311,7 +316,7 @@ class ControlRun(Drawn):
             names += [f"{name}.{kind}" for name in actuators]
             units += of
             values.append(table)
-        x, wanted = self.simulation.x[self._at], self.desired_motion.x[self._rows]
+        x, wanted = self.x, self.desired_motion.x[self._rows]
         for suffix, poses in (("", x), (".desired", wanted)):
             names += [f"{name}{suffix}" for name, _ in labels.x]
             units += [unit for _, unit in labels.x]

@@ -3,7 +3,6 @@
 (() => {
   "use strict";
 
-  const INK = 0x3a4048;
   const UNREACHABLE = new THREE.Color(0xc4262e);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -115,7 +114,7 @@
         this.group.add(...arrows.map((arrow) => arrow.group));
         return { points: floats(own.points), vectors: floats(own.vectors), arrows };
       });
-      for (const trace of data.traces) this.group.add(line(floats(trace), INK, 0.55));
+      for (const trace of data.traces) this.group.add(line(floats(trace.points), trace.colour, 0.8));
       this.reached = true;
     }
 
