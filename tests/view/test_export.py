@@ -16,7 +16,7 @@ def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     x = nacelle.reference_pose(robot)
     motion = motion_of(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
     text = viewer_page([Shown(robot, x, motion, (ACTUATORS,)), Shown(robot, x, offset=(1.0, 0.0, 0.0))])
-    data = json.loads(re.findall(r'<script[^>]*scene-data[^>]*>(.*?)</script>', text, re.S)[0])
+    data = json.loads(re.findall(r"<script[^>]*scene-data[^>]*>(.*?)</script>", text, re.S)[0])
     moving, still = data["items"]
     assert moving["times"][-1] == 1.5
     assert [arrows["name"] for arrows in moving["arrows"]] == ["actuator forces: moments"]

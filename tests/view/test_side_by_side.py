@@ -7,7 +7,10 @@ import nacelle
 
 
 def test_boxes_in_a_row_do_not_meet() -> None:
-    boxes = [(np.array([-1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])), (np.array([-5.0, 0, 0]), np.array([0.5, 1, 1]))]
+    boxes = [
+        (np.array([-1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])),
+        (np.array([-5.0, 0, 0]), np.array([0.5, 1, 1])),
+    ]
     first, second = row(boxes)
     np.testing.assert_array_equal(first, 0.0)
     assert second[0] - 5.0 > 2.0

@@ -20,7 +20,6 @@ import nacelle
 pytest.importorskip("viser", reason='the viewer needs viser: pip install "nacelle[view]"')
 
 
-
 def wait(condition: Callable[[], Any], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -108,7 +107,9 @@ def test_the_page(viewer: Viewer) -> None:
         page.get_by_role("button", name="Pause").wait_for()
         first = viewer._playbar.clock.time
         wait(lambda: viewer._playbar.clock.time > first + 0.2)
-        np.testing.assert_allclose(np.linalg.norm(session.x - nacelle.reference_pose(session.robot)), 0.028, rtol=1e-2)
+        np.testing.assert_allclose(
+            np.linalg.norm(session.x - nacelle.reference_pose(session.robot)), 0.028, rtol=1e-2
+        )
         page.get_by_role("button", name="Pause").click()
         wait(lambda: not viewer._playbar.clock.playing)
 
