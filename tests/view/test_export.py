@@ -4,11 +4,11 @@ import json
 import re
 
 import numpy as np
+
+import nacelle
 from nacelle.view.export import Shown, viewer_page
 from nacelle.view.loads import ACTUATORS
 from nacelle.view.timeline import motion_of
-
-import nacelle
 
 
 def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:

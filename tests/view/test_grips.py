@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
-from nacelle.view.session import Session, Standing
 
 import nacelle
+from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
+from nacelle.view.session import Session, Standing
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nacelle.view.runs import read_run
 
 import nacelle
+from nacelle.view.runs import read_run
 
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     robot = nacelle.load("fivebar")
     other = tmp_path / "other.csv"
     other.write_text("t,x,y,z\n0,0,0,1\n1,0,0,1\n", encoding="utf-8")
-    with pytest.raises(nacelle.NacelleError, match="other.csv is no run of fivebar"):
+    with pytest.raises(nacelle.NacelleError, match="is no run of fivebar"):
         read_run(robot, other)
     untimed = tmp_path / "untimed.csv"
     untimed.write_text("x,y\n0,0.28\n0,0.3\n", encoding="utf-8")

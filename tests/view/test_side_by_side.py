@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-from nacelle.view.side_by_side import joint_box, offsets, row
 
 import nacelle
+from nacelle.view.side_by_side import joint_box, offsets, row
 
 
 def test_boxes_in_a_row_do_not_meet() -> None:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.session import Session
-from nacelle.view.slices import slice_choices, workspace_slice
 
 import nacelle
+from nacelle.view.session import Session
+from nacelle.view.slices import slice_choices, workspace_slice
 
 
 def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.timeline import Clock, motion_of, shown_tool
 
 import nacelle
+from nacelle.view.timeline import Clock, motion_of, shown_tool
 
 
 def test_a_trajectory_is_played_as_it_is() -> None:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-from nacelle.view.vibration import SHOWN, Shaking, vibration
 
 import nacelle
+from nacelle.view.vibration import SHOWN, Shaking, vibration
 
 
 def test_a_mode_moves_the_platform_along_its_displacement() -> None:

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from nacelle.view.watch import Watched, in_mode
 
 import nacelle
 from nacelle.robots import text
+from nacelle.view.watch import Watched, in_mode
 
 
 def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:

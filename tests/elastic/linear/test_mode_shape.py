@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.elastic.linear.mode_shape import ModeShape
 
 import nacelle
+from nacelle.elastic.linear.mode_shape import ModeShape
 
 
 def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from nacelle.view.browser.camera import FOV, nice_step, view_of
 
 

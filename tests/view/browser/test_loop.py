@@ -3,9 +3,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from nacelle.view.browser.loop import Loop
 
 import nacelle
+from nacelle.view.browser.loop import Loop
 
 
 def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:

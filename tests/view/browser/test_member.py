@@ -1,4 +1,4 @@
-"""A robot of the viewer with a server but no browser: events as viser sends them, handles as it keeps them."""
+"""A robot of the viewer with a server but no browser: events as viser sends them, handles as it keeps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nacelle.view.viewer import Viewer, view
 
 import nacelle
+from nacelle.view.viewer import Viewer, view
 
 pytest.importorskip("viser")
 

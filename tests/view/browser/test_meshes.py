@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.browser.meshes import Mesh, joined, solid_mesh
 
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
+from nacelle.view.browser.meshes import Mesh, joined, solid_mesh
 
 
 def volume(mesh: Mesh) -> float:

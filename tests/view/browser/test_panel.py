@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from nacelle.view.viewer import view
 
 pytest.importorskip("viser")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.viewer import view
 
 import nacelle
+from nacelle.view.viewer import view
 
 pytest.importorskip("viser")
 
@@ -14,7 +14,7 @@ def test_time_is_sought_and_shown() -> None:
         robot, bar = viewer.robots[0], viewer._playbar
         assert not bar._play.visible
         x = nacelle.reference_pose(robot)
-        path = nacelle.Line(x, x + [0.05, 0.0], motion=robot.motion, duration=2.0)
+        path = nacelle.Line(x, x + np.array([0.05, 0.0]), motion=robot.motion, duration=2.0)
         viewer.play(path, start=False)
         assert bar._play.visible
         assert bar._time.max == 2.0

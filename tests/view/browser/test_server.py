@@ -3,9 +3,9 @@ from __future__ import annotations
 import socket
 
 import pytest
-from nacelle.view.browser.server import HOST, free_port
 
 import nacelle
+from nacelle.view.browser.server import HOST, free_port
 
 
 def test_ports() -> None:

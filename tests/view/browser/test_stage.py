@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from nacelle.view.browser.stage import wxyz
 from nacelle.view.session import Standing
 from nacelle.view.viewer import view

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from nacelle.view.browser.texts import dependent_html, loads_html, problems_html, sentence_html, verdict_html
 from nacelle.view.loads import Loads, Row
 from nacelle.view.session import Standing, Verdict
