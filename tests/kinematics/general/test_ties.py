@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.general.placed import Way
-from nacelle.kinematics.general.ties import Line, Tie
+from nacelle.kinematics.general.ties import GivenLine, Tie
 from support.compare import assert_same
 from support.general_states import loaded, sampled
 
@@ -14,7 +14,7 @@ from support.general_states import loaded, sampled
 def test_lines_in_other_axes() -> None:
     rng = np.random.default_rng(0)
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    line = Line(rng.normal(size=(3, 3)), *rng.normal(size=(4, 3)), length=np.array([1.0, 2.0, 3.0]))
+    line = GivenLine(rng.normal(size=(3, 3)), *rng.normal(size=(4, 3)), length=np.array([1.0, 2.0, 3.0]))
     there = line.through(lambda vector: R.T @ vector)
     assert_same(there.direction, line.direction @ R, 1e-15)
     for name in ("r", "v", "a", "a_start"):

@@ -1,8 +1,8 @@
 """Which moments the ends of a flexible link carry.
 
 Where an end carries no moment about an axis, E I v'' = 0 holds there for bending, and a beam that carries
-none about its own axis at an end does not twist: shape functions are chosen by that (`shapes`). About an axis e
-through its end at r a beam carries no moment if every joint there
+none about its own axis at an end does not twist: shape functions are chosen by that (`shapes`). About an axis
+e through its end at r a beam carries no moment if every joint there
 
     is passive and without springs,   leaves the rotation about e free,   lies on the axis: e x (o - r) = 0
 

@@ -25,7 +25,7 @@ from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
-from nacelle.kinematics.general.ties import Line, Rod, Row, Tie
+from nacelle.kinematics.general.ties import GivenLine, Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
@@ -195,12 +195,12 @@ def _difference(near: Columns, far: Columns) -> Columns:
     return difference
 
 
-def _seen_line(trees: LegTrees, axes: int, line: Line | None) -> Line | None:
+def _seen_line(trees: LegTrees, axes: int, line: GivenLine | None) -> GivenLine | None:
     """A line in the axes of a tie."""
     return None if line is None else line.through(lambda vector: trees.down(axes, vector))
 
 
-def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: Line | None = None) -> Tie:
+def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: GivenLine | None = None) -> Tie:
     """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg.
 
     Args:
@@ -239,7 +239,7 @@ def _along(d: Array, moved: Columns) -> tuple[Row]:
     return (Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
 
 
-def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: Line | None = None) -> Tie:
+def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLine | None = None) -> Tie:
     """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
 
     With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.

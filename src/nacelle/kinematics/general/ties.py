@@ -25,7 +25,7 @@ from nacelle.kinematics.general.vectors import ZERO
 from nacelle.spatial.scalar import Array, Scalar
 
 
-class Line(NamedTuple):
+class GivenLine(NamedTuple):
     """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
 
     Attributes:
@@ -44,10 +44,10 @@ class Line(NamedTuple):
     a_start: Array
     length: Array | None = None
 
-    def through(self, change: Callable[[Array], Array]) -> Line:
+    def through(self, change: Callable[[Array], Array]) -> GivenLine:
         """The same line with all its vectors changed, to other axes."""
         r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
-        return Line(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
+        return GivenLine(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Tie:
     free: Array | None = None
     link: Rod | Bar | None = None
     foot: Array | None = None
-    line: Line | None = None
+    line: GivenLine | None = None
 
     @property
     def bar(self) -> Bar | None:

@@ -117,10 +117,14 @@ class SphereSpec(Strict):
 
 
 class MeshSpec(Strict):
-    """A mesh from a file beside the description."""
+    """A mesh from a file beside the description, in metres times `scale`.
+
+    With `mirror` its own x is turned around first, as on a leg that mirrors another.
+    """
 
     file: str
     scale: Number = 1.0
+    mirror: bool = False
     at: Frame = FrameSpec()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.general.bars.rod import Moved, bar_rate, lean, residual, rod_rotation
+from nacelle.dynamics.general.bars.rod import RodMotion, bar_rate, lean, residual, rod_rotation
 from nacelle.dynamics.general.required import Counted
 from support.compare import assert_same
 from support.mass_point_bars import AXIS, Cloud, axes, cross_axes, form_of, gradient, second_derivative
@@ -53,7 +53,7 @@ def test_forces_and_energy_are_those_of_mass_points(axisymmetric: bool) -> None:
 
     a1, a2 = second_derivative(ends, z, v, a) - GRAVITY
     v1, v2 = J_ends @ v
-    part = rod_rotation(form, Moved(R, v2 - v1, a1, a2, 0.0, 0.0, np.zeros(3)), np.zeros(3), Counted())
+    part = rod_rotation(form, RodMotion(R, v2 - v1, a1, a2, 0.0, 0.0, np.zeros(3)), np.zeros(3), Counted())
     at_A = m_A * a1 + m_AB * a2 + part.force - part.G
     at_B = m_B * a2 + m_AB * a1 + part.G
     found = np.einsum("kia,ki->a", J_ends, np.stack([at_A, at_B]).astype(float))
@@ -76,5 +76,5 @@ def test_a_planar_bar_turns_about_its_axis() -> None:
     r = np.cross(AXIS, [0.0, 1.0, 0.0])
     assert abs(bar_rate(form, r, 0.7 * np.cross(AXIS, r)) - 0.7) < 1e-15
     # The force at B that makes a moment of 1 N m about A.
-    moved = Moved(r, np.zeros(3), np.zeros(3), np.zeros(3), 0.0, 0.0, np.zeros(3))
+    moved = RodMotion(r, np.zeros(3), np.zeros(3), np.zeros(3), 0.0, 0.0, np.zeros(3))
     assert_same(np.cross(r, lean(form, moved)), AXIS, 1e-15)
