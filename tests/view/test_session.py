@@ -9,10 +9,10 @@ from nacelle.view.session import Session, Standing
 
 def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
     session = Session(nacelle.load("fivebar"))
-    near = session.x + [0.03, -0.02]
+    near = session.x + np.array([0.03, -0.02])
     assert session.move(near).standing is Standing.GOOD
     np.testing.assert_allclose(session.platform.p[:2], near, atol=1e-12)
-    far = near + [1.0, 0.0]
+    far = near + np.array([1.0, 0.0])
     verdict = session.move(far)
     assert verdict.standing is Standing.OUT
     assert "left" in verdict.words
@@ -43,7 +43,7 @@ def test_near_a_stretched_leg_it_says_which() -> None:
     """Along a ray the last pose before the boundary has a leg that is nearly straight."""
     robot = nacelle.load("fivebar")
     session = Session(robot, limits=False)
-    good, bad = session.x, session.x + [0.5, 0.0]
+    good, bad = session.x, session.x + np.array([0.5, 0.0])
     for _ in range(40):
         middle = 0.5 * (good + bad)
         reached = nacelle.inverse_kinematics(robot, [middle], limits=False).reachable[0]

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import nacelle
 from nacelle.view.browser.camera import FOV
 from nacelle.view.viewer import Viewer, view
 from support.browser import chromium_page, until
 
-import nacelle
-
 pytest.importorskip("viser", reason='the viewer needs viser: pip install "nacelle[view]"')
-
 
 
 def wait(condition: Callable[[], Any], seconds: float = 30.0) -> None:
@@ -70,13 +69,13 @@ def test_the_page(viewer: Viewer) -> None:
     with chromium_page(900, 640) as page:
         page.goto(viewer.url)
         until(page, "!!document.querySelector('[data-standing=\"reachable\"]')")
-        wait(lambda: viewer._server.get_clients())
-        wait(lambda: abs([*viewer._server.get_clients().values()][0].camera.fov - FOV) < 1e-6)
+        wait(viewer._server.get_clients)
+        wait(lambda: abs(next(iter(viewer._server.get_clients().values())).camera.fov - FOV) < 1e-6)
         page.wait_for_timeout(1500)
         # The square between the arrows of the grip: free in the plane of the robot.
         origin, size = session.platform.p, 0.3 * member.stage.geometry.extent
         grip = origin + np.array([0.24, 0.24, 0.0]) * size
-        start, goal = pixel(viewer, grip), pixel(viewer, grip + [0.04, -0.03, 0.0])
+        start, goal = pixel(viewer, grip), pixel(viewer, grip + np.array([0.04, -0.03, 0.0]))
         legs = session.bodies.R.copy()
         begun = session.x.copy()
         page.mouse.move(*start)
@@ -108,7 +107,9 @@ def test_the_page(viewer: Viewer) -> None:
         page.get_by_role("button", name="Pause").wait_for()
         first = viewer._playbar.clock.time
         wait(lambda: viewer._playbar.clock.time > first + 0.2)
-        np.testing.assert_allclose(np.linalg.norm(session.x - nacelle.reference_pose(session.robot)), 0.028, rtol=1e-2)
+        np.testing.assert_allclose(
+            np.linalg.norm(session.x - nacelle.reference_pose(session.robot)), 0.028, rtol=1e-2
+        )
         page.get_by_role("button", name="Pause").click()
         wait(lambda: not viewer._playbar.clock.playing)
 
@@ -116,8 +117,8 @@ def test_the_page(viewer: Viewer) -> None:
 def test_the_handle(viewer: Viewer, tmp_path: Path) -> None:
     robot = viewer.robots[0]
     x = nacelle.reference_pose(robot)
-    assert "reachable" in viewer.show(x + [0.01, 0.0])
-    assert "out of reach" in viewer.show(x + [9.0, 0.0])
+    assert "reachable" in viewer.show(x + np.array([0.01, 0.0]))
+    assert "out of reach" in viewer.show(x + np.array([9.0, 0.0]))
     viewer.play(nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.0))
     wait(lambda: viewer._playbar.clock.time > 0.05, 10.0)
     page = tmp_path / "page.html"
@@ -141,7 +142,7 @@ def test_a_description_that_changes_on_disk(tmp_path: Path) -> None:
     good = text("fivebar")
     file.write_text(good, encoding="utf-8")
     with view(file) as viewer:
-        x = nacelle.reference_pose(viewer.robots[0]) + [0.02, 0.01]
+        x = nacelle.reference_pose(viewer.robots[0]) + np.array([0.02, 0.01])
         viewer.show(x)
         hash_before = viewer.robots[0].hash
         (member,) = viewer._members
