@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -118,7 +119,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
         "Camera": lambda: nacelle.camera_for(robot),
         "Model": lambda: nacelle.model(robot, "inverse_dynamics"),
         "Operations": lambda: nacelle.operation_count(library_robot("palida")),
-        "Export": lambda: nacelle.export(robot, Path(mkdtemp()) / "c", ["inverse_dynamics"]),
+        "Export": lambda: nacelle.export(robot, out=Path(mkdtemp()) / "c"),
         "Waypoints": lambda: nacelle.Waypoints(robot.motion, many[:3], np.arange(3.0)),
         "Stiction": lambda: nacelle.stiction_of(robot),
         "Report": agreement,
@@ -136,7 +137,9 @@ def _flexible() -> dict[str, Callable[[], Any]]:
         "NaturalFrequencies, many": lambda: nacelle.natural_frequencies(robot, along, modes=3),
         "FrequencyMap": lambda: nacelle.frequency_map(robot, {"z": (z - 0.05, z + 0.05, 3)}, modes=2),
         "FrequencyResponse": lambda: nacelle.frequency_response(robot, x, np.geomspace(1.0, 200.0, 9)),
-        "StaticDeflection": lambda: nacelle.static_deflection(robot, x),
+        "StaticDeflection": lambda: nacelle.static_deflection(
+            prrrp(), x, gravity=False, external={"flange": np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])}
+        ),
         "Buckling": lambda: nacelle.buckling(robot, x),
     }
 
@@ -155,3 +158,20 @@ def agreement() -> Report:
 def all_results() -> dict[str, Callable[[], Any]]:
     """All of them, by the name of the class and what is special."""
     return {**results(library_robot("fivebar")), **_fivebar(), **_flexible()}
+
+
+def with_names(robot: Robot, names: Sequence[str]) -> Robot:
+    """A robot whose robot, bodies, joints, legs and actuators are called so, each with its number before."""
+
+    def called(k: int) -> str:
+        return f"{k}{names[k % len(names)]}"
+
+    return replace(
+        robot,
+        name=called(0),
+        title=called(1),
+        bodies=tuple(replace(body, name=called(k)) for k, body in enumerate(robot.bodies)),
+        joints=tuple(replace(joint, name=called(k)) for k, joint in enumerate(robot.joints)),
+        legs=tuple(replace(leg, name=called(k)) for k, leg in enumerate(robot.legs)),
+        actuators=tuple(replace(one, name=called(k)) for k, one in enumerate(robot.actuators)),
+    )

@@ -32,7 +32,10 @@ COMMANDS = {
         "Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.",
     ),
     "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
-    "new": ("describe", "Start a new robot from an existing one: a copy of its YAML under a new name."),
+    "new": (
+        "new",
+        "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
+    ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
         "kinematics.ik",

@@ -42,8 +42,9 @@ class BodyPoses(NamedTuple):
     R: Array
     p: Array
 
-    # A tuple has no other parents: as of what is `Shown`.
-    _repr_html_ = html
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ the base, with (R_b, p_b) the pose of the body,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,9 +32,14 @@ class ToolPose(NamedTuple):
     R: Array
     p: Array
 
-    # A tuple has no other parents: as of what is `Drawn`.
-    plot = Plot()
-    _repr_html_ = html
+    @property
+    def plot(self) -> Callable[..., Any]:
+        """The function that draws it, as of what is `Drawn`: a tuple has no other parents."""
+        return Plot().__get__(self, type(self))
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
     @property
     def quat_xyzw(self) -> Array:

@@ -40,8 +40,9 @@ class Sample(NamedTuple):
     v: Array
     a: Array
 
-    # A tuple has no other parents: as of what is `Shown`.
-    _repr_html_ = html
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
 
 class Trajectory(ABC, Drawn):

@@ -45,7 +45,11 @@ def plot_validation(
         NacelleError: if there is no such row, or matplotlib is missing.
     """
     data = validation.regression
-    curves = {"measured": validation.measured, "predicted": validation.predicted}
+    used = np.asarray(data.used)[:, None]
+    curves = {
+        name: np.where(used, values, np.nan)
+        for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
+    }
     remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
     words = f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
     named = list(zip(validation.rows, row_units(data), strict=True))
@@ -111,7 +115,8 @@ def plot_identification(
     words = f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
     style.axes_title(ax, words if title is None else title)
     fit(ax)
-    return ax.figure.figure
+    figure: Figure = ax.figure.figure
+    return figure
 
 
 def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bool = True) -> Figure:
@@ -154,13 +159,13 @@ def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = 
     Raises:
         NacelleError: if matplotlib is missing.
     """
-    listed = {"nacelle": (count.count.add, count.count.mul)}
-    listed |= {entry.source: (entry.total, None) for entry in count.published}
-    labels = list(listed)
+    others = [entry.total for entry in count.published]
+    none = [0] * len(others)
+    labels = ["nacelle", *(entry.source for entry in count.published)]
     groups = {
-        "additions, subtractions": np.array([add if mul is not None else 0 for add, mul in listed.values()]),
-        "products, quotients": np.array([mul or 0 for _, mul in listed.values()]),
-        "both together": np.array([add if mul is None else add + mul for add, mul in listed.values()]),
+        "additions, subtractions": [count.count.add, *none],
+        "products, quotients": [count.count.mul, *none],
+        "both together": [count.total, *others],
     }
     own = ax is None
     ax = ax or new_axes(flat=True, size=(6.4, 1.5 + 0.5 * len(labels)), shown=shown)
@@ -189,7 +194,8 @@ def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -
         NacelleError: if matplotlib is missing.
     """
     listed = list(dict.fromkeys(one.name for engine in report.engines for one in engine.quantities))
-    groups, allowed = {}, {}
+    groups: dict[str, Array] = {}
+    allowed: dict[str, float] = {}
     for engine in report.engines:
         found = {one.name: one for one in engine.quantities}
         allowed |= {name: one.tolerance for name, one in found.items()}
@@ -243,7 +249,9 @@ def _pairs(
     x = over.get("places", np.arange(1.0, len(times) + 1.0))
     for ax, row in zip(axes, chosen, strict=False):
         for k, (name, values) in enumerate(curves.items()):
-            style.draw_curve(ax, x, values[:, row], k, name, linewidth=1.6 - 0.6 * k)
+            # What was measured is wide and pale below the others.
+            wide = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"} if k == 0 else {"linewidth": 1.1}
+            style.draw_curve(ax, x, values[:, row], max(k - 1, 0), name, **wide)
         if unused is not None:
             for first, after in runs(unused):
                 last = min(after, len(x) - 1)

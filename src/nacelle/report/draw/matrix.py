@@ -78,7 +78,9 @@ def plot_regressor(form: Regressor, *, ax: Axes | None = None, shown: bool = Tru
     whole = np.sqrt(np.mean(np.sum(parts, axis=-1) ** 2, axis=0))
     share = np.sqrt(np.mean(parts**2, axis=0)) / np.maximum(whole, np.finfo(float).tiny)[:, None]
     share = np.where(whole[:, None] > 0.0, share, 0.0)
-    order = np.argsort(-np.max(share, axis=0), kind="stable")[:_MOST]
+    largest = np.max(share, axis=0)
+    order = np.argsort(-largest, kind="stable")[:_MOST]
+    order = order[: max(1, int(np.count_nonzero(largest[order] > 0.0)))]
     names = form.parameters.names
     return draw_matrix(
         share[:, order].T,
@@ -117,7 +119,7 @@ def draw_matrix(
     ax = ax or new_axes(flat=True, size=(6.4, max(2.6, height)), shown=shown)
     size = np.abs(np.where(np.isfinite(values), values, np.nan))
     top = float(np.nanmax(size)) if np.any(np.isfinite(size)) else 0.0
-    colours = load("matplotlib").colormaps["cividis_r"].with_extremes(bad="white")
+    colours = load("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)
     picture = ax.imshow(size, cmap=colours, vmin=0.0, vmax=top or 1.0, aspect="auto", interpolation="nearest")
     if len(columns) <= 12:
         for (i, j), value in np.ndenumerate(values):
@@ -126,7 +128,7 @@ def draw_matrix(
             ink = "white" if dark else style.INK
             ax.text(j, i, words, ha="center", va="center", fontsize=6.5, color=ink)
     short = 12 if len(columns) > 3 else 26
-    slanted = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
+    slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
     ax.set_xticks(range(len(columns)), [style.written(name, short) for name in columns], **slanted)
     ax.set_yticks(range(len(rows)), [style.written(name, 34) for name in rows])
     style.plain_axes(ax)

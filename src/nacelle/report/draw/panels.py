@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
+from nacelle.model.reduced import QUATERNION
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import load, new_figure
 from nacelle.report.flagged import reasons
@@ -45,7 +46,9 @@ class Panel:
     @property
     def label(self) -> str:
         """What the numbers are, with their unit."""
-        words = self.quantity.words or style.quantity_words(self.unit, self.quantity.key)
+        names = tuple(self.quantity.names[k] for k in self.entries)
+        usual = "quaternion" if names == QUATERNION else self.quantity.key
+        words = self.quantity.words or style.quantity_words(self.unit, usual)
         return style.axis_label(words, self.unit)
 
     def largest(self, most: int) -> list[int]:
@@ -103,7 +106,8 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
                 ax.set_xlabel(panel.quantity.across)
         style.plain_axes(ax)
     style.figure_title(figure, title)
-    figure.align_ylabels()
+    if not any(panel.quantity.single for panel in panels):
+        figure.align_ylabels()
     figure.set_layout_engine("tight")
     return figure
 
@@ -124,10 +128,13 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
         ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
     _level(ax)
     if not len(x):
-        words = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": style.LABEL}
-        ax.text(0.5, 0.5, "no samples", color=style.INK, **words)
+        at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        ax.text(0.5, 0.5, "no samples", fontsize=style.LABEL, color=style.INK, **at)
+        ax.tick_params(labelleft=False, labelbottom=False)
     elif len(x) > 1 and x[-1] > x[0]:
         ax.set_xlim(x[0], x[-1])
+    elif quantity.places is None:
+        ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
     if quantity.places is None:
         ax.xaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator(integer=True))
     if flags is not None and np.size(flags) == len(x):
@@ -225,9 +232,11 @@ def draw_bars(
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
         (values,) = groups.values()
+        # Beside numbers that are so much larger, rounding is zero.
+        tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
         for place, value in zip(places, values, strict=True):
-            words = f"{value:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
-            at = value if np.isfinite(value) else 0.0
+            at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0
+            words = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
             ax.annotate(
                 words,
                 (at, place),

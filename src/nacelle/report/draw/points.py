@@ -37,7 +37,7 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     finite = rows[np.isfinite(rows)]
     if len(rows) <= _FEW:
         for k, row in enumerate(rows):
-            marks = {"marker": "xo^sDv+"[k], "color": style.COLOURS[k], "linestyle": "none"}
+            marks: dict[str, Any] = {"marker": "xo^sDv+"[k], "color": style.COLOURS[k], "linestyle": "none"}
             label = f"state {k + 1}" if len(rows) > 1 else "pole"
             ax.plot(row.real, row.imag, markersize=6, fillstyle="none", label=label, **marks)
         if len(rows) > 1:
@@ -51,7 +51,10 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     )
     for line in (ax.axhline, ax.axvline):
         line(0.0, color=style.QUIET, linewidth=0.8)
-    ax.set_xlim(-reach, reach)
+    right = 1.15 * float(np.max(finite.real, initial=0.0))
+    left = 1.1 * float(np.min(finite.real, initial=0.0))
+    wide = max(right - left, 0.1 * reach)
+    ax.set_xlim(min(left, -0.15 * wide), max(right, 0.25 * wide))
     ax.set_ylim(-reach, reach)
     ax.set_xlabel("real part (1/s)")
     ax.set_ylabel("imaginary part (rad/s)")
@@ -91,7 +94,7 @@ def plot_reach(reach: Reach, *, ax: Axes | None = None, shown: bool = True) -> A
         style.legend_below(ax)
     else:
         _cloud(ax, points, reach, endless)
-        ax.set_zlabel(labels[2])
+        ax.set(zlabel=labels[2])
     ax.set_xlabel(labels[0], fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(labels[1], fontsize=style.LABEL, color=style.INK)
     unit = "m²" if flat else "m³"

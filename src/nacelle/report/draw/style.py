@@ -6,6 +6,7 @@ seven of them markers change, too. So curves are told apart in black and white.
 
 from __future__ import annotations
 
+import importlib
 import re
 import textwrap
 from collections.abc import Sequence
@@ -13,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.page.svg import SERIES_COLOURS
+from nacelle.scene.colours import ACTIVE_COLOUR
 from nacelle.spatial.scalar import Array
 
 INK = "#30353c"
 PALE = "#d9dde2"
 QUIET = "#8d959f"
 # Okabe and Ito, "Color Universal Design", 2008: blue, vermilion, green, purple, orange, sky blue, black.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = SERIES_COLOURS
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5.0, 1.6)),
@@ -32,7 +35,7 @@ DASHES: tuple[Any, ...] = (
 MARKERS = ("", "o", "s", "^", "D", "v", "X")
 LINE_COLOUR = COLOURS[0]
 # What cannot be reached, and what is worth a word.
-FAILED, WARNED = "#c4262e", "#E69F00"
+FAILED, WARNED = ACTIVE_COLOUR, COLOURS[4]
 LIMIT = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
 TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
 # What a number without a unit has in the place of one.
@@ -86,7 +89,7 @@ def unit_of(label: str) -> str | None:
 
 def written(name: str, most: int = 26) -> str:
     """A name as it is written in a picture: short, on one line, no mathematics, not hidden from legends."""
-    words = " ".join("".join(sign if sign.isprintable() else " " for sign in str(name)).split())
+    words = " ".join(_printable(name).split())
     if len(words) > most:
         left = (most - 1) // 2
         words = f"{words[:left]}…{words[len(words) - (most - 1 - left) :]}"
@@ -96,15 +99,20 @@ def written(name: str, most: int = 26) -> str:
 
 def wrapped(title: str, width: int = 72) -> str:
     """A title in lines, at most three of them."""
-    words = "".join(sign if sign.isprintable() else " " for sign in str(title)).replace("$", r"\$")
+    words = _printable(title).replace("$", r"\$")
     return "\n".join(textwrap.wrap(words, width, max_lines=3, placeholder=" …"))
+
+
+def _printable(words: str) -> str:
+    """Words with a space for each sign that cannot be drawn; spaces that do not break stay."""
+    return "".join(sign if sign.isprintable() or sign == "\u00a0" else " " for sign in str(words))
 
 
 def plain_axes(ax: Any) -> None:
     """Quiet flat axes."""
     ax.set_axisbelow(True)
     ax.grid(color=PALE, linewidth=0.5)
-    ax.tick_params(labelsize=SMALL, colors=INK, length=2.5)
+    ax.tick_params(which="both", labelsize=SMALL, colors=INK, length=2.5)
     for label in (ax.xaxis.label, ax.yaxis.label):
         label.set_fontsize(LABEL)
         label.set_color(INK)
@@ -143,14 +151,18 @@ def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None
     """A legend below axes and their label, where it hides nothing; of their own curves if None."""
     shown = _labelled(ax) if handles is None else list(handles)
     if shown:
-        height = ax.figure.get_size_inches()[1] * ax.get_position().height
+        # Below the numbers and the label of the axis, whatever the size of the axes.
+        below = importlib.import_module("matplotlib.transforms").offset_copy(
+            ax.transAxes, ax.figure, y=-27.0, units="points"
+        )
         ax.legend(
             handles=shown,
             fontsize=SMALL,
             frameon=False,
             labelcolor=INK,
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.45 / max(height, 0.5)),
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=below,
             ncols=min(columns, len(shown)),
             handlelength=3.2,
         )

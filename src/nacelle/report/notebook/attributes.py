@@ -67,7 +67,7 @@ def in_words(value: Any) -> str:
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return _listed([in_words(entry) for entry in value[:_FEW]], len(value))
     if inspect.isroutine(value) or inspect.isclass(value):
-        return getattr(value, "__name__", type(value).__name__)
+        return str(getattr(value, "__name__", value))
     return _shortened(" ".join(repr(value).split()))
 
 

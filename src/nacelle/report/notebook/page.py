@@ -1,7 +1,7 @@
 """Any robot or result as a table for notebooks: what it is, its numbers with units, flags in words.
 
-One rule for all: a row for each attribute, with the words of the class's docstring, then a table of each
-quantity of the result, of many samples the lowest, mean and highest value. Few classes have more to say
+One rule for all: a table of each quantity of the result, of many samples the lowest, mean and highest value,
+then a row for each attribute with the words of the class's docstring. Few classes have more to say
 (`particular`). All names are escaped.
 """
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
+from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
-from nacelle.report.identification.markup import element, number, table, text
 from nacelle.report.notebook import particular
 from nacelle.report.notebook.attributes import attributes, in_words, meanings
-from nacelle.report.results.described import quantities
+from nacelle.report.results.described import quantities, robot_of
 from nacelle.report.results.quantity import Quantity
 
 # Rows of a table that are shown.
@@ -31,19 +31,21 @@ def page(result: Any) -> str:
         from nacelle.report.notebook.robot import robot_page
 
         return robot_page(result)
-    parts = [_head(result), *_flags(result)]
     special = particular.tables(result)
-    parts += special or [_attributes(result)]
     try:
-        parts += [_quantity(one) for one in quantities(result)]
+        numbers = [_quantity(one) for one in quantities(result)]
     except NacelleError as error:
-        parts.append(element("p", text(f"no numbers: {error}")))
-    return element("div", *parts, kind="nacelle")
+        numbers = [element("p", text(f"no numbers: {error}"))]
+    rest = _attributes(result)
+    if special or numbers:
+        # Most of it is above in more words.
+        rest = element("details", element("summary", "attributes"), rest)
+    return element("div", _head(result), *_flags(result), *special, *numbers, rest, kind="nacelle")
 
 
 def _head(result: Any) -> str:
     words = element("b", text(type(result).__name__))
-    robot = getattr(result, "robot", None)
+    robot = robot_of(result)
     if robot is not None:
         words += text(f" of {getattr(robot, 'name', robot)}")
     return element("p", words)
@@ -75,17 +77,25 @@ def _quantity(one: Quantity) -> str:
     names = [(text(name), text(unit)) for name, unit in zip(one.names, one.units, strict=True)]
     head = text(one.key)
     if one.single:
-        rows = [(*named, number(float(value))) for named, value in zip(names, one.values, strict=True)]
+        rows = [(*named, _few(value, one.values)) for named, value in zip(names, one.values, strict=True)]
         return table((head, "unit", "value>"), _shown(rows, 3))
-    rows = [(*named, *_range(column)) for named, column in zip(names, one.values.T, strict=True)]
-    return table((head, "unit", "lowest>", "mean>", "highest>"), _shown(rows, 5))
+    ranges = [(*named, *_range(column)) for named, column in zip(names, one.values.T, strict=True)]
+    return table((head, "unit", "lowest>", "mean>", "highest>"), _shown(ranges, 5))
 
 
 def _range(values: Any) -> tuple[str, str, str]:
     finite = values[np.isfinite(values)]
     if not finite.size:
         return ("none",) * 3
-    return number(float(finite.min())), number(float(finite.mean())), number(float(finite.max()))
+    low, middle, high = (_few(of(finite), finite) for of in (np.min, np.mean, np.max))
+    return low, middle, high
+
+
+def _few(value: Any, among: Any) -> str:
+    """A number in few digits; zero where it is rounding beside the others."""
+    finite = np.abs(among[np.isfinite(among)])
+    tiny = 1e-14 * float(np.max(finite, initial=0.0))
+    return number(0.0 if abs(value) <= tiny else float(value))
 
 
 def _shown(rows: Iterable[tuple[str, ...]], columns: int) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from nacelle.dynamics.sizing import Sizing
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mobility import Mobility
 from nacelle.model.linear_parameters import LinearParameters
-from nacelle.report.identification.markup import bullets, element, number, table, text
+from nacelle.page.markup import bullets, element, number, table, text
 from nacelle.report.identification.units import base_units
 from nacelle.report.operations import Operations
 from nacelle.simulation.simulate import Simulation
@@ -38,7 +38,7 @@ def _facts(**facts: object) -> str:
     return table(("", ""), rows)
 
 
-def _listed(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _listed(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """A table of a list, its first rows."""
     more = len(rows) - _MOST
     end = [(f"… {more} more", *[""] * (len(columns) - 1))] if more > 0 else []
@@ -119,9 +119,15 @@ def _sizing(result: Sizing) -> list[str]:
     rows = []
     for load in result.loads:
         force, speed = ("N m", "rad/s") if load.revolute else ("N", "m/s")
-        cells = (f"{number(load.peak_force)} {force}", f"{number(load.rms_force)} {force}")
-        cells += (f"{number(load.peak_speed)} {speed}", f"{number(load.peak_power)} W")
-        rows.append((text(load.name), *cells, text(", ".join(load.beyond) or "no")))
+        figures = ((load.peak_force, force), (load.rms_force, force), (load.peak_speed, speed))
+        rows.append(
+            (
+                text(load.name),
+                *(f"{number(size)} {unit}" for size, unit in figures),
+                f"{number(load.peak_power)} W",
+                text(", ".join(load.beyond) or "no"),
+            )
+        )
     return [_listed(heads, rows)]
 
 

@@ -9,7 +9,7 @@ import math
 from nacelle.errors import NacelleError
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.model.robot import Robot
-from nacelle.report.identification.markup import element, number, table, text
+from nacelle.page.markup import element, number, table, text
 
 _MOST = 24
 # Inches, and dots an inch.
@@ -54,7 +54,7 @@ def _picture(robot: Robot) -> str:
     """The robot in its reference pose; in words why there is none."""
     from nacelle.report.draw.canvas import fit, new_axes
     from nacelle.report.draw.robot import plot_scene
-    from nacelle.report.scene import scene
+    from nacelle.scene.placed import scene
 
     try:
         view = scene(robot)
@@ -62,7 +62,7 @@ def _picture(robot: Robot) -> str:
         plot_scene(view, ax)
         fit(ax)
         buffer = io.BytesIO()
-        ax.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
+        ax.figure.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
     except NacelleError as error:
         return element("p", text(f"no picture: {error}"))
     data = base64.b64encode(buffer.getvalue()).decode("ascii")

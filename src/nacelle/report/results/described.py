@@ -66,6 +66,15 @@ def quantities(result: Any) -> list[Quantity]:
     return []
 
 
+def robot_of(result: Any) -> Any:
+    """The robot that a result is about, or its name; None if it is about none."""
+    for holder in (result, getattr(result, "base", None), getattr(result, "state", None)):
+        robot = getattr(holder, "robot", None)
+        if robot is not None:
+            return robot
+    return getattr(getattr(result, "grid", None), "robot", None)
+
+
 def chosen(result: Any, keys: tuple[str, ...]) -> list[Quantity]:
     """The quantities of a result with these keys.
 

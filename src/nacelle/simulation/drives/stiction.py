@@ -45,8 +45,9 @@ class Stiction(NamedTuple):
     robot: Robot
     friction: tuple[LuGre | None, ...]
 
-    # A tuple has no other parents: as of what is `Shown`.
-    _repr_html_ = html
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
 
 
 def stiction_of(
