@@ -170,6 +170,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.view.viewer import Viewer, view
     from nacelle.vision.camera import Camera
     from nacelle.vision.image.pixel_model import PixelModel
     from nacelle.vision.observation import Observation, observe
@@ -299,6 +300,7 @@ __all__ = [
     "UnobservableError",
     "UnreachableError",
     "Validation",
+    "Viewer",
     "Waypoints",
     "WeightedLeastSquares",
     "Workspace",
@@ -389,6 +391,7 @@ __all__ = [
     "tool_pose",
     "user_event",
     "validate",
+    "view",
     "with_linear_parameters",
     "with_payload",
     "workspace",

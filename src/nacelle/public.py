@@ -182,6 +182,7 @@ _MODULES = {
     "nacelle.simulation.sampled.law": ("Sampled",),
     "nacelle.simulation.simulate": ("Simulation", "simulate"),
     "nacelle.spatial.physics": ("physics",),
+    "nacelle.view.viewer": ("Viewer", "view"),
     "nacelle.vision.camera": ("Camera",),
     "nacelle.vision.image.pixel_model": ("PixelModel",),
     "nacelle.vision.observation": ("Observation", "observe"),

@@ -16,12 +16,12 @@ import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import RobotArgument, forget_written, interrupted, print_error
+from nacelle.cli.common import INTERRUPTED, RobotArgument, forget_written, interrupted, print_error
 from nacelle.cli.help import SUBJECTS, examples
 from nacelle.errors import NacelleError, did_you_mean
 
-# Exit statuses: what a shell gives after Ctrl-C, and that of <sysexits.h> for a mistake of the program.
-INTERRUPTED, BROKEN = 130, 70
+# Exit status of <sysexits.h> for a mistake of the program.
+BROKEN = 70
 # The errors of the parser of options, as typer names their descendant: newer versions carry click within.
 _UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
 
@@ -50,6 +50,10 @@ COMMANDS = {
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
     "draw": ("draw", "Draw a robot at a pose."),
+    "view": (
+        "view",
+        "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
+    ),
     "dynamics": (
         "dynamics.dynamics",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
@@ -194,16 +198,24 @@ class Commands(typer.core.TyperGroup):
                 # The same column for all subjects.
                 formatter.write_dl([(f"{name:<{_WIDTH}}", COMMANDS[name][1]) for name in names])
 
-    def main(self, args: Sequence[str] | None = None, *more: Any, **settings: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **settings: Any,
+    ) -> Any:
         """Run a line; every error is said in one form, and leaves with its status."""
-        if not settings.pop("standalone_mode", True):
-            return super().main(args, *more, standalone_mode=False, **settings)
+        run_line = functools.partial(super().main, standalone_mode=False, **settings)
+        if not standalone_mode:
+            return run_line(args, prog_name, complete_var)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
         line = [word for word in line if word != "--debug"]
         forget_written()
         try:
-            status = super().main(line, *more, standalone_mode=False, **settings)
+            status = run_line(line, prog_name, complete_var)
         except BaseException as error:
             if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
                 raise

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -84,6 +84,8 @@ def print_json(data: Any) -> None:
     print_text(json_text(data))
 
 
+# Exit status after Ctrl-C, as shells have it.
+INTERRUPTED = 130
 # What the running command has written, for the line that Ctrl-C leaves.
 _WRITTEN: list[str] = []
 
@@ -109,6 +111,16 @@ def interrupted(kept: str = "") -> None:
     parts += [f"kept {', '.join(_WRITTEN)}"] if _WRITTEN else []
     words = "; ".join(parts) or "no file was written"
     console(stderr=True).print(f"interrupted: {words}", style="yellow", markup=False)
+
+
+def leave_interrupted(kept: str = "") -> NoReturn:
+    """Say what Ctrl-C has left, and leave with its status.
+
+    Args:
+        kept: what is kept beside the files that were written, in words.
+    """
+    interrupted(kept)
+    raise typer.Exit(INTERRUPTED)
 
 
 def print_text(text: str, end: str = "\n") -> None:

@@ -22,7 +22,10 @@ def robots_command(
     if names:
         from nacelle import robots
 
-        print_text("\n".join(robots.all_names()))
+        if as_json:
+            print_json(robots.all_names())
+        else:
+            print_text("\n".join(robots.all_names()))
         return
     from nacelle.report.listing import library_rows
 

@@ -15,7 +15,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "check": ("nacelle check hexapod.yaml",),
         "schema": ("nacelle schema > nacelle.schema.json",),
         "draw": ("nacelle draw delta --at z=-600mm --out delta.png",),
-        "view": ("nacelle view delta",),
+        "view": ("nacelle view delta", "nacelle view delta --trajectory circle --out delta-circle.html"),
         "report": ("nacelle report delta --out delta.html",),
     },
     "Kinematics": {
@@ -28,7 +28,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "reactions": ("nacelle reactions delta --trajectory circle --radius 100mm",),
         "linearise": ("nacelle linearise fivebar",),
         "modes": ("nacelle modes fivebar-flexible",),
-        "balance": ("nacelle balance fivebar --spring left.motor",),
+        "balance": ("nacelle balance delta --counterweight leg1.arm=-80mm,0,0",),
         "verify": ("nacelle verify delta --against mujoco",),
     },
     "Simulation and control": {

@@ -87,8 +87,8 @@ class Posture:
             return [()]
         last = k == len(self.points) - 1
         if letter == "U":
-            pairs = [(w, cross(w, link)) for w in ((UP, OUT, ALONG) if planar else (ALONG, OUT, UP))]
-            pairs = [pair for pair in pairs if any(pair[1])]
+            first = (UP, OUT, ALONG) if planar else (ALONG, OUT, UP)
+            pairs: list[tuple[Vector, ...]] = [(w, cross(w, link)) for w in first if any(cross(w, link))]
             return [(b, a) for a, b in pairs] + pairs if last else pairs + [(b, a) for a, b in pairs]
         if letter == "P":
             within = 0 < k < len(self.points) - 1
