@@ -322,7 +322,7 @@
       const step = (now) => {
         if (!this.playing) return;
         // A page in the background makes no steps; it goes on where it was.
-        const passed = Math.min((now - before) / 1000, 0.1);
+        const passed = Math.max(0, Math.min((now - before) / 1000, 0.1));
         before = now;
         const time = this.time + this.speed * passed;
         this.show(time > this.end ? time % this.end : time);
