@@ -48,24 +48,12 @@ demo: setup ## PaLiDA verified, counted, driven, exported as C and drawn; pictur
 	@rm -rf demo
 	@$(BIN)/nacelle demo --out demo
 
-bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio and MuJoCo; nothing is asserted
+# Which benchmarks run: all, or ONLY="startup calls".
+ONLY ?=
+
+bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio, MuJoCo and Exudyn, and write docs/benchmarks.md
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/calls.py
-	$(BIN)/python benchmarks/program.py
-	$(BIN)/python benchmarks/kinematics.py
-	$(BIN)/python benchmarks/simulation.py
-	$(BIN)/python benchmarks/control_laws.py
-	$(BIN)/python benchmarks/controller.py
-	$(BIN)/python benchmarks/elastic.py --exudyn
-	$(BIN)/python benchmarks/stiff.py
-	$(BIN)/python benchmarks/dynamics.py
-	$(BIN)/python benchmarks/elastic_map.py
-	$(BIN)/python benchmarks/elastic_frequencies.py
-	$(BIN)/python benchmarks/regressor.py
-	$(BIN)/python benchmarks/identification.py
-	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/operations.py
+	$(BIN)/python benchmarks/collect.py $(ONLY)
 
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .

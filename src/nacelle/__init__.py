@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     )
     from nacelle.model.payload import with_payload
     from nacelle.model.robot import Robot
+    from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
     from nacelle.simulation.drives.drives import Cogging, Drives
     from nacelle.simulation.drives.lugre import LuGre
@@ -169,6 +170,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.sampled.law import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
+    from nacelle.view.viewer import Viewer, view
     from nacelle.vision.camera import Camera
     from nacelle.vision.image.pixel_model import PixelModel
     from nacelle.vision.observation import Observation, observe
@@ -206,6 +208,7 @@ __all__ = [
     "Controller",
     "Counterweight",
     "Cubic",
+    "DataSheet",
     "DescriptionError",
     "DirectInverse",
     "DrivenPlant",
@@ -297,6 +300,7 @@ __all__ = [
     "UnobservableError",
     "UnreachableError",
     "Validation",
+    "Viewer",
     "Waypoints",
     "WeightedLeastSquares",
     "Workspace",
@@ -319,6 +323,7 @@ __all__ = [
     "compliance",
     "consistent_parameters",
     "controller",
+    "data_sheet",
     "dependent_coordinates",
     "dissipation",
     "dynamics_derivatives",
@@ -386,6 +391,7 @@ __all__ = [
     "tool_pose",
     "user_event",
     "validate",
+    "view",
     "with_linear_parameters",
     "with_payload",
     "workspace",
@@ -434,6 +440,17 @@ def operation_count(robot: Robot, name: str = "inverse_dynamics", **options: Any
     from nacelle.report.operations import operation_count as counted
 
     return counted(robot, name, **options)
+
+
+def data_sheet(robot: Any, *, verify: bool = True, **options: Any) -> DataSheet:
+    """Data sheet of a robot, a name of the library or a file, also compared with other engines if `verify`.
+
+    Options as in `nacelle.report.sheet.sheet.data_sheet`.
+    """
+    from nacelle.report.sheet.sheet import data_sheet as made
+    from nacelle.verify import verify as compared
+
+    return made(robot, verifier=compared if verify else None, **options)
 
 
 def schema() -> dict[str, Any]:

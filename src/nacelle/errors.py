@@ -236,6 +236,10 @@ class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 
 
+class DrawingWarning(UserWarning):
+    """Something that a description draws cannot be drawn as it says; something simpler is."""
+
+
 class CompileError(NacelleError):
     """A function cannot be compiled, or a compiled one is called wrongly."""
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from nacelle import robots
-from nacelle.cli.commands import app
+from nacelle.cli.commands import COMMANDS, app
 from nacelle.cli.common import error_text
 from support.command import run, run_json
 
@@ -241,3 +242,53 @@ def test_errors_are_in_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch
     assert "\x1b[32mdid you mean 'delta'?" in shown()
     monkeypatch.setenv("NO_COLOR", "1")
     assert "31m" not in shown()
+
+
+# ---- what Ctrl-C leaves
+
+
+def test_ctrl_c_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops() -> None:
+        raise KeyboardInterrupt
+
+    schema = importlib.import_module("nacelle.model.description.schema")
+    monkeypatch.setattr(schema, "shipped_schema", stops)
+    assert run("schema", code=130).stderr == "interrupted: no file was written\n"
+
+
+def test_ctrl_c_leaves_no_half_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", stops)
+    before = set(os.listdir())
+    done = run("export", "fivebar", "--target", "numpy", "--out", "package", code=130)
+    assert "interrupted: no file was written" in done.stderr
+    assert set(os.listdir()) == before
+
+
+def test_ctrl_c_names_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nacelle.cli.dynamics import dynamics
+
+    def stops(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dynamics, "_data", stops)
+    done = run("dynamics", "fivebar", "--rate", "20", "--csv", "forces.csv", "--json", code=130)
+    assert done.stderr.splitlines()[-1] == "interrupted: kept forces.csv"
+    assert Path("forces.csv").is_file()
+    assert done.stdout == ""
+
+
+# ---- JSON
+
+
+# Commands that print no data: what they write is a picture, or is JSON anyway.
+WITHOUT_JSON = {"draw", "schema", "demo", "view"}
+
+
+def test_every_command_that_prints_data_has_json() -> None:
+    group = typer.main.get_command(app)
+    for name in COMMANDS:
+        options = {option for parameter in group.get_command(None, name).params for option in parameter.opts}
+        assert ("--json" in options) != (name in WITHOUT_JSON), name

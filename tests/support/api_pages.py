@@ -137,9 +137,15 @@ def body(text: str, wing: str) -> str:
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A table in markdown."""
+    """A table in markdown; bars are kept apart in prose, and are no separators in code."""
+
+    def shielded(cell: str) -> str:
+        return "".join(
+            p if p.startswith("`") else p.replace("|", "\\|") for p in re.split(r"(`[^`]*`)", cell)
+        )
+
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(shielded(cell) for cell in line) + " |" for line in lines)
 
 
 def shown_type(annotation: Any) -> str:

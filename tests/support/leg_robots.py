@@ -327,21 +327,21 @@ def rus_cut(d: Draft, A: Array, W: Array) -> None:
 
 
 HEXAPOD_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | None]] = {
-    "UPS": (ups, {}, "pair-slide"),
-    "UPS with an offset slide": (ups, {"offset": True}, "pair-slide"),
-    "RRPS": (ups, {"split": True, "offset": True}, "pair-slide"),
-    "SPS": (sps, {}, "ball-slide"),
-    "PUS": (elbow, {"root": "P", "ball": False}, "elbow-pair"),
-    "PRRS": (elbow, {"root": "P", "ball": False, "split": True}, "elbow-pair"),
-    "PSS": (elbow, {"root": "P", "ball": True}, "elbow-ball"),
-    "RUS": (elbow, {"root": "R", "ball": False}, "elbow-pair"),
-    "RRRS with axes that meet": (elbow, {"root": "R", "ball": False, "split": True}, "elbow-pair"),
-    "RSS": (elbow, {"root": "R", "ball": True}, "elbow-ball"),
-    "URS": (urs, {}, "pair-turn"),
-    "RRRS with a pair first": (urs, {"split": True}, "pair-turn"),
-    "P-C5": (p_c5, {"on_plate": False}, "slide-plane"),
-    "P-C5 on the nacelle": (p_c5, {"on_plate": True}, "slide-plane"),
-    "PSPP": (cross_slide, {}, "cross-slide"),
+    "UPS": (ups, {}, "universal-prismatic"),
+    "UPS with an offset slide": (ups, {"offset": True}, "universal-prismatic"),
+    "RRPS": (ups, {"split": True, "offset": True}, "universal-prismatic"),
+    "SPS": (sps, {}, "spherical-prismatic"),
+    "PUS": (elbow, {"root": "P", "ball": False}, "elbow-universal"),
+    "PRRS": (elbow, {"root": "P", "ball": False, "split": True}, "elbow-universal"),
+    "PSS": (elbow, {"root": "P", "ball": True}, "elbow-spherical"),
+    "RUS": (elbow, {"root": "R", "ball": False}, "elbow-universal"),
+    "RRRS with axes that meet": (elbow, {"root": "R", "ball": False, "split": True}, "elbow-universal"),
+    "RSS": (elbow, {"root": "R", "ball": True}, "elbow-spherical"),
+    "URS": (urs, {}, "universal-revolute"),
+    "RRRS with a pair first": (urs, {"split": True}, "universal-revolute"),
+    "P-C5": (p_c5, {"on_plate": False}, "prismatic-planar"),
+    "P-C5 on the nacelle": (p_c5, {"on_plate": True}, "prismatic-planar"),
+    "PSPP": (cross_slide, {}, "three-prismatic"),
     "RUPU": (rupu, {}, None),
     "RRRS": (rrrs, {}, None),
     "UPS cut at the slide": (ups_cut, {}, None),
@@ -392,7 +392,7 @@ def _turned(v: Array, angle: float) -> Array:
     return Rotation.from_euler("z", angle).as_matrix() @ v
 
 
-PLANAR_LEGS = {"RRR": "elbow-turn", "PRR": "elbow-turn", "RPR": "turn-slide"}
+PLANAR_LEGS = {"RRR": "elbow-revolute", "PRR": "elbow-revolute", "RPR": "revolute-prismatic"}
 
 
 def planar(seed: int, kinds: Sequence[str]) -> Robot:
@@ -505,8 +505,8 @@ TRANSLATING_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | 
     "P[US|US]": (rods, {"root": "P", "ball": False}, "rods"),
     "PRPaR": (parallelogram, {"root": "P"}, "parallelogram"),
     "RRPaR": (parallelogram, {"root": "R"}, "parallelogram"),
-    "URU": (uru, {}, "pair-turn"),
-    "UPU": (upu, {}, "pair-slide"),
+    "URU": (uru, {}, "universal-revolute"),
+    "UPU": (upu, {}, "universal-prismatic"),
 }
 
 

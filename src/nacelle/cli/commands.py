@@ -16,12 +16,12 @@ import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import RobotArgument, forget_written, interrupted, print_error
+from nacelle.cli.common import INTERRUPTED, RobotArgument, forget_written, interrupted, print_error
 from nacelle.cli.help import SUBJECTS, examples
 from nacelle.errors import NacelleError, did_you_mean
 
-# Exit statuses: what a shell gives after Ctrl-C, and that of <sysexits.h> for a mistake of the program.
-INTERRUPTED, BROKEN = 130, 70
+# Exit status of <sysexits.h> for a mistake of the program.
+BROKEN = 70
 # The errors of the parser of options, as typer names their descendant: newer versions carry click within.
 _UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
 
@@ -32,7 +32,10 @@ COMMANDS = {
         "Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.",
     ),
     "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
-    "new": ("describe", "Start a new robot from an existing one: a copy of its YAML under a new name."),
+    "new": (
+        "new",
+        "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
+    ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
         "kinematics.ik",
@@ -47,6 +50,10 @@ COMMANDS = {
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
     "draw": ("draw", "Draw a robot at a pose."),
+    "view": (
+        "view",
+        "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
+    ),
     "dynamics": (
         "dynamics.dynamics",
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
@@ -110,6 +117,10 @@ COMMANDS = {
     "export": (
         "export",
         "Export models as a package: source, documentation, self-test with reference vectors.",
+    ),
+    "report": (
+        "report",
+        "Data sheet of a robot as one page: structure, workspace, loads, counts, parameters, verification.",
     ),
     "demo": ("demo", "Show what nacelle does: PaLiDA verified, counted, driven, exported and drawn."),
 }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -81,29 +79,13 @@ def error_text(message: str) -> Text:
 
 def print_json(data: Any) -> None:
     """Print data as JSON: arrays as lists, and null in the place of NaN and infinity."""
-    try:
-        text = json.dumps(data, indent=2, allow_nan=False, default=_listed)
-    except ValueError:
-        text = json.dumps(_without_nan(data), indent=2, allow_nan=False)
-    print_text(text)
+    from nacelle.tables.json_text import json_text
+
+    print_text(json_text(data))
 
 
-def _listed(array: Any) -> Any:
-    """An array of numbers as a list."""
-    return array.tolist()
-
-
-def _without_nan(data: Any) -> Any:
-    """The same data as lists, with None in the place of what JSON has no number for: NaN and infinity."""
-    if isinstance(data, dict):
-        return {key: _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_nan(value) for value in data]
-    if hasattr(data, "tolist"):
-        return _without_nan(_listed(data))
-    return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
+# Exit status after Ctrl-C, as shells have it.
+INTERRUPTED = 130
 # What the running command has written, for the line that Ctrl-C leaves.
 _WRITTEN: list[str] = []
 
@@ -129,6 +111,16 @@ def interrupted(kept: str = "") -> None:
     parts += [f"kept {', '.join(_WRITTEN)}"] if _WRITTEN else []
     words = "; ".join(parts) or "no file was written"
     console(stderr=True).print(f"interrupted: {words}", style="yellow", markup=False)
+
+
+def leave_interrupted(kept: str = "") -> NoReturn:
+    """Say what Ctrl-C has left, and leave with its status.
+
+    Args:
+        kept: what is kept beside the files that were written, in words.
+    """
+    interrupted(kept)
+    raise typer.Exit(INTERRUPTED)
 
 
 def print_text(text: str, end: str = "\n") -> None:

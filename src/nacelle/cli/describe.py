@@ -1,15 +1,14 @@
-"""Commands about descriptions: `robots`, `show`, `check`, `new`, `schema`."""
+"""Commands about descriptions: `robots`, `show`, `check`, `schema`."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text, write_new
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text
+from nacelle.cli.inputs import ModeOption, in_mode
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
 from nacelle.progress import task
 
@@ -23,7 +22,10 @@ def robots_command(
     if names:
         from nacelle import robots
 
-        print_text("\n".join(robots.all_names()))
+        if as_json:
+            print_json(robots.all_names())
+        else:
+            print_text("\n".join(robots.all_names()))
         return
     from nacelle.report.listing import library_rows
 
@@ -49,12 +51,17 @@ def show_command(
         bool, typer.Option("--elements", help="Kinematic elements and their equations, the view on paper.")
     ] = False,
     latex: Annotated[bool, typer.Option("--latex", help="With --elements: as LaTeX.")] = False,
+    mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
     from nacelle.library import check
 
     checked = check(robot_name)
+    if mode:
+        from nacelle.kinematics.mechanism.check import check_robot
+
+        checked = check_robot(in_mode(checked.robot, mode))
     if elements or latex:
         from nacelle.report.elements.page import element_report
 
@@ -121,49 +128,6 @@ def check_command(
         print_json(results if len(results) > 1 else results[0])
     if not all(result["ok"] for result in results):
         raise typer.Exit(1)
-
-
-@command("new")
-def new_command(
-    name: Annotated[str, typer.Argument(help="Name of the new robot; the file is NAME.yaml.")],
-    from_robot: Annotated[
-        str, typer.Option("--from", help="Robot of the library, or YAML file, to start from.")
-    ] = "fivebar",
-    out: Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Start a new robot from an existing one: a copy of its YAML under a new name."""
-    from nacelle import robots
-    from nacelle.library import check, looks_like_file, require_file
-
-    target = out or Path(f"{name}.yaml")
-    try:
-        if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
-            raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
-        if looks_like_file(from_robot):
-            require_file(from_robot)
-            check(from_robot).require()
-            text = Path(from_robot).read_text(encoding="utf-8")
-        else:
-            text = robots.text(from_robot)
-        write_new(target, renamed(text, name))
-    except OSError as error:
-        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None
-    if as_json:
-        print_json({"ok": True, "file": str(target), "name": name, "from": from_robot})
-    else:
-        console().print(f"wrote {target}; next: nacelle check {target}", markup=False)
-
-
-def renamed(text: str, name: str) -> str:
-    """Give a description another name; comments stay unless the name is written in an unusual way."""
-    import dataclasses
-
-    from nacelle.model.read import read_text
-
-    written = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
-    robot, _ = read_text(written)
-    return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
 
 
 @command("schema")

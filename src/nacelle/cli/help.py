@@ -15,7 +15,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "check": ("nacelle check hexapod.yaml",),
         "schema": ("nacelle schema > nacelle.schema.json",),
         "draw": ("nacelle draw delta --at z=-600mm --out delta.png",),
-        "view": ("nacelle view delta",),
+        "view": ("nacelle view delta", "nacelle view delta --trajectory circle --out delta-circle.html"),
         "report": ("nacelle report delta --out delta.html",),
     },
     "Kinematics": {

@@ -52,8 +52,11 @@ def load_robot(name: str, mode: str = "") -> Robot:
         from nacelle.library import load
 
         robot = load(name)
-    if not mode:
-        return robot
+    return in_mode(robot, mode) if mode else robot
+
+
+def in_mode(robot: Robot, mode: str) -> Robot:
+    """A robot in one of its modes of operation."""
     try:
         return robot.in_mode(mode)
     except KeyError as error:

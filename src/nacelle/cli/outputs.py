@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nacelle.cli.common import console, print_text, write_new, wrote
+from nacelle.cli.common import console, leave_interrupted, print_text, write_new, wrote
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -186,9 +186,21 @@ class ResultTable:
         self.units.extend(units)
         self.columns.extend(columns)
 
-    def deliver(self, result: Any, what: str, out: Path | None, margins: Array | None = None) -> None:
-        """Print or write the table with a column of flags, say which are flagged, leave if some failed."""
+    def deliver(
+        self, result: Any, what: str, out: Path | None, margins: Array | None = None, *, kept: str = ""
+    ) -> None:
+        """Print or write the table with a column of flags, say which are flagged, leave if some failed.
+
+        Args:
+            result: what has a flag for each line of the table.
+            what: the lines in words, such as "poses".
+            out: the file; standard output if None.
+            margins: reach margins of the legs, to say which do not reach.
+            kept: what is in the table, where Ctrl-C has ended the work early.
+        """
         self.add(["flags"], [""], [result.flags])
         deliver(table_text(self.names, self.units, self.columns), out)
         last_line(result.flags, what, out, None if margins is None else result.robot, margins)
+        if kept:
+            leave_interrupted(kept)
         leave_if_failed(result.flags)

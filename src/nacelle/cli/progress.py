@@ -1,6 +1,7 @@
 """What a command shows while one waits: on stderr, never among results.
 
-On a terminal a line with what is being done appears after a second and goes away with the first output.
+On a terminal a line with what is being done appears after a second, with a bar where it is known how much is
+done, and goes away with the first output.
 Elsewhere (a log, a pipe) plain lines come after 2, 5, 10, 20, 40, 60, 120, ... seconds.
 """
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Seconds of silence before a terminal shows what is being done, and how often it looks.
 _AFTER, _TICK = 1.0, 0.1
+# Length of the bar.
+_CELLS = 24
 # Seconds at which lines are written elsewhere; the last interval repeats.
 _LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 
@@ -141,7 +144,7 @@ class Display:
         """The line on a terminal."""
         from rich.markup import escape
 
-        words = escape(self.words())
+        words = self._bar() + escape(self.words())
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
@@ -156,6 +159,15 @@ class Display:
             self._live.start(refresh=True)
         else:
             self._spinner(words)
+
+    def _bar(self) -> str:
+        """How much is done as a bar, if the innermost task that counts says so."""
+        done = next((task.done for task in reversed(self._tasks) if task.done is not None), None)
+        if done is None:
+            return ""
+        full, empty = ("\u2501", "\u2501") if "utf" in (self.stream.encoding or "").lower() else ("#", ".")
+        cells = round(_CELLS * done)
+        return f"[cyan]{full * cells}[/][dim]{empty * (_CELLS - cells)}[/] "
 
     def _spinner(self, words: str) -> Spinner:
         """The one spinner, with these words beside it."""

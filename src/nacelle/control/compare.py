@@ -54,7 +54,7 @@ class Comparison(Drawn):
         robot = self.runs[0].robot
         units = ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
         names = [f"{a.name} ({unit})" for a, unit in zip(robot.actuators, units, strict=True)]
-        contour = "rad" if self.runs[0].turns_only else "m"
+        contour = "rad" if self.runs[0].is_rotation_only else "m"
         tool = ["tool (m)", "turn (rad)", f"contour ({contour})"]
         return ["controller", "figure", *names, *tool, "energy (J)", "saturated", "status"]
 
@@ -69,7 +69,7 @@ class Comparison(Drawn):
             if not run.samples:
                 rows.append([run.label, "rms", *[np.nan] * (len(self.columns) - 3), run.status])
                 continue
-            errors = (run.error, run.tool_error, run.turn_error, run.contour_error)
+            errors = (run.error, run.tool_error, run.rotation_error, run.contour_error)
             first, *others = (rms(values) for values in errors)
             end = [run.energy, float(np.max(run.saturation)), run.status]
             rows.append([run.label, "rms", *first.tolist(), *map(float, others), *end])

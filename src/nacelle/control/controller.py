@@ -53,7 +53,7 @@ class Controller(Shown):
         return self.kind.name
 
     def gain(self, name: str) -> Array:
-        """One part of the gains."""
+        """One part of the gains by name, SI units; its size is that of `Kind.gains`."""
         return np.asarray(self.gains[self.kind.gains(self.robot).place(name)])
 
     def with_gains(self, **parts: Any) -> Controller:

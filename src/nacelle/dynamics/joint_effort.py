@@ -145,7 +145,10 @@ class Effort(NamedTuple):
 
 
 def joint_efforts(state: State, u_dot: Array, settings: Settings) -> list[Effort]:
-    """Efforts of all joints, active and passive, in the tree and where loops are cut."""
+    """Efforts (N, N m) of all joints, active and passive, in the tree and at closures, at u_dot (rates,).
+
+    Along each axis friction(q') + k (q - q_0) + i^2 J q'', the last for rotors behind gears of ratio i.
+    """
     robot, motion = state.robot, state.now.motion
     geared = {index for index, _ in rotors(robot)}
     efforts = []

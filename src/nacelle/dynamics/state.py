@@ -44,7 +44,7 @@ class State:
         return self.now.mechanism
 
     def margins(self) -> Array:
-        """How far every leg is from a serial singularity; see `nacelle.kinematics.margins`."""
+        """How far every leg is from a serial singularity (legs,), 0 there (`nacelle.kinematics.margins`)."""
         return margins(self.now)
 
 

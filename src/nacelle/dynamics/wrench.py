@@ -31,11 +31,11 @@ class Wrench(NamedTuple):
     n: Array
 
     def about(self, arm: Array) -> Wrench:
-        """The same wrench about a point that lies at -arm from the old one."""
+        """The same wrench about a point that lies at -arm (3,), m, from the old one: n + arm x f."""
         return Wrench(self.f, self.n + cross(arm, self.f))
 
     def in_axes(self, R: Array) -> Wrench:
-        """The same wrench in other axes, R from the old ones to the new ones."""
+        """The same wrench in other axes, [R f; R n] with R (3, 3) from the old ones to the new ones."""
         return Wrench(R @ self.f, R @ self.n)
 
     def plus(self, other: Wrench) -> Wrench:
@@ -82,7 +82,13 @@ def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array, exter
 
 
 def body_wrenches(state: State, u_dot: Array, external: Mapping[int, Wrench]) -> dict[int, Wrench]:
-    """Wrenches of all bodies with mass or an external wrench, at accelerations u_dot of the tree's rates."""
+    """Wrenches [f; n] at their origins, base axes, N and N m, of bodies with mass or an external wrench.
+
+    Args:
+        state: where the robot is and how it moves.
+        u_dot: accelerations of the tree's rates (rates,).
+        external: wrenches from outside by body.
+    """
     motion, velocity = state.now.motion, state.moving.velocity
     wrenches: dict[int, Wrench] = {}
     for body, pose in enumerate(motion.poses):

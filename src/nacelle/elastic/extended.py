@@ -224,7 +224,7 @@ def reference_poses(robot: Robot) -> tuple[Pose, ...]:
 
 
 def plane_normal(robot: Robot) -> Array | None:
-    """Normal of the plane in which all of a robot moves, base axes; None if it moves in space."""
+    """Unit normal (3,), base axes, of the plane in which all of a robot moves; None if it moves in space."""
     assembly = mechanism_of(robot).assembly
     motion = tree_motion(robot, assembly.platform, assembly.q)
     rotations = motion.columns[3:, robot.platform_nv :].astype(float)

@@ -90,10 +90,10 @@ class Form(Protocol):
         """Places in p of the actuated joints' coordinates."""
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
-        """Positions and rates of the undeformed robot."""
+        """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
 
     def closed(self, p: Array) -> Array:
-        """Positions whose dependent ones close all loops."""
+        """Positions p (size,) whose dependent entries close all loops."""
 
     def stepped(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
@@ -105,13 +105,13 @@ class Form(Protocol):
         """Elastic coordinates (..., ne) at positions (..., size)."""
 
     def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` and `acceleration` of what is not given, at accelerations a of the actuators."""
+        """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
 
     def forward(self, p: Array, y: Array, tau: Array, options: Options) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
 
     def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
 
 
 def form_of(robot: Robot, name: str | None = None) -> Form:
@@ -156,7 +156,7 @@ class _Native:
     programs: ClassVar[Programs]
 
     def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` and `acceleration` of what is not given."""
+        """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
         result: dict[str, Array] = native(self.programs.inverse, self.robot, options)(p, y, a)
         return result
 
@@ -166,7 +166,7 @@ class _Native:
         return np.asarray(native(self.programs.forward, self.robot, options)(p, y, tau))
 
     def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
         result: dict[str, Array] = native(self.programs.energies, self.robot, options)(p, y)
         return result
 
@@ -202,12 +202,12 @@ class General(_Native):
         return [start + self.robot.q_slices[a.joint].start for a in self.robot.actuators]
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
-        """Positions and rates of the undeformed robot."""
+        """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         y = [rigid.u[place] if place < len(rigid.u) else 0.0 for place in self.plan.independent]
         return undeformed(self.plan.extended, rigid.platform, rigid.q), np.array(y)
 
     def closed(self, p: Array) -> Array:
-        """Positions whose dependent ones close all loops."""
+        """Positions p (size,) whose dependent entries close all loops."""
         for _ in range(50):
             p, size = self._closing(p)
             if size < 1e-13:
@@ -286,7 +286,7 @@ class Assembled(General):
         return M, np.einsum("...ij,...i->...j", J, h)
 
     def inverse(self, p: Array, y: Array, a: Array, options: Options) -> dict[str, Array]:
-        """`force` and `acceleration` of what is not given."""
+        """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
         M, c = self._reduced(p, y, options)
         k = self.plan.na
         right = -(np.einsum("...ij,...j->...i", M[..., k:, :k], a) + c[..., k:])
@@ -303,7 +303,7 @@ class Assembled(General):
         return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
 
     def energies(self, p: Array, y: Array, options: Options) -> dict[str, Array]:
-        """Kinetic and potential energy, dissipation, and the rates of platform and joints."""
+        """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
         terms, _, r, _ = self.solved(p, y, options)
         kinetic = 0.5 * np.einsum("...i,...ij,...j->...", r, np.asarray(terms["M"]), r)
         return {
@@ -372,7 +372,7 @@ class Condensed(_Native):
         return [start + stumps.q_slices[a.joint].start for a in stumps.actuators]
 
     def start(self, rigid: Undeformed) -> tuple[Array, Array]:
-        """Positions and rates of the undeformed robot."""
+        """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         structure, robot = self.natural.structure, self.robot
         stumps = structure.stumps.robot
         joints = [robot.joint(joint.name) for joint in stumps.tree_joints]

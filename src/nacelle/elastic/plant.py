@@ -51,7 +51,7 @@ _LARGEST = 0.3
 
 
 def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
-    """Signals of a robot with flexible links, as its encoders see them: q and qd of its actuators."""
+    """Signals of a robot with flexible links at a state s (size,): q and qd (actuators,) of its encoders."""
     del constants
     check_no_motors(robot, wanted)
     _require_encoders(wanted)
@@ -128,7 +128,7 @@ class ElasticPlant:
     # ---- states
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state at a reduced pose and twist of the rigid robot: undeformed, or deformed by gravity."""
+        """The state [p; y] (size,) at a pose x (nx,) and twist v (n,): undeformed, or deformed by gravity."""
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
@@ -175,7 +175,7 @@ class ElasticPlant:
     # ---- what integrators run
 
     def default_step(self, s: Array) -> float:
-        """A fixed step (s) that follows the fastest vibration at a state: 40 steps a period."""
+        """A fixed step, s, that follows the fastest vibration at a state (size,): 2 pi / (40 w)."""
         return float(2.0 * np.pi / fastest(self.form, self.positions(s), self._settings) / 40.0)
 
     def reason_unstable(self, s: Array, step: float) -> str:

@@ -1,8 +1,12 @@
 """A robot with flexible links at rest: where it settles, and its fastest vibration.
 
-With the actuators held, the other independent rates have accelerations a(p). At rest a = 0, found by Newton's
-iteration; around it the matrix da/dp (per step of the rates) has the eigenvalues -w^2 of the vibrations. A
-positive one means that the rest pose is not stable: a link has buckled.
+With the actuators held, the other independent rates z have accelerations a(p) at positions p and no velocity:
+
+    M_zz z' = -c_z(p)          c_z: weight, springs and strain of the links
+
+At rest a = 0, found by Newton's iteration, dz = -(da/dp)^-1 a with differences for da/dp per step of the
+rates. There M_zz z'' = -K z, so that da/dp = -M^-1 K (1/s^2) has the eigenvalues -w^2 of the vibrations, w in
+rad/s. A positive one means that the rest pose is not stable: a link has buckled.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ _SMALL, _STEPS = 1e-10, 60
 
 
 def moves(form: Form, p: Array, options: Options) -> Array:
-    """Accelerations of all independent rates but the actuators', which are held, at rest."""
+    """Accelerations (n - na,) at rest, at positions p (size,), of the rates but the actuators', held."""
     hold = np.zeros(len(form.robot.actuators))
     return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
 

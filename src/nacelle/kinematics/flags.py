@@ -39,7 +39,7 @@ FAILED = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR
 
 
 def failed(flags: Array) -> Array:
-    """Which samples have no result."""
+    """Which samples (...) have no result, from flags (...)."""
     result: Array = (flags & int(FAILED)) != 0
     return result
 

@@ -267,7 +267,7 @@ class Reach(Drawn):
 
     @property
     def endless(self) -> Array:
-        """Which rays met no boundary: the robot has no limit there, or more steps are needed."""
+        """Which rays (...) met no boundary: the robot has no limit there, or more steps are needed."""
         return np.asarray(self.distance >= self.furthest)
 
     @property

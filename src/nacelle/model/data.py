@@ -70,6 +70,7 @@ class RobotData:
         title: one line about the robot.
         notes: more about it.
         sources: where its numbers come from.
+        folder: where its description is, for the meshes beside it; "" for a text; no part of the hash.
         shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
         declaration: what its description says about its numbers; no part of the hash.
     """
@@ -90,6 +91,7 @@ class RobotData:
     title: str = ""
     notes: str = ""
     sources: tuple[str, ...] = ()
+    folder: str = ""
     shared: str | tuple[tuple[str, ...], ...] | None = None
     declaration: Declaration | None = None
 

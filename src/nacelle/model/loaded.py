@@ -10,7 +10,7 @@ from nacelle.spatial.scalar import Array
 
 
 def body_parameters(robot: Robot, body: int) -> Array:
-    """Ten inertial parameters of a body with the payload on it."""
+    """Ten parameters [m, m c (3), I (6)] of a body with its payload, about its frame: kg, kg m, kg m^2."""
     total = np.asarray(robot.bodies[body].inertia)
     for load in robot.payload:
         if load.body == body:

@@ -35,7 +35,8 @@ def read_file(path: str | Path) -> tuple[Robot, Source]:
         data = file.read_bytes()
     except OSError as error:
         raise _unreadable(file, *why_unread(file, error, "YAML file")) from None
-    return read_text(data, str(path))
+    robot, source = read_text(data, str(path))
+    return replace(robot, folder=str(file.absolute().parent)), source
 
 
 def _unreadable(file: Path, message: str, hint: str = "") -> DescriptionError:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from nacelle.compile import make_program
@@ -102,7 +104,7 @@ def operation_count(
         counted = elastic_model(robot, name, friction=friction)
     else:
         counted = model(robot, name, input=input, friction=friction)
-    total = count(counted.program())
+    total = _count(counted, friction)
     includes, iteration = counted.includes, None
     if name not in ELASTIC_NAMES and counted.inputs.get("y", (0,)) != (0,):
         shapes = input_shapes(closing_step, robot)
@@ -124,14 +126,30 @@ def operation_count(
     )
 
 
+def _count(counted: Model, friction: bool) -> Count:
+    """Operations of a model with or without friction."""
+    options = tuple(counted.options.items())
+    if "friction" in counted.options:
+        options = (*((name, value) for name, value in options if name != "friction"), ("friction", friction))
+    return _program_count(counted.function, counted.robot, tuple(counted.inputs.items()), options)
+
+
+@lru_cache(maxsize=32)
+def _program_count(
+    function: Callable[..., Any],
+    robot: Robot,
+    inputs: tuple[tuple[str, tuple[int, ...]], ...],
+    options: tuple[tuple[str, Any], ...],
+) -> Count:
+    """Operations of a minimised program: making it takes seconds, and stages need one of them twice."""
+    return count(make_program(function, robot, dict(inputs), options=dict(options)))
+
+
 def _stages(counted: Model, total: Count) -> tuple[Stage, ...]:
     """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
     if not counted.options.get("friction"):
         return ()
-    rigid = make_program(
-        counted.function, counted.robot, counted.inputs, options={**counted.options, "friction": False}
-    )
-    without = count(rigid)
+    without = _count(counted, False)
     return (
         Stage("rigid", without.add, without.mul),
         Stage("friction", total.add - without.add, total.mul - without.mul),

@@ -78,6 +78,11 @@ _KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
 }
 
 
+def published_inputs(robot: str, model: str) -> tuple[str, ...]:
+    """The inputs for which something is published of a robot's model."""
+    return tuple(source for name, of, source in _KNOWN if (name, of) == (robot, model))
+
+
 def published(robot: str, model: str, source: str) -> tuple[Published, ...]:
     """What is published for a robot of the library, a model and its input."""
     return _KNOWN.get((robot, model, source), ())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
-from nacelle.shapes.solid import Ball, Block, Rod, Solid
+from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
+# Triangles of a mesh in a picture on paper.
+_PAINTED = 1500
 
-def faces(solid: Solid, face: float) -> Array:
+
+def faces(solid: Drawn, face: float) -> Array:
     """Faces (faces, 4, 3) of a solid, none much longer than `face`, m."""
     if isinstance(solid, Rod):
         return cylinder(solid.start, solid.stop, solid.radius, face)
@@ -19,7 +23,39 @@ def faces(solid: Solid, face: float) -> Array:
         return sphere(solid.centre, solid.radius)
     if isinstance(solid, Block):
         return box(solid.at, solid.size, face)
+    if isinstance(solid, Mesh):
+        # Painters are slow: a mesh of few triangles, each a quadrilateral with one corner twice.
+        few = simplified(solid, _PAINTED)
+        return np.asarray(few.points[few.triangles[:, [0, 1, 2, 2]]])
     return plate([*solid.corners], solid.half, face)
+
+
+def corners(solid: Drawn) -> Array:
+    """Points (n, 3) whose convex hull is about that of a solid, m."""
+    return solid.points if isinstance(solid, Mesh) else faces(solid, np.inf).reshape(-1, 3)
+
+
+def simplified(mesh: Mesh, most: int) -> Mesh:
+    """A mesh of at most so many triangles: points in one cell of a grid become one, the grid as fine as can.
+
+    (Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.)
+    """
+    cells = 512
+    result = mesh
+    while len(result.triangles) > most and cells > 1:
+        low, size = mesh.points.min(axis=0), float(np.max(np.ptp(mesh.points, axis=0))) / cells
+        keys = np.floor((mesh.points - low) / (size or 1.0)).astype(int)
+        _, index = np.unique(keys, axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        counts = np.bincount(index)
+        sums = [np.bincount(index, weights=mesh.points[:, k]) for k in range(3)]
+        merged = index[mesh.triangles]
+        proper = [merged[:, a] != merged[:, b] for a, b in ((0, 1), (1, 2), (2, 0))]
+        result = replace(
+            mesh, points=np.stack(sums, axis=1) / counts[:, None], triangles=merged[np.all(proper, axis=0)]
+        )
+        cells = int(0.7 * cells)
+    return result
 
 
 def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0) -> Array:

@@ -17,10 +17,10 @@ from nacelle.errors import NacelleError
 from nacelle.page.markup import document, element, embedded_data, number, text
 from nacelle.scene.arrows import Arrows, trace
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
-from nacelle.scene.faces import faces, triangles
+from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import BodyPart, RobotGeometry
 from nacelle.scene.motion import BodyMotion, rotations
-from nacelle.shapes.solid import Ball, Block, Rod, Solid
+from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
@@ -62,10 +62,12 @@ def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: boo
     """
     if not items:
         raise NacelleError("a figure in space needs at least one robot")
+    outline = _outline(items)
     data = {
         "items": [_item(item) for item in items],
         "across": _common([item.geometry.across for item in items]),
-        "box": [_list(corner) for corner in _box(items)],
+        "box": [_list(outline.min(axis=0)), _list(outline.max(axis=0))],
+        "outline": _list(np.ravel(outline)),
         "extent": _round(max(item.geometry.extent for item in items)),
         "axes": AXIS_COLOURS,
         "autoplay": autoplay,
@@ -127,14 +129,16 @@ def _part(part: BodyPart) -> dict[str, Any]:
     return {"kind": part.kind, "name": part.name, "body": part.body, "active": part.active, "solids": solids}
 
 
-def _solid(solid: Solid) -> dict[str, Any]:
+def _solid(solid: Drawn) -> dict[str, Any]:
     if isinstance(solid, Rod):
         return {"rod": [*_list(solid.start), *_list(solid.stop), _round(solid.radius)]}
     if isinstance(solid, Ball):
         return {"ball": [*_list(solid.centre), _round(solid.radius)]}
     if isinstance(solid, Block):
         return {"block": [*_list(solid.size), *_list(solid.at.p), *_list(_quaternion(solid.at))]}
-    points, index = triangles(faces(solid, np.inf))
+    points, index = (
+        (solid.points, solid.triangles) if isinstance(solid, Mesh) else triangles(faces(solid, np.inf))
+    )
     return {"mesh": {"points": _packed(points), "triangles": _packed(index, "<u4")}}
 
 
@@ -168,19 +172,34 @@ def _legend(items: Sequence[SceneItem]) -> str:
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
-def _box(items: Sequence[SceneItem]) -> tuple[Array, Array]:
-    """Lower and upper corner of the box around all robots over their whole motion."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+def _outline(items: Sequence[SceneItem]) -> Array:
+    """Outermost points (points, 3) of all robots over their whole motion, and the tips of their base axes.
+
+    In each of many directions the farthest corner: what a camera has to see.
+    """
+    turns = np.arange(64.0)
+    rise = 1.0 - (2.0 * turns + 1.0) / 64.0
+    angle = np.pi * (1.0 + 5.0**0.5) * turns
+    flat = np.sqrt(1.0 - rise**2)
+    directions = np.stack([flat * np.cos(angle), flat * np.sin(angle), rise], axis=1)  # on a Fibonacci sphere
+    best, places = np.full(64, -np.inf), np.zeros((64, 3))
     for item in items:
+        offset = np.asarray(item.offset, dtype=float)
         R = rotations(item.motion.quaternion)
+        clouds = [offset + 0.2 * item.geometry.extent * np.eye(3), *(offset + trace(t) for t in item.traces)]
         for part in item.geometry.parts:
-            points = np.concatenate([faces(solid, np.inf).reshape(-1, 3) for solid in part.solids])
-            corners = np.array(np.meshgrid(*zip(points.min(axis=0), points.max(axis=0), strict=True)))
-            places = np.einsum("tij,jk->tki", R[:, part.body], corners.reshape(3, -1))
-            places = places + item.motion.position[:, None, part.body] + np.asarray(item.offset, dtype=float)
-            low = np.minimum(low, places.min(axis=(0, 1)))
-            high = np.maximum(high, places.max(axis=(0, 1)))
-    return low, high
+            points = np.concatenate([corners(solid) for solid in part.solids])
+            points = np.unique(points[[*np.argmax(points @ directions.T, axis=0)]], axis=0)
+            moved = np.einsum("tij,kj->tki", R[:, part.body], points)
+            clouds.append((moved + item.motion.position[:, None, part.body] + offset).reshape(-1, 3))
+        for cloud in clouds:
+            if len(cloud):
+                reach = cloud @ directions.T
+                index = np.argmax(reach, axis=0)
+                values = reach[index, np.arange(64)]
+                places = np.where((values > best)[:, None], cloud[index], places)
+                best = np.maximum(values, best)
+    return np.unique(np.round(places, 6), axis=0)
 
 
 def _common(values: Sequence[int | None]) -> int | None:

@@ -25,9 +25,10 @@ from nacelle.scene.colours import (
     hexadecimal,
 )
 from nacelle.scene.marks import joint_marks
+from nacelle.scene.meshes import body_meshes
 from nacelle.scene.motion import BodyMotion, rotations
 from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
-from nacelle.shapes.solid import Block, Rod, Solid
+from nacelle.shapes.solid import Block, Drawn, Rod, described_solids
 from nacelle.shapes.strokes import Range
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -49,7 +50,7 @@ class BodyPart:
     kind: str
     name: str
     body: int
-    solids: tuple[Solid, ...]
+    solids: tuple[Drawn, ...]
     colours: tuple[str, ...]
     active: bool = False
 
@@ -109,13 +110,15 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
 
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
     """A body with its solids, each in its own colour or that of the body."""
-    back = placed.poses[b].inverse()
-    solids = tuple(_thick(solid.moved(back), placed.extent) for solid in placed.solids(b))
+    back, body = placed.poses[b].inverse(), placed.robot.bodies[b]
+    own: list[Drawn] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
+    own = own or [solid.moved(back) for solid in placed.solids(b)]
+    solids = tuple(_thick(solid, placed.extent) for solid in own)
     colours = tuple(hexadecimal(solid.colour or colour) for solid in solids)
-    return BodyPart("base" if b == BASE else "body", placed.robot.bodies[b].name, b, solids, colours)
+    return BodyPart("base" if b == BASE else "body", body.name, b, solids, colours)
 
 
-def _thick(solid: Solid, extent: float) -> Solid:
+def _thick(solid: Drawn, extent: float) -> Drawn:
     """A solid that is not thinner than the thinnest thing that is drawn."""
     thin = THIN * extent
     if isinstance(solid, Rod):

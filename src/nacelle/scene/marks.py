@@ -43,8 +43,8 @@ def joint_marks(placed: PlacedRobot, j: int) -> list[tuple[int, Solid]]:
         # The ball slides on a plane: that of the predecessor, or that of the successor.
         on, ball = (fixed, moving) if joint.kind is JointKind.PLANAR_SPHERICAL else (moving, fixed)
         plane, owner = (before, after) if joint.kind is JointKind.PLANAR_SPHERICAL else (after, before)
-        side = 2.0 * min(float(np.linalg.norm(ball.p - on.p)), 0.1 * placed.extent) + 6.0 * r
-        return [(owner, Ball(ball.p, 1.15 * r)), (plane, Block(on, np.array([side, side, 0.3 * r])))]
+        face = Block(Pose(on.R, ball.p), np.array([5.5 * r, 5.5 * r, 0.4 * r]))
+        return [(owner, Ball(ball.p, 1.15 * r)), (plane, face)]
     return [(after, Ball(moving.p, 1.15 * r))]
 
 
@@ -78,13 +78,14 @@ def _sleeve(placed: PlacedRobot, j: int) -> tuple[int, Solid]:
     if mouth is not None:
         centre = fixed.p + mouth * axis
         return joint.predecessor, Rod(centre - size * axis, centre + size * axis, r)
-    r = 0.95 * _JOINT * placed.extent
-    reach = size
     spans = [
         (faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
         for solid in placed.described(joint.successor)
     ]
+    # Longer than a described slider, or around the ball that is drawn without one.
+    r, reach = 1.65 * _JOINT * placed.extent, 1.7 * size
     if spans:
+        r = 0.95 * _JOINT * placed.extent
         reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * placed.extent) + 2.5 * r
     return joint.successor, Rod(moving.p - reach * axis, moving.p + reach * axis, r)
 

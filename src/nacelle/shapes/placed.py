@@ -16,12 +16,15 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.shapes.default import RAIL, ROD, TUBE, arc_solids, body_solids
-from nacelle.shapes.points import apart, rim
+from nacelle.shapes.points import apart, rim, spanning_edges
 from nacelle.shapes.solid import Ball, Rod, Solid, described_solids
 from nacelle.shapes.strokes import Range, Telescope, rail, telescope
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
+# Which end of a joint with a ball on a plane has the ball: there both bodies have their centre, at the pose
+# at which the robot is placed.
+_BALL_SIDE = {JointKind.PLANAR_SPHERICAL: 1, JointKind.SPHERICAL_PLANAR: 0}
 # The thinnest thing drawn, as a part of the robot's extent.
 THIN = 0.004
 
@@ -82,12 +85,22 @@ class PlacedRobot:
 
     def default_base(self) -> list[Solid]:
         """A base without shapes of its own: a frame that joins the anchors, and the rails of its sliders."""
-        thin = THIN * self.extent
+        thin, rails = THIN * self.extent, self.rails()
         points = apart(self.anchors(), 1e-3 * self.extent)
-        edges = rim(points, 0.05 * self.extent)
-        solids: list[Solid] = [Rod(points[i], points[k], thin) for i, k in edges]
-        solids += self.rails()
-        solids += [Ball(point, 2.5 * thin) for point in points]
+        solids: list[Solid] = [*rails, *(Ball(point, 2.5 * thin) for point in points)]
+        centre = np.mean([pose.p for pose in self.poses[BASE + 1 :]], axis=0)
+        ends = [
+            sorted((rail.start, rail.stop), key=lambda end: float(np.linalg.norm(end - centre)))
+            for rail in rails
+        ]
+        frames = [apart([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
+        if len(rails) > 1 and not points and _parallel(rails):
+            along = rails[0].stop - rails[0].start
+            ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ along)) for rail in rails]
+            frames = [[low for low, _ in ends], [high for _, high in ends]]
+        for frame in frames:
+            edges = rim(frame, 0.05 * self.extent) or spanning_edges(frame)
+            solids += [Rod(frame[i], frame[k], thin) for i, k in edges]
         return solids
 
     def tip(self, j: int) -> Array:
@@ -105,9 +118,9 @@ class PlacedRobot:
     def joint_points(self, b: int) -> list[Array]:
         """Where the joints of a body are."""
         return [
-            end.p
+            pair[_BALL_SIDE.get(joint.kind, side)].p
             for joint, pair in zip(self.robot.joints, self.ends, strict=True)
-            for owner, end in zip(_bodies(joint), pair, strict=True)
+            for side, owner in enumerate(_bodies(joint))
             if owner == b and not joint.at_point
         ]
 
@@ -173,3 +186,8 @@ def _bodies(joint: Joint) -> tuple[int, int]:
 def _stroke_limits(joint: Joint) -> Range:
     """Limits of the stroke of a sliding joint, m; infinite where there are none."""
     return joint.limits[0] if joint.limits else (-math.inf, math.inf)
+
+
+def _parallel(rails: Sequence[Rod]) -> bool:
+    ways = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
+    return all(abs(abs(float(way @ ways[0])) - 1.0) < 1e-6 for way in ways)

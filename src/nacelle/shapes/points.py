@@ -1,4 +1,4 @@
-"""Sets of points: those that differ, and the rim of those that lie in one plane."""
+"""Sets of points: those that differ, the rim of those in one plane, the shortest way to join others."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ def rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
         ring = [int(k) for k in np.argsort(centred @ axes[0])]
         return list(itertools.pairwise(ring))
     return list(zip(ring, [*ring[1:], ring[0]], strict=True))
+
+
+def spanning_edges(points: list[Array]) -> list[tuple[int, int]]:
+    """The edges that join all points by the shortest way in all (Prim's algorithm)."""
+    joined, edges = [0] if points else [], []
+    while len(joined) < len(points):
+        i, k = min(
+            ((i, k) for i in joined for k in range(len(points)) if k not in joined),
+            key=lambda edge: float(np.linalg.norm(points[edge[0]] - points[edge[1]])),
+        )
+        joined.append(k)
+        edges.append((i, k))
+    return edges
 
 
 def _hull(points: Array) -> list[int]:

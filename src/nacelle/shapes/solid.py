@@ -1,7 +1,7 @@
-"""Convex solids: rods, balls, blocks and plates, in metres, in the axes of the frame they are given in.
+"""Solids: rods, balls, blocks, plates and meshes, in metres, in the axes of the frame they are given in.
 
-What a description draws (`display`) becomes solids in the frame of its body; meshes do not, since a robot
-does not know their files. Nothing here knows how a solid is drawn or seen.
+What a description draws (`display`) becomes solids in the frame of its body; meshes are read where they are
+drawn (`nacelle.scene.meshes`). Nothing here knows how a solid is drawn or seen.
 """
 
 from __future__ import annotations
@@ -71,7 +71,22 @@ class Plate:
         return replace(self, corners=self.corners @ pose.R.T + pose.p)
 
 
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A surface of triangles (m, 3), indices of points (n, 3), m; the one solid that need not be convex."""
+
+    points: Array
+    triangles: Array
+    colour: str | None = None
+
+    def moved(self, pose: Pose) -> Mesh:
+        """The same in another frame, in which its own is placed."""
+        return replace(self, points=self.points @ pose.R.T + pose.p)
+
+
+# Convex ones, and all that can be drawn.
 Solid = Rod | Ball | Block | Plate
+Drawn = Solid | Mesh
 
 
 def described_solids(body: Body) -> list[Solid]:

@@ -184,7 +184,7 @@ class NativeImplicitDriver:
         self._driver, self._quat_0 = driver, quat_0
 
     def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
-        """States after every step."""
+        """States (steps, size) after every step of h, s, from s (size,) on at inputs u."""
         counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
         return self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts)
 
@@ -211,7 +211,7 @@ def flow_jacobian(robot: Robot, s: Array, tau: Array, quat_0: Array, **options: 
 
 
 def by_state(value: Array, s: Array) -> Array:
-    """Derivatives of a traced array by an array of traced inputs, on the graph."""
+    """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
     graph = s[0].graph
     nodes, one = [node_of(graph, entry) for entry in value], graph.const(1.0)
     columns = [forward(graph, nodes, {symbol.index: one}) for symbol in s]

@@ -86,7 +86,10 @@ def met(events: Events, t: float, s: Array) -> str | None:
 def event_within(
     events: Events, begin: float, end: float, states: Callable[[Array], Array]
 ) -> tuple[float, str | None] | None:
-    """The first event within a step, from its dense output; None if there is none."""
+    """Time (s) and name of the first event within a step [begin, end], s; None if there is none.
+
+    `states` gives states (N, size) at times (N,), the dense output of the step.
+    """
     if not events:
         return None
     t = begin + (end - begin) * _PARTS
@@ -117,7 +120,7 @@ class Grid:
         return self.origin + self.h * k
 
     def times(self, k: int, count: int) -> Array:
-        """Times (count + 1,) between steps."""
+        """Times (count + 1,), s, between steps k and k + count: origin + h j."""
         return self.origin + self.h * np.arange(k, k + count + 1)
 
 

@@ -136,7 +136,7 @@ class RigidPlant:
         )
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state at a reduced pose and twist."""
+        """The state [coordinates (n,); v (n,); y (ny,)] at a reduced pose x (nx,) and twist v (n,)."""
         pose = checked_poses(self.robot, x)[0]
         twist = checked_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
@@ -229,7 +229,7 @@ class RigidPlant:
         return joint_motion(self.robot, *self.split(s))
 
     def closure_error(self, s: Array) -> float:
-        """What the loops leave open at the worst of some states, over the robot's size."""
+        """What the loops leave open at the worst of states s (..., size), over the robot's size."""
         closures = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
         return float(np.max(np.abs(closures["residual"] / self.mechanism.row_scale), initial=0.0))
 

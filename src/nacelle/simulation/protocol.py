@@ -194,7 +194,7 @@ class ImplicitMotion(Protocol):
 
     @property
     def x(self) -> Array:
-        """States."""
+        """States (steps, size)."""
 
     @property
     def evaluations(self) -> int:
@@ -240,7 +240,7 @@ class Stepped(Protocol):
     """A plant that says which fixed steps suit it."""
 
     def default_step(self, s: Array) -> float:
-        """A fixed step (s) from a state on."""
+        """A fixed step, s, from a state (size,) on."""
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps from a state would grow without bound; empty if they do not."""
@@ -251,7 +251,7 @@ class ImplicitlyStepped(Protocol):
     """A plant that says which implicit steps suit it."""
 
     def implicit_step(self, s: Array) -> float:
-        """A fixed step (s) of the implicit method from a state on."""
+        """A fixed step, s, of the implicit method from a state (size,) on."""
 
     def suited_method(self, s: Array) -> str:
         """The method for runs from a state on whose user has chosen none."""

@@ -46,7 +46,7 @@ class DenseTrack:
         self.drive, self.breaks, self.pieces = drive, np.array(breaks), tuple(pieces)
 
     def states(self, t: Array) -> Array:
-        """States at times."""
+        """States (N, size) at times (N,), s."""
         states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
             return states
@@ -58,7 +58,7 @@ class DenseTrack:
         return states
 
     def inputs(self, t: Array, s: Array) -> Array:
-        """Inputs at times and states."""
+        """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
         return self.drive.forces(0, t, s)
 
 
@@ -93,7 +93,7 @@ class HermiteTrack:
         return _derivatives(self.drive.plant, s[:-1], self.used), _derivatives(self.drive.plant, s[1:], last)
 
     def states(self, t: Array) -> Array:
-        """States at times."""
+        """States (N, size) at times (N,), s."""
         k = _interval(self.breaks, t)
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
         z = (t - self.breaks[k])[:, None] / h
@@ -103,7 +103,7 @@ class HermiteTrack:
         return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
 
     def inputs(self, t: Array, s: Array) -> Array:
-        """Inputs at times and states."""
+        """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
         k = _interval(self.breaks, t)
         return np.asarray(self.used[k]) if self.drive.held else self.drive.forces(self.steps[k], t, s)
 
@@ -115,11 +115,11 @@ class StillTrack:
         self.drive, self.breaks, self._state = drive, np.array([t]), s
 
     def states(self, t: Array) -> Array:
-        """The one state."""
+        """The one state (N, size) at all times (N,)."""
         return np.broadcast_to(self._state, (len(t), len(self._state))).copy()
 
     def inputs(self, t: Array, s: Array) -> Array:
-        """Inputs at times and states."""
+        """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
         return self.drive.forces(0, t, s)
 
 

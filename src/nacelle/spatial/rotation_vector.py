@@ -48,7 +48,10 @@ def rotation_vector(r: Array) -> Array:
 
 
 def half_turn(r: Array) -> Array:
-    """Unit quaternion (x y z w) of a rotation vector, smooth at zero."""
+    """Unit quaternion [sin(t / 2) r / t; cos(t / 2)] (4,), scalar last, of a rotation vector r (3,), t = |r|.
+
+    A series below t = 2e-3 rad, so that it is smooth at zero.
+    """
     square = 0.25 * dot(r, r)
     small = 1e-6 - square
     half = sqrt(where(small, 1.0, square))

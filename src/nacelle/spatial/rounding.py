@@ -107,8 +107,14 @@ def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
 
 
 def first_largest(values: Any) -> int:
-    """Index of the largest of some floats; among those that are as large but for a margin, the first."""
+    """Index of the largest of some floats; among those that are as large but for a margin, the first.
+
+    Raises:
+        ValueError: if one of them is no number.
+    """
     listed = [float(value) for value in np.ravel(values)]
+    if any(value != value for value in listed):
+        raise ValueError("the largest of values that are no numbers")
     largest = max(listed)
     return next(k for k, value in enumerate(listed) if value >= largest - NEAR * abs(largest))
 

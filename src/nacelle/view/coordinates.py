@@ -67,8 +67,8 @@ def pose_of_values(robot: Robot, values: Array) -> Array:
 def coordinates(robot: Robot) -> tuple[Coordinate, ...]:
     """All coordinates of a robot's motion, each with the range that it has from the reference pose.
 
-    A range is what is reached without a gap while the others stay, and a little beyond; where nothing ends it,
-    the robot's size, or half a turn, to either side.
+    A range is what is reached without a gap while the others stay, and a little beyond; where nothing ends
+    it, the robot's size, or half a turn, to either side.
     """
     start = reference_pose(robot)
     values = coordinate_values(robot, start)
@@ -85,7 +85,7 @@ def coordinates(robot: Robot) -> tuple[Coordinate, ...]:
 
 
 def _varied(robot: Robot, start: Array, k: int, steps: Array) -> Array:
-    """Poses (N, nx) that differ from a pose by steps of coordinate k; orientations are turned in base axes."""
+    """Poses (N, nx) that differ from a pose by steps of coordinate k; orientations turn in base axes."""
     layout = layout_of(robot.motion)
     poses = np.broadcast_to(start, (len(steps), layout.nx)).copy()
     if layout.angular is not None and layout.angular.start <= k < layout.angular.stop:

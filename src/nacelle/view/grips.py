@@ -1,12 +1,12 @@
 """Grips: where the nacelle is held with the mouse, limited to the motions that the robot has.
 
-A grip is a frame with arrows (translations along its axes) and rings (rotations about them). Motions and grips:
+A grip is a frame with arrows (translations along its axes) and rings (rotations about them):
 
     x, y, z and a free orientation    one grip in the platform's frame: it is the pose itself
     some of x, y, z                   one grip in base axes, with the arrows that the robot has
     a free orientation                rings in the platform's axes
-    single angles, joints             one ring (or arrow) each, along the z-axis of the grip; its turn (or way)
-                                      since it was taken is added to the coordinate as it then was
+    single angles, joints             one ring (or arrow) each, along the z-axis of the grip; its turn (or
+                                      way) since it was taken is added to the coordinate as it then was
 
 Coordinates that follow from the others (parasitic motion) have no grip.
 """

@@ -67,7 +67,8 @@ def loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: Any) -> 
     try:
         return (_actuators if kind == ACTUATORS else _reactions)(robot, bodies, x, *rates)
     except NacelleError as error:
-        return Loads(kind, *np.zeros((3, 0, 3)), (), str(error))
+        none = np.zeros((0, 3))
+        return Loads(kind, none, none, none, (), str(error))
 
 
 def _joint_frames(robot: Robot, bodies: BodyPoses) -> tuple[list[Pose], list[Pose]]:

@@ -34,21 +34,23 @@ def _plain(error: KinematicsError) -> str:
 
 def limit_words(solution: InverseKinematics) -> str:
     """Which joints and drives are beyond their limits at one pose, with their values; "" if none is."""
-    robot, found = solution.robot, []
-    driven = {actuator.joint for actuator in robot.actuators if np.any(np.isfinite(actuator.position))}
+    robot = solution.robot
+    beyond: dict[int, str] = {}
     for j, joint in enumerate(robot.joints):
-        if j not in driven and limited(joint) and joint.kind is not JointKind.POINT:
+        if limited(joint) and joint.kind is not JointKind.POINT:
             q = solution.joint(joint.name)
             if bool(outside(joint, q)):
-                found.append(_joint_words(joint, q))
+                beyond[j] = _joint_words(joint, q)
     for k, actuator in enumerate(robot.actuators):
         value, (low, high) = float(solution.actuators[k]), actuator.position
         angle = robot.revolute_actuators[k]
         turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if angle else (0.0,)
         if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
-            found.append(f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})")
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+            beyond[actuator.joint] = (
+                f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
+            )
+    more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
+    return ", ".join([*beyond.values()][:_NAMED]) + more
 
 
 def branch_words(flags: int) -> str:

@@ -32,8 +32,8 @@ def read_run(robot: Robot, path: Path) -> Motion:
             poses = read_poses(path, robot.motion)
         except TableError as error:
             raise NacelleError(
-                f"{name} is no run of {robot.name}, whose pose has {', '.join(layout_of(robot.motion).x_names)}:"
-                f"\n{error}"
+                f"{name} is no run of {robot.name}, whose pose has "
+                f"{', '.join(layout_of(robot.motion).x_names)}:\n{error}"
             ) from None
         if poses.times is None:
             raise NacelleError(f"{name} has no column t: a run has times")
@@ -50,8 +50,8 @@ def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
                 raise NacelleError(f"{path.name} has no array {missing[0]!r}: a run has times t and poses x")
             times, x = (np.asarray(data[key], dtype=float) for key in ("t", "x"))
     except OSError as error:
-        message, hint = why_unread(path, error, "npz file")
-        raise NacelleError(f"{message}; {hint}" if hint else message) from None
+        message, hint = why_unread(path, error, "run (.csv, .npz)")
+        raise NacelleError(f"{path}: {message}; {hint}") from None
     except ValueError as error:
         raise NacelleError(f"{path.name} is no npz file of a run: {error}") from None
     layout = layout_of(robot.motion)

@@ -1,8 +1,8 @@
 """Slices of the workspace in space: where the nacelle can go over two coordinates, coloured by conditioning.
 
-Each point of the grid is a small rectangle. Two translations lie where they are, in base axes; an angle has no
-place in space, so it is drawn as a length along a base axis that is free: 45 deg are a quarter of the robot's
-extent, zero at the pose through which the slice goes.
+Each point of the grid is a small rectangle. Two translations lie where they are, in base axes; an angle has
+no place in space, so it is drawn as a length along a base axis that is free: 45 deg are a quarter of the
+robot's extent, zero at the pose through which the slice goes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.view.coordinates import coordinate_values
 
-# Upper ends of the bands of the inverse condition number, and their colours (cividis: safe for colour-blind eyes).
+# Upper ends of the bands of the inverse condition number, and their colours (cividis, for all eyes).
 BANDS = (
     (0.01, "#E69F00"),
     (0.05, "#00224e"),
@@ -137,14 +137,16 @@ def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[Patch]
         found.append(_patch(label, colour, centres[chosen], corners))
         lower = upper
     beyond = grid.reachable & ~inside
-    found.append(_patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True))
+    found.append(
+        _patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True)
+    )
     return [patch for patch in found if len(patch.vertices)]
 
 
 def _patch(label: str, colour: str, centres: Array, corners: list[Array], *, faint: bool = False) -> Patch:
     vertices = (centres[:, None, :] + np.array(corners)[None]).reshape(-1, 3)
     first = 4 * np.arange(len(centres))[:, None]
-    faces = np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+    faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return Patch(label, colour, vertices, faces, faint)
 
 

@@ -178,7 +178,8 @@ def checked_motion(motion: Motion) -> Motion:
     reached = ~failed(inverse_kinematics(robot, motion.x[few], limits=False).flags)
     if not np.any(reached):
         raise NacelleError(
-            f"{motion.name}: {robot.name} reaches none of its poses; it is of another robot, or in other units"
+            f"{motion.name}: {robot.name} reaches none of its poses: it is of another robot, or in other "
+            "units"
         )
     out = round(float(np.mean(~reached)) * pick.size)
     v, a = (None if rates is None else rates[pick] for rates in (motion.v, motion.a))

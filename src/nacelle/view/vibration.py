@@ -74,7 +74,9 @@ class Shaking:
         # Displacements are linear in the factor: two shapes give all.
         self._still = self._pieces(0.0)
         self._moved = {name: ends - self._still[name] for name, ends in self._pieces(self.factor).items()}
-        self._twists = {b: self.shape.twist(b) for b in bodies if modes.robot.bodies[b].name not in self.shape.links}
+        self._twists = {
+            b: self.shape.twist(b) for b in bodies if modes.robot.bodies[b].name not in self.shape.links
+        }
 
     @property
     def bent(self) -> tuple[str, ...]:

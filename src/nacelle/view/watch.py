@@ -30,12 +30,14 @@ class Watched:
     Attributes:
         source: the name or the file.
         mode: the mode of operation in which it is wanted; "" for the first.
+        robot: the robot as it was read last; None before that.
     """
 
     def __init__(self, source: str | os.PathLike[str], mode: str = "") -> None:
         self.source, self.mode = os.fspath(source), mode
         self._file = Path(self.source) if looks_like_file(self.source) else None
         self._seen = self._stamp()
+        self.robot: Robot | None = None
 
     def _stamp(self) -> tuple[int, int] | None:
         """Time and size of the file; None where there is none."""
@@ -52,7 +54,8 @@ class Watched:
             NacelleError: if it is none: with all problems of the description.
         """
         self._seen = self._stamp()
-        return in_mode(check(self.source).require().robot, self.mode)
+        self.robot = in_mode(check(self.source).require().robot, self.mode)
+        return self.robot
 
     def changed(self) -> Reading | None:
         """What the description is, if it has changed since it was read last; None if it has not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,3 +71,23 @@ def test_dependent_coordinates() -> None:
     run("fk", "3rps", "--csv", "out.csv", "--out", "back.csv")
     assert "dependent.x [m],dependent.y [m],dependent.rz [rad],flags" in Path("back.csv").read_text()
     assert "dependent" not in run_json("ik", "delta")
+
+
+def test_ctrl_c_keeps_the_blocks_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nacelle.kinematics import inverse
+
+    Path("poses.csv").write_text("t,x,y\n" + "".join(f"{k},0,0.28\n" for k in range(10)), encoding="utf-8")
+    solve, calls = inverse.inverse_kinematics, []
+
+    def stops(*arguments: Any, **settings: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return solve(*arguments, **settings)
+
+    monkeypatch.setattr(inverse, "inverse_kinematics", stops)
+    monkeypatch.setattr("nacelle.cli.kinematics.ik._BLOCK", 4)
+    done = run("ik", "fivebar", "--csv", "poses.csv", "--out", "joints.csv", code=130)
+    assert done.stderr.splitlines()[-1] == "interrupted: 8 of 10 poses are kept; kept joints.csv"
+    rows = Path("joints.csv").read_text(encoding="utf-8").splitlines()
+    assert [float(row.split(",")[0]) for row in rows[1:]] == list(range(8))

@@ -33,6 +33,10 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
     across = np.abs(np.linalg.norm(x - centre, axis=1) - 0.05)
     assert run.contour_error == pytest.approx(across, abs=1e-6)
     assert np.all(run.contour_error <= run.tool_error + 1e-7)
+    # A five-bar's point has no orientation, and moves along a circle.
+    with pytest.warns(DeprecationWarning, match="turn_error is now called rotation_error"):
+        assert not np.any(run.turn_error)
+    assert not run.is_rotation_only
 
 
 def test_work_is_that_of_the_simulation(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:

@@ -12,7 +12,7 @@ from nacelle.emit.irk5 import STAGES
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, library_table
 from nacelle.emit.jit.lu import stride as column_stride
-from nacelle.emit.jit.stages import Layout, Stages
+from nacelle.emit.jit.stages import StageLayout, Stages
 from nacelle.emit.jit.target import DEFAULT, compile_text, make_plan, module, vector_width
 from nacelle.emit.machine import host
 from nacelle.spatial.scalar import Array, cos, pack, sin
@@ -62,7 +62,7 @@ def test_the_jacobian(begin: float) -> None:
 
 @pytest.mark.parametrize("width", [2, 8])
 def test_arrays_do_not_overlap(width: int) -> None:
-    layout = Layout(7, 3, width)
+    layout = StageLayout(7, 3, width)
     names = ["wholes", "x", "u", "z0", "r2"]
     begins = sorted([layout.vector(name) for name in names] + [layout.matrix(name) for name in ("J", "E2i")])
     assert begins[0] >= width

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacelle.kinematics.legs.chain import serial_chain
-from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_cross_slide
+from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_three_prismatic
 from support.uncompiled import any_robot
 
 
@@ -23,9 +23,9 @@ def test_forms_of_the_library(name: str, kind: str, roots: int) -> None:
         assert FORMS[form].kind == kind
         assert FORMS[form].roots <= roots
         assert askew(FORMS[form].centred(chain), FORMS[form], robot.size) == ""
-        assert not is_cross_slide(robot, leg)
+        assert not is_three_prismatic(robot, leg)
 
 
 def test_a_leg_of_three_slides() -> None:
     robot = any_robot("c5-slides")
-    assert any(is_cross_slide(robot, leg) for leg in robot.legs)
+    assert any(is_three_prismatic(robot, leg) for leg in robot.legs)

@@ -8,6 +8,7 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
@@ -26,7 +27,8 @@ def base_command(
     from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 
     robot = load_robot(robot_name, mode)
-    base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
+    with task(f"base parameters of {robot.name}"):
+        base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
     if as_json:
         print_json(base.data())
     else:

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json, wrote
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+    wrote,
+)
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import FORCE, RATE, AtOption, ModeOption, load_robot, pose_at, quantity
 from nacelle.cli.loads import PayloadOption, loaded
-from nacelle.cli.simulation.simulate import INTERRUPTED
 from nacelle.cli.trajectory import check_rate
 from nacelle.errors import NacelleError
 from nacelle.progress import task
@@ -130,7 +138,7 @@ def excite_command(
         if target is not None:
             wrote(target)
     if result.status == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted("the best motion so far is kept")
 
 
 def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, str]) -> Any:

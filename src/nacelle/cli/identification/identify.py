@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new, wrote
 from nacelle.cli.identification.options import (
     AllowOption,
     AssumeOption,
@@ -123,11 +123,13 @@ def identify_command(
     if out is not None:
         _write_robot(result, out)
         written["out"] = str(out)
+        wrote(out)
     if report is not None:
         from nacelle.report.identification.page import identification_page
 
         write_new(report, identification_page(result, validation))
         written["report"] = str(report)
+        wrote(report)
     if as_json:
         held = {} if validation is None else {"validation": validation.data()}
         carried = {} if load is None else {"payload": _payload_data(load)}
@@ -136,8 +138,6 @@ def identify_command(
     _show(result, validation)
     if load is not None:
         _show_payload(load)
-    for path in written.values():
-        console().print(f"written: {path}", highlight=False)
 
 
 def _write_robot(result: Identification, out: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, wrote
 from nacelle.cli.inputs import ModeOption, load_robot
 
 
@@ -47,6 +47,7 @@ def rehearse_command(
         seed=seed,
     )
     result.to_csv(csv)
+    wrote(csv)
     if as_json:
         print_json({"robot": robot.name, "samples": len(result.time), "csv": str(csv)})
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new, wrote
 from nacelle.cli.identification.options import (
     AllowOption,
     ColumnsOption,
@@ -53,6 +53,7 @@ def validate_command(
         from nacelle.report.identification.page import validation_page
 
         write_new(report, validation_page(result))
+        wrote(report)
     if as_json:
         print_json(result.data())
     else:

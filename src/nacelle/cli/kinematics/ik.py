@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, leave_interrupted, print_json
 from nacelle.cli.inputs import (
     AtOption,
     CsvOption,
@@ -137,15 +137,17 @@ def _table(
         from nacelle.kinematics.tools.target import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
-    result = _in_blocks(robot, points, follow)
+    result, kept = _in_blocks(robot, points, follow)
     layout = layout_of(robot.motion)
     if as_json:
         print_json(batch_data(robot, result) | {"actuators": result.actuators})
+        if kept:
+            leave_interrupted(kept)
         leave_if_failed(result.flags)
         return
     listed = ResultTable()
     if given.times is not None:
-        listed.add(["t"], ["s"], [given.times])
+        listed.add(["t"], ["s"], [given.times[: len(result.x)]])
     listed.add(layout.x_names, layout.units, result.x.T)
     listed.add(*dependent_columns(result))
     listed.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
@@ -157,25 +159,34 @@ def _table(
                 continue
             names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
             listed.add(names, joint_units(joint), result.q[:, place].T)
-    listed.deliver(result, "poses", out, result.margins)
+    listed.deliver(result, "poses", out, result.margins, kept=kept)
 
 
-def _in_blocks(robot: Robot, x: Array, follow: bool) -> InverseKinematics:
-    """Inverse kinematics of many poses, some at a time, so that one sees how far it is."""
+def _in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics, str]:
+    """Inverse kinematics of many poses, some at a time, so that one sees how far it is.
+
+    Returns:
+        The result, and after Ctrl-C what is in it, in words: the blocks that were finished.
+    """
     import numpy as np
 
     from nacelle.kinematics.inverse import inverse_kinematics
 
     parts: list[InverseKinematics] = []
     with task(f"inverse kinematics of {robot.name}") as report:
-        for start in range(0, len(x), _BLOCK):
-            block, last = x[start : start + _BLOCK], parts[-1] if parts else None
-            guess = _last_solution(last) if follow and last is not None else None
-            parts.append(inverse_kinematics(robot, block, guess=guess, follow=follow))
-            report((start + _BLOCK) / len(x))
+        try:
+            for start in range(0, len(x), _BLOCK):
+                block, last = x[start : start + _BLOCK], parts[-1] if parts else None
+                guess = _last_solution(last) if follow and last is not None else None
+                parts.append(inverse_kinematics(robot, block, guess=guess, follow=follow))
+                report((start + _BLOCK) / len(x))
+        except KeyboardInterrupt:
+            if not parts:
+                raise
     names = _array_names(parts[0])
     joined: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return dataclasses.replace(parts[0], **joined)
+    result = dataclasses.replace(parts[0], **joined)
+    return result, "" if len(result.x) == len(x) else f"{len(result.x)} of {len(x)} poses are kept"
 
 
 def _array_names(result: InverseKinematics) -> list[str]:

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+    wrote,
+)
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.outputs import FAILED_SAMPLES
-from nacelle.cli.simulation.simulate import INTERRUPTED
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -74,18 +82,20 @@ def control_command(
     warned = [str(one.message) for one in caught]
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)
+        wrote(target)
     if plot is not None:
         with task(f"drawing {plot}"):
             from nacelle.report.control.figures import plot_runs
             from nacelle.report.draw.canvas import save
 
             save(plot_runs(comparison.runs, figure, shown=False), plot)
+        wrote(plot)
     if as_json:
         print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
     else:
         _print(chosen, comparison, warned)
     if any(run.status == "interrupted" for run in comparison.runs):
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted("runs that were finished are kept")
     if not comparison.ok:
         raise typer.Exit(FAILED_SAMPLES)
 

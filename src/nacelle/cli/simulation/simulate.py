@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+    wrote,
+)
 from nacelle.cli.inputs import (
     FORCE,
     RATE,
@@ -25,7 +34,6 @@ from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 # The exit status of a command that Ctrl-C has ended, as shells have it.
-INTERRUPTED = 130
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
@@ -190,19 +198,21 @@ def simulate_command(
     )
     if csv is not None:
         run.to_csv(csv)
+        wrote(csv)
     if plot is not None:
         with task(f"drawing {plot}"):
             from nacelle.report.draw.canvas import save
             from nacelle.report.draw.curves import plot_simulation
 
             save(plot_simulation(run, shown=False), plot)
+        wrote(plot)
     if as_json:
         print_json(_data(run))
     else:
         for line in _lines(run):
             console().print(line, markup=False)
     if run.status == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        leave_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
     # Limits and singularities are ordinary ends of a run.
     if run.status == "failed":
         raise typer.Exit(FAILED_SAMPLES)

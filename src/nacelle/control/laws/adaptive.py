@@ -180,7 +180,7 @@ class Adaptive(Kind):
         )
 
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample."""
+        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
         platform = estimated(robot, z, q, k)
         ahead = middle(robot, platform, z["acceleration"] + platform.unmodelled, k)
         coming = desired_middle(z, motion, k)

@@ -128,7 +128,7 @@ class ComputedTorque(Kind):
         return Fields(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
 
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample."""
+        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
         return self.commanded(robot, z, estimated(robot, z, q, k), motion, k)
 
     def commanded(

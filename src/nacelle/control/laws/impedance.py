@@ -110,7 +110,7 @@ class Impedance(Kind):
         return Fields(stiffness=n * n, damping=n * n, limit=len(robot.actuators), **PLATFORM_GAINS)
 
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample."""
+        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
         platform = estimated(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
         ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)

@@ -80,7 +80,7 @@ class SingleJoint(Kind):
         )
 
     def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample."""
+        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
         y = closed(robot, z["y"], motion.x)
         off = difference(robot, desired_coordinates(robot, y, motion), q)
         error, missed, stopped = bridged(off, q, z, k)

@@ -23,7 +23,7 @@ class Places(NamedTuple):
         """Angles (N,) of the rotations from others to these, rad."""
         return np.asarray(np.linalg.norm(_vectors(self.R, other.R), axis=1))
 
-    def turns_from(self, other: Places) -> Array:
+    def rotations_from(self, other: Places) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
         return _vectors(self.R, np.broadcast_to(other.R[:1], self.R.shape))
 

@@ -15,6 +15,7 @@ from nacelle.control.loop.contour import contour_error
 from nacelle.control.loop.desired import Desired
 from nacelle.control.loop.places import Places, places
 from nacelle.control.sensors import Sensors
+from nacelle.errors import renamed
 from nacelle.kinematics.actuation import continuous
 from nacelle.kinematics.along import along
 from nacelle.model.robot import Robot
@@ -193,9 +194,11 @@ class ControlRun(Drawn):
         return np.asarray(np.linalg.norm(self.places.p - self.desired_places.p, axis=1))
 
     @property
-    def turn_error(self) -> Array:
+    def rotation_error(self) -> Array:
         """Angles (N,) between the tool's orientation and the desired one, rad."""
         return self.places.angle_to(self.desired_places)
+
+    turn_error = renamed("turn_error", "rotation_error")
 
     @cached_property
     def path(self) -> Places:
@@ -207,15 +210,17 @@ class ControlRun(Drawn):
 
     @cached_property
     def contour_error(self) -> Array:
-        """Distances (N,) of the tool from the path, m; of a path that only turns, angles, rad."""
-        if self.turns_only:
-            return contour_error(self.path.turns_from(self.path), self.places.turns_from(self.path))
+        """Distances (N,) of the tool from the path, m; of a path that only rotates it, angles, rad."""
+        if self.is_rotation_only:
+            return contour_error(self.path.rotations_from(self.path), self.places.rotations_from(self.path))
         return contour_error(self.path.p, self.places.p)
 
     @property
-    def turns_only(self) -> bool:
-        """Whether the path turns the tool in one place: contour errors are angles then."""
+    def is_rotation_only(self) -> bool:
+        """Whether the path rotates the tool in one place: contour errors are angles then."""
         return bool(np.max(np.ptp(self.path.p, axis=0)) < 1e-9)
+
+    turns_only = renamed("turns_only", "is_rotation_only")
 
     # ---- drives
 
@@ -278,11 +283,11 @@ class ControlRun(Drawn):
         data["tool"] = {
             "rms_error": float(rms(self.tool_error)),
             "max_error": float(np.max(self.tool_error)),
-            "rms_turn": float(rms(self.turn_error)),
-            "max_turn": float(np.max(self.turn_error)),
+            "rms_turn": float(rms(self.rotation_error)),
+            "max_turn": float(np.max(self.rotation_error)),
             "rms_contour": float(rms(self.contour_error)),
             "max_contour": float(np.max(self.contour_error)),
-            "contour_unit": "rad" if self.turns_only else "m",
+            "contour_unit": "rad" if self.is_rotation_only else "m",
         }
         data["energy"] = self.energy
         data["saturation"] = float(np.max(self.saturation))
@@ -312,8 +317,8 @@ class ControlRun(Drawn):
             units += [unit for _, unit in labels.x]
             values.append(poses)
         names += ["tool.error", "tool.turn", "tool.contour"]
-        units += ["m", "rad", "rad" if self.turns_only else "m"]
-        values.append(np.column_stack([self.tool_error, self.turn_error, self.contour_error]))
+        units += ["m", "rad", "rad" if self.is_rotation_only else "m"]
+        values.append(np.column_stack([self.tool_error, self.rotation_error, self.contour_error]))
         return names, units, np.hstack(values)
 
     def to_csv(self, path: str | Path) -> None:
@@ -335,7 +340,7 @@ class ControlRun(Drawn):
             x=self.simulation.x[self._at],
             x_desired=self.desired_motion.x[self._rows],
             tool_error=self.tool_error,
-            turn_error=self.turn_error,
+            turn_error=self.rotation_error,
             contour_error=self.contour_error,
         )
 

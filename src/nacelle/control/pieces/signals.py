@@ -106,7 +106,7 @@ def limited(force: Array, most: Array) -> Array:
 
 
 def halted(stopped: Array, force: Array) -> Array:
-    """Forces, zero once the controller has stopped: drives are off then, and brakes hold."""
+    """Forces (actuators,), N or N m, zero once the controller has stopped: drives off, brakes hold."""
     return pack([where(stopped[0], 0.0, f) for f in force])
 
 
@@ -128,7 +128,7 @@ def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> Step:
 
 
 def either(condition: Scalar, a: Array, b: Array) -> Array:
-    """Entries of a where the condition is above zero, else those of b."""
+    """Vector a (k,) where the condition is above zero, else b (k,), without a branch."""
     chosen = [where(condition, one, other) for one, other in zip(a, b, strict=True)]
     return pack(chosen) if chosen else np.zeros(0)
 

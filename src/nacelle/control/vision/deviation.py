@@ -109,7 +109,7 @@ class Deviation:
         )
 
     def numbers(self, robot: Robot, time: float) -> Array:
-        """G (4 legs,) at a time, s."""
+        """Numbers g (4 legs,), m, at a time, s: displacements of anchors, base axes, then of lengths."""
         d = self.anchors
         if self.growth:
             d = d + (self.growth * max(0.0, time - self.begin)) * _outwards(robot)
@@ -182,7 +182,7 @@ def sample(robot: Robot) -> Robot:
 
 
 def sample_numbers(robot: Robot) -> Array:
-    """Its numbers g (4 legs,)."""
+    """Numbers g (4 legs,), m, of a small deviation, at which programs are traced."""
     rng = np.random.default_rng(7)
     legs = len(robot.legs)
     d = np.einsum("kij,kj->ki", possible(robot), rng.uniform(0.3, 1.0, (legs, 3)) * robot.size)

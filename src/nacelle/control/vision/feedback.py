@@ -84,7 +84,7 @@ class ObserverFeedback:
         self.estimates: list[Estimate] = []
 
     def force(self, k: int, row: Array) -> Array:
-        """Forces of sample k."""
+        """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
         now = float(self._time[k])
         self.observer.take(self._sight.arrived(now, self._predicted))
         if self.encoders is not None:
@@ -107,5 +107,5 @@ class ObserverFeedback:
 
     @property
     def pose(self) -> Array:
-        """The observed pose."""
+        """The observed reduced pose (nx,)."""
         return self.estimates[-1].x

@@ -21,7 +21,7 @@ from nacelle.control.loop.run import rms
 from nacelle.control.sensors import Sensors, reading
 from nacelle.control.vision.deviation import Deviation
 from nacelle.control.vision.plant import TruePlant
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, renamed
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -82,10 +82,12 @@ class LookRun:
         return np.asarray(np.linalg.norm(true.p - desired.p, axis=1))
 
     @property
-    def turn_error(self) -> Array:
+    def rotation_error(self) -> Array:
         """Angles (N,) between the true platform and the desired one, rad."""
         true, _, desired = self._places
         return true.angle_to(desired)
+
+    turn_error = renamed("turn_error", "rotation_error")
 
     @property
     def estimate_error(self) -> Array:
@@ -99,7 +101,7 @@ class LookRun:
             "label": self.label,
             "rms_error": float(rms(self.error)),
             "max_error": float(np.max(self.error)),
-            "rms_turn": float(rms(self.turn_error)),
+            "rms_turn": float(rms(self.rotation_error)),
             "rms_estimate": float(rms(self.estimate_error)),
         }
 
@@ -135,7 +137,7 @@ class EncoderFeedback:
         self._memory = self.controller.start(desired.x[0])
 
     def force(self, k: int, row: Array) -> Array:
-        """Forces of sample k."""
+        """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
         found = self._law(self._memory, self.encoders.read(k), row, self.controller.gains)
         self._memory = np.asarray(found["memory"])
         if self._memory[self._fields.place("stopped")][0] > 0.0:
@@ -144,7 +146,7 @@ class EncoderFeedback:
 
     @property
     def pose(self) -> Array:
-        """The pose of the law's memory."""
+        """The reduced pose (nx,) of the law's memory."""
         return self._memory[self._fields.place("x")].copy()
 
 

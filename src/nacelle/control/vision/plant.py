@@ -54,7 +54,7 @@ def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: f
 
 @physics(s=_state, constants=_constants)
 def true_signals(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
-    """Pose x, twist v, and the actuators' coordinates q of the true robot."""
+    """Pose x (nx,), twist v (n,), and the actuators' coordinates q (actuators,) of the true robot."""
     x, y, v, true = _split(robot, s, constants)
     return {"x": x, "v": v, "q": np.asarray(kinematic_model.actuator_positions(true, x, y)["q"])}
 

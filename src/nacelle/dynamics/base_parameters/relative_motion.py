@@ -124,7 +124,7 @@ class BodyMotions:
 
 
 def echelon(rows: Array) -> Array:
-    """The same space of rows with leading ones, so that entries are as whole as they can be."""
+    """Rows (r, k) in reduced echelon form: the same space with leading ones, entries mostly whole."""
     rows = np.array(rows, dtype=float)
     done = 0
     for column in range(rows.shape[1]):

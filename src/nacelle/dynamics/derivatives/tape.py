@@ -45,7 +45,7 @@ class Tape:
         self.seeds = [self.seed(np.concatenate([x, y]), column) for column in columns]
 
     def seed(self, inputs: Array, direction: Array) -> dict[int, int]:
-        """A direction in the space of some inputs."""
+        """A direction (k,) in the space of inputs (k,), as nodes of the graph by input, without zeros."""
         pairs = zip(inputs, (node_of(self.graph, entry) for entry in direction), strict=True)
         return {symbol.index: node for symbol, node in pairs if self.graph.values[node] != 0.0}
 

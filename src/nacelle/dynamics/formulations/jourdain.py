@@ -93,7 +93,7 @@ def primitive_axes(primitive: Primitive) -> Array:
 
 
 def joint_rates(state: State, index: int, u_dot: Array) -> list[Rates]:
-    """Rates of a tree joint, primitive by primitive: what the inverse kinematics of the leg gives."""
+    """Rates of a tree joint, primitive by primitive: u, u' and the rows of U, from u_dot (rates,)."""
     robot, moving = state.robot, state.moving
     start = robot.platform_nv + robot.v_slices[index].start
     result = []
@@ -115,7 +115,10 @@ def through(joint: Joint, before: Local, steps: Sequence[Step], rates: Sequence[
 
 
 def body_motions(state: State, u_dot: Array) -> dict[int, Local]:
-    """Motions of all bodies in their own axes, each from the body that carries it."""
+    """Motions of all bodies in their own axes, each from the body that carries it; u_dot (rates,).
+
+    Accelerations are less gravity, so that weight needs no term of its own.
+    """
     robot, moving = state.robot, state.moving
     nv, n = robot.platform_nv, moving.U.shape[1]
     gravity, still, none = np.asarray(robot.gravity), np.zeros(3), np.zeros((3, n))

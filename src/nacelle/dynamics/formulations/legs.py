@@ -65,12 +65,18 @@ class Motion(NamedTuple):
     dw: Array
 
     def at(self, arm: Array) -> Motion:
-        """The motion of the same body at a point that lies at `arm` from the old one."""
+        """The motion of the same body at a point that lies at `arm` (3,), base axes, m, from the old one.
+
+        v + w x arm, a + w' x arm + w x (w x arm).
+        """
         w, dw = self.w, self.dw
         return Motion(self.v + cross(w, arm), w, self.a + cross(dw, arm) + cross(w, cross(w, arm)), dw)
 
     def after(self, axis: JointAxis, rate: Array, acceleration: Array) -> Motion:
-        """The motion of the next body at the same point, which lies on the axis if that turns."""
+        """The motion of the next body at the same point, which lies on the axis if that is revolute.
+
+        With e the axis and r its rate: w + e r, w' + e r' + w x e r; prismatic v + e r, a + e r' + 2 w x e r.
+        """
         own, more = axis.directions @ rate, axis.directions @ acceleration
         if axis.is_rotation:
             return Motion(self.v, self.w + own, self.a, self.dw + more + cross(self.w, own))
@@ -84,7 +90,7 @@ def platform_map(state: State) -> tuple[Array, Array]:
 
 
 def platform_twist(state: State) -> Array:
-    """V_p (6 or 3,)."""
+    """The platform's twist V_p = [v; w] (6,), or v (3,) of a point; base axes, m/s, rad/s."""
     return np.asarray(state.moving.u[: state.robot.platform_nv])
 
 
@@ -144,7 +150,7 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
 
 
 def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, Motion]:
-    """Motions of the bodies of a leg at their origins, from the leg's rates and their derivatives."""
+    """Motions of the bodies of a leg at their origins, base axes, from rates dq and ddq (leg rates,)."""
     robot, poses = state.robot, state.now.motion.poses
     zero = np.zeros(3)
     result = {BASE: Motion(zero, zero, zero, zero)}

@@ -96,13 +96,13 @@ def _has_constant_geometry(robot: Robot) -> bool:
 
 
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
-    """The robot at a pose, its legs eliminated."""
+    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
     plan = plan_of(robot, way)
     return factorised(plan, place(robot, plan.parts, x, y, pole=pole))
 
 
 def guards(legs: Legs) -> dict[str, Array]:
-    """What says whether the results can be trusted: pivot figure and margins."""
+    """What says whether the results can be trusted: "pivot", the growth figure, and "margins" (legs,)."""
     return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
 
 

@@ -65,22 +65,22 @@ class Required:
     nacelle: Rates = field(default_factory=dict)
 
     def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
-        """A force at a point of a node and a moment, its axes."""
+        """Add a force (3,), N, at a point (3,), m, of a node, and a moment (3,), N m, its axes."""
         if node:
             self.force[node] = add(self.force.get(node, ZERO), force)
             self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
 
     def on_tie(self, key: tuple[int, int], force: Array = ZERO, moment: Array = ZERO) -> None:
-        """A force at the nacelle's point of a tie and a moment, the tie's axes."""
+        """Add a force (3,), N, at the nacelle's point of a tie and a moment (3,), N m, in the tie's axes."""
         f, n = self.at_tie.get(key, (ZERO, ZERO))
         self.at_tie[key] = (add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
-        """A force along a rate of a leg."""
+        """Add a force along a rate of a leg, N or N m."""
         merge(self.gamma, {rate: value})
 
     def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
-        """A force along the rate of a closure."""
+        """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""
         gamma, nacelle = rate.unit_force(legs)
         merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
         merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
@@ -88,7 +88,7 @@ class Required:
     def on_nacelle(
         self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
     ) -> None:
-        """A wrench on a nacelle body at a point, base axes; `local` is the point in the body's frame."""
+        """Add a wrench (N, N m) on a nacelle body at a point (3,), base axes, m; `local` in its frame."""
         merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
 
 
@@ -100,7 +100,16 @@ def on_both_sides(
     own: tuple[Array, Array],
     far: tuple[Array, Array],
 ) -> None:
-    """Forces and moments on both sides of a tie, at its points, in its axes."""
+    """Add forces and moments, (3,) each, N and N m, on both sides of a tie, at its points, in its axes.
+
+    Args:
+        placed: where the robot is.
+        into: where they are gathered.
+        key: leg and number of the tie.
+        tie: the tie.
+        own: force and moment on the leg's side.
+        far: the same on the other side, the nacelle's or that of another node.
+    """
     trees = placed.trees
     if tie.body is not None:
         if tie.axes == tie.node:

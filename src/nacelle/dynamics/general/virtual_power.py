@@ -94,7 +94,10 @@ class VirtualPower:
                     self.force[k] = plus_times(self.force[k], rate, form)
 
     def add_wrench(self, twists: Sequence[tuple[Array, Array]], f: Array, n: Array) -> None:
-        """A wrench of linear forms on a body that has these twists in the virtual motions."""
+        """Add a wrench [f; n] of linear forms on a body with the twists [v_k; w_k] in the virtual motions.
+
+        force_k += f . v_k + n . w_k, all in the same axes.
+        """
         for k, (v, w) in enumerate(twists):
             value = wrench_power(v, w, f, n)
             self.force[k] = plus_times(self.force[k], 1.0, value)

@@ -100,7 +100,7 @@ class GravityBalance(Drawn):
 
     @property
     def rms_after(self) -> Array:
-        """The same after."""
+        """Root of the mean square of every actuator's force (actuators,) after, N or N m."""
         return np.asarray(np.sqrt(np.mean(self.after**2, axis=0)))
 
     @property
@@ -110,7 +110,7 @@ class GravityBalance(Drawn):
 
     @property
     def max_after(self) -> Array:
-        """The same after."""
+        """Largest force of every actuator (actuators,) after, absolute, N or N m."""
         return np.asarray(np.max(np.abs(self.after), axis=0))
 
     def __repr__(self) -> str:

@@ -1,7 +1,13 @@
 """Which moments the ends of a flexible link carry.
 
-About an axis through its end a beam carries no moment if every joint there is passive, lets it rotate about
-that axis, and sits on the axis itself. A joint beside it has a lever; a rigid mass has a moment of inertia.
+Where an end carries no moment about an axis, E I v'' = 0 holds there for bending, and a beam that carries
+none about its own axis at an end does not twist: shape functions are chosen by that (`shapes`). About an axis
+e through its end at r a beam carries no moment if every joint there
+
+    is passive and without springs,   leaves the rotation about e free,   lies on the axis: e x (o - r) = 0
+
+o the joint's origin, all in the body's frame, m. A joint beside the axis has a lever; a rigid mass has a
+moment of inertia.
 """
 
 from __future__ import annotations

@@ -101,6 +101,6 @@ def _robot_rates(robot: Robot, now: Now) -> Array:
 
 @physics(p=of_positions)
 def link_lengths(robot: Robot, p: Array) -> Array:
-    """Lengths of all links."""
+    """Lengths (links,), m, of all links at positions p (size,)."""
     now = now_at(natural_of(robot), p, np.zeros(natural_of(robot).n))
     return pack([link.at.length for link in now.links])

@@ -196,7 +196,17 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
 def lengths_inverse(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
 ) -> dict[str, Array]:
-    """Forces of the actuators, and accelerations of all elastic coordinates, at accelerations a of theirs."""
+    """Forces (na,), N or N m, of the actuators at their accelerations a (na,), and "elastic" ones (ne,).
+
+    Args:
+        robot: the robot.
+        qa: coordinates of the actuators (na,), rad or m.
+        qe: elastic coordinates (ne,).
+        va: rates of qa.
+        ve: rates of qe.
+        a: accelerations of qa.
+        options: as `Settings` has them.
+    """
     natural = _checked(robot)
     now = _moving(natural, (qa, qe, va, ve))
     rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
@@ -208,7 +218,10 @@ def lengths_inverse(
 def lengths_forward(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, **options: Any
 ) -> dict[str, Array]:
-    """Accelerations of the actuators and of all elastic coordinates at forces tau of the actuators."""
+    """Accelerations of the actuators (na,), and "elastic" ones (ne,), at forces tau (na,), N or N m.
+
+    Other arguments as in `lengths_inverse`.
+    """
     natural = _checked(robot)
     now = _moving(natural, (qa, qe, va, ve))
     rate, ends, _ = accelerations(now, None, tau, Settings(**options))

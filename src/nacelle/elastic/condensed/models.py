@@ -132,7 +132,11 @@ def _mass(now: Now, rows: list[int]) -> Array:
 def accelerations(
     now: Now, a: Array | None, tau: Array, settings: Settings
 ) -> tuple[Array, list[Ends], Array]:
-    """Accelerations of the stumps' rates in y, the links' forces, and what the actuators must apply."""
+    """Accelerations of the stumps' rates in y, what acts at the links' ends, and the actuators' forces (na,).
+
+    With `a` (na,) the actuators' accelerations are given and their forces follow; with None the forces are
+    tau (na,), N or N m.
+    """
     natural = now.natural
     prescribed = [] if a is None else list(range(natural.na))
     unknown = [k for k in range(len(natural.order)) if k not in prescribed]
@@ -178,7 +182,10 @@ def _first(now: Now, a: Array | None) -> Array:
 
 @physics(p=of_positions, y=of_rates, a=of_inputs)
 def condensed_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Forces of the actuators at accelerations a of theirs, and the accelerations of all other rates in y."""
+    """Forces (na,), N or N m, at accelerations a (na,) of the actuators, and accelerations of other rates.
+
+    At positions p (size,) and rates y (n,), those of the actuators first.
+    """
     natural = natural_of(robot)
     now = now_at(natural, p, y)
     rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
@@ -188,7 +195,7 @@ def condensed_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any
 
 @physics(p=of_positions, y=of_rates, tau=of_inputs)
 def condensed_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
-    """Accelerations of all rates in y at forces tau of the actuators."""
+    """Accelerations y' (n,) of all rates y (n,) at positions p (size,) and forces tau (na,)."""
     natural = natural_of(robot)
     now = now_at(natural, p, y)
     rate, ends, _ = accelerations(now, None, tau, Settings(**options))

@@ -165,7 +165,7 @@ def selection(natural: Natural) -> Array:
 
 
 def unit_positions(natural: Natural, p: Array) -> Array:
-    """Positions with quaternions of length one; zero are entries that a planar robot's platform never has."""
+    """Positions p (size,) with unit quaternions; entries that a planar robot's platform lacks are zero."""
     entries = list(p)
     for k in natural.zeros:
         entries[k] = 0.0

@@ -1,9 +1,11 @@
 """Energies of a robot with flexible links, over any scalar.
 
-    T = r^T M r / 2    V = strain energy of beams + weight + springs in joints    P = friction and damping
+    T = r^T M r / 2      V = sum e^T K e / 2 of beams - sum m g . c + sum k (q - q_0)^2 / 2 of springs      J
+    P = friction along joints' rates + e'^T C e'                                                         W
 
-r all rates, M (r, r) of the tree of frames; a balance of these with the work of the actuators checks the
-model.
+r (r,) all rates, M (r, r) of the tree of frames; e elastic coordinates of a beam with its stiffness K and
+damping C, c the centre of mass of a body of mass m, base axes. Without loss the actuators' work is the change
+of T + V, with it d(T + V)/dt = tau . q_a' - P: a balance that checks the model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
 """The flow of a robot with flexible links: the derivative of its state s = [p; y].
 
-Loops are closed at every evaluation by a step of Newton's from positions that were integrated, so that what
-is left open is the square of a rounding. Inputs are the actuators' forces, or their accelerations (prescribed
-motion).
+Positions p (size,) follow all rates, which follow the independent ones y (n,), the actuators' first:
+
+    p' = P(p) r,   r = J(p) y
+    M y' + c = [tau; 0],   or with prescribed motion  M_ee z' = -(M_ea a + c_e)  of the other rates z
+
+P turns rates to changes of coordinates (quaternions). Inputs u (actuators,) are the actuators' forces tau, N
+or N m, or their accelerations a (prescribed motion). Loops are closed at every evaluation by one of Newton's
+steps from positions that were integrated, so that what is left open is the square of the integration's error.
 """
 
 from __future__ import annotations

@@ -49,7 +49,11 @@ def of_inputs(robot: Robot) -> tuple[int]:
 
 @physics(p=of_positions, y=of_rates, a=of_inputs)
 def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) -> dict[str, Array]:
-    """Forces of the actuators at accelerations a of theirs, and the accelerations of all other rates."""
+    """Forces tau (na,), N or N m, at accelerations a (na,) of the actuators, and those z of the other rates.
+
+    M [a; z] + c = [tau; 0] at positions p (size,) and independent rates y (n,), the actuators' first: z from
+    the lower rows, tau from the upper ones.
+    """
     plan = plan_of(robot)
     M, c = equations(moved(posed(plan, p), y), Settings(**options))
     k = plan.na
@@ -62,7 +66,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
 
 @physics(p=of_positions, y=of_rates, tau=of_inputs)
 def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
-    """Accelerations of all independent rates at forces tau of the actuators."""
+    """Accelerations y' (n,) at positions p (size,), rates y (n,), forces tau (na,): M y' + c = [tau; 0]."""
     plan = plan_of(robot)
     M, c = equations(moved(posed(plan, p), y), Settings(**options))
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
@@ -115,7 +119,7 @@ def elastic_gaps(robot: Robot, p: Array) -> dict[str, Any]:
 
 @physics(p=of_positions)
 def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
-    """Positions after one step of Newton's towards closed loops, and the step."""
+    """Positions "p" (size,) after one of Newton's steps towards closed loops, and the "step" (rates,)."""
     plan = plan_of(robot)
     step = closing_step(posed(plan, p))
     return {"p": positions.moved(plan.extended, p, step), "step": step}

@@ -153,7 +153,7 @@ def _plane(frame: Extended) -> Array:
 
 
 def undeformed(frame: Extended, platform: Pose, q: Array) -> Array:
-    """Positions of the rigid robot, nothing deformed."""
+    """Positions [p (3,), quaternion (4,), q (nq,), 0 (ne,)] of the rigid robot, nothing deformed."""
     parts = [platform.p] if frame.robot.platform_nv == 3 else [platform.p, quat_from_rotation(platform.R)]
     return np.concatenate([*parts, q, np.zeros(frame.ne)]).astype(float)
 

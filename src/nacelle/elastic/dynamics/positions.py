@@ -77,7 +77,7 @@ def changes(extended: Extended, p: Array, r: Array) -> Array:
 
 
 def unit(extended: Extended, p: Array) -> Array:
-    """Positions with quaternions of length one."""
+    """Positions p (size,) with quaternions of length one."""
     result = list(p)
     for place, _, _ in _quaternions(extended):
         quat = pack(result[place : place + 4])
@@ -86,5 +86,5 @@ def unit(extended: Extended, p: Array) -> Array:
 
 
 def moved(extended: Extended, p: Array, step: Array) -> Array:
-    """Positions after a small step of the rates; quaternions of length one."""
+    """Positions p (size,) after a small step (rates,) along the rates; quaternions of length one."""
     return unit(extended, p + changes(extended, p, step))

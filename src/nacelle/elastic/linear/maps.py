@@ -1,4 +1,8 @@
-"""Natural frequencies over a workspace: a grid of poses, solved together."""
+"""Natural frequencies over a workspace: a grid of poses, solved together.
+
+At every pose of the grid K phi = w^2 M phi on the rates that the constraints allow (`eigen`), f = w / 2 pi in
+Hz; poses out of reach have NaN.
+"""
 
 from __future__ import annotations
 

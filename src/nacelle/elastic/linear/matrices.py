@@ -1,8 +1,13 @@
 """Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
 
-Over the rates r = [z; e] (`nacelle.elastic.frames`): M (r, r), A (rows, r), the rates of the actuators
-(actuators, r) and those of springs where loops are cut; the constant matrices K and C of beams and of
-springs in the tree.
+About a pose where nothing is deformed the small motion is linear over the rates r = [z; e]
+(`nacelle.elastic.frames`), z of platform and joints, e of the elastic coordinates:
+
+    M r'' + C r' + K r + A^T lambda = B^T tau,      A r = 0
+
+M (r, r) is the sum of J^T I J over frames, A (rows, r) locks the closures and idle spins, B (actuators, r)
+has the rates of the actuators, and springs where loops are cut have rows of rates of their own. K and C of
+beams and of springs in the tree are constant. SI units, base axes.
 """
 
 from __future__ import annotations
@@ -45,7 +50,11 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
-    """Entries of M, A and the actuators' rates at their places (`pattern`); rows of springs in closures."""
+    """Entries of M (r, r), A (rows, r) and the actuators' rates (na, r) at their places (`pattern`).
+
+    At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
+    constraints; rows of springs in closures come beside.
+    """
     own = extended(robot, planar=planar)
     now = configuration(robot, x, y)
     frames = undeformed(own, now)

@@ -1,8 +1,13 @@
 """Which entries of M and of the rows of constraints can differ from zero.
 
-A body moved by rates i and j gives M_ij; a row of a closure has the rates of its two bodies. The large
-matrices of a robot with flexible links have few such entries, and a program computes only these, M's above
-the diagonal.
+A body that rates i and j both move gives M_ij = J_i . I J_j; a row of a closure has the rates of its two
+bodies. So by the tree alone, whatever the numbers,
+
+    M_ij != 0    only if some frame with mass is moved by i and by j
+    A_ki != 0    only if a body of closure k is moved by i
+
+The large matrices of a robot with flexible links have few such entries, and a program computes only these,
+M's on and above the diagonal.
 """
 
 from __future__ import annotations

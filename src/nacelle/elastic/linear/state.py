@@ -1,4 +1,13 @@
-"""A deformed robot: its platform, joints and beams anywhere, closed or not, in plain numbers."""
+"""A deformed robot: its platform, joints and beams anywhere, closed or not, in plain numbers.
+
+The pose (R, p) of the platform, coordinates q (nq,) of the joints and elastic ones e (ne,) place all frames
+of the tree. A small step along the rates r = [V; q'; e'], V = [v; w] the platform's twist in base axes, gives
+
+    p + v,   exp(w) R,   q + q',   e + e',   and of spherical joints the rotation after exp(w_s), own axes
+
+and what the closures then leave open, with actuators held at the coordinates of a start, are the residuals
+that the iteration for equilibrium makes zero (`equilibrium`): m and rad over their scales.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,13 @@
 """Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
 
-Linear, K r = f on the rates that the constraints allow, or nonlinear: the equilibrium of the deformed robot
-with von Karman's stretch (`equilibrium`), about which the loaded natural frequencies are.
+Linear: on the rates r = N s that closures and locked actuators allow (`subspace`),
+
+    N^T K N s = N^T f,      f = sum over bodies of J^T [m g; 0] + sum of J^T w        (r,): N, N m
+
+with external wrenches w at bodies or tools. The displacement of a body is J r (6,): m, rad, base axes.
+Nonlinear: the equilibrium of the deformed robot with von Karman's stretch (`equilibrium`), about which the
+loaded natural frequencies are; its tangent is the stiffness there. The load factor says by how much the load
+may grow before that tangent is singular (`buckling`).
 """
 
 from __future__ import annotations

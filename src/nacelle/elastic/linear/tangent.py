@@ -134,7 +134,7 @@ class Loaded:
         return Change(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, moved]))
 
     def couple(self, body: int, n: Array, Dn: Array | None = None) -> Change:
-        """A moment on a body."""
+        """A moment n (3,), base axes, N m, on a body, with its derivatives Dn (3, r) along the rates."""
         Dn = np.zeros((3, self.C.shape[1])) if Dn is None else Dn
         return Change(body, np.concatenate([np.zeros(3), n]), np.concatenate([0.0 * Dn, Dn]))
 

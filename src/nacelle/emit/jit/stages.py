@@ -42,7 +42,7 @@ LEVEL, STAGED, LAST, HAS_J, FACTORED, BASE, EXTRA, EVALUATIONS, JACOBIANS, WHOLE
 ARGUMENTS = "ptr %tile, ptr %work, ptr %table"
 
 
-class Layout(NamedTuple):
+class StageLayout(NamedTuple):
     """What is where in the memory of a run, behind the tile and a control's tile; in doubles.
 
     Every array is preceded and followed by numbers that are not used, of a vector at least.
@@ -91,7 +91,7 @@ class Stages:
     def __init__(self, plan: Plan, taken: tuple[int, int, int], width: int, fma: bool) -> None:
         self.plan, self.width, self.fma = plan, width, fma
         self.n, self.m, self.k = taken
-        self.layout = Layout(self.n, self.m, width)
+        self.layout = StageLayout(self.n, self.m, width)
         self.column = column_stride(self.n, width)
 
     def texts(self) -> list[str]:

@@ -92,7 +92,7 @@ class FeasibleSet:
         return C, c
 
     def eigenvalues(self, z: Array) -> list[float]:
-        """The smallest eigenvalue of each cone, less its margin; one as described."""
+        """The smallest eigenvalue of each cone's matrix at z (chosen,), less its margin; one as described."""
         return [
             float(np.linalg.eigvalsh(unpacked(cone.map @ z - self.margin * cone.centre))[0])
             for cone in self.cones

@@ -28,7 +28,7 @@ class Solutions:
     free: tuple[int, ...]
 
     def nearby(self, z: Array) -> Array:
-        """The solution that agrees with z in the free unknowns."""
+        """The solution z_0 + Z z_free (unknowns,) that agrees with z (unknowns,) in the free unknowns."""
         return np.asarray(self.z0 + self.Z @ z[list(self.free)])
 
 

@@ -110,7 +110,7 @@ def why(status: str) -> str:
 
 
 def dual(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
-    """The multipliers in K nearest to y: negative parts are rounding."""
+    """The multipliers (rows,) in K nearest to y (rows,): half-lines and eigenvalues not below zero."""
     parts = [np.maximum(y[:half_lines], 0.0)]
     for block in blocks(y, half_lines, triangles):
         values, vectors = np.linalg.eigh(unpacked(block))

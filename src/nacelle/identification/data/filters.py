@@ -119,6 +119,6 @@ def decimated(signals: Array, factor: int) -> Array:
 
 
 def decimated_places(count: int, factor: int) -> Array:
-    """Which of `count` samples are kept: the centres of windows that lie within."""
+    """Places (kept,) of the samples that are kept among `count`: the centres of windows that lie within."""
     half = 0 if factor == 1 else HALF_LENGTH * factor
     return np.arange(half, count - half, factor)

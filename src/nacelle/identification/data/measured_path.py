@@ -33,7 +33,7 @@ _BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PathMotion:
     """Motion of the nacelle: x (N, nx), v (N, n), a (N, n), and J_r^-1 (N, actuators, n)."""
 
     x: Array
@@ -78,7 +78,7 @@ class Path:
         flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
         return Path(self.robot, q, x, flags, np.zeros(q.shape, dtype=bool), np.zeros(len(q)))
 
-    def motion(self, rate: Array, acceleration: Array) -> Motion:
+    def motion(self, rate: Array, acceleration: Array) -> PathMotion:
         """Motion of the nacelle from rates and accelerations of the actuators (N, actuators)."""
         count, n = len(self.x), self.robot.motion.n
         good = self.good
@@ -90,7 +90,7 @@ class Path:
             v[good] = np.einsum("kni,ki->kn", matrices.direct, rate[good])
             bias = joint_motion(self.robot, self.x[good], v[good]).actuators[2]
             a[good] = np.einsum("kni,ki->kn", matrices.direct, acceleration[good] - bias)
-        return Motion(self.x, v, a, inverse)
+        return PathMotion(self.x, v, a, inverse)
 
 
 def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:

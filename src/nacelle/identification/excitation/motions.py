@@ -104,7 +104,7 @@ class Harmonics(Functions):
         )
 
     def free(self, motion: Motion) -> Array:
-        """All but the centre's orientation, which is that of the pose about which the motion is."""
+        """Which coefficients (count, n) are free: all but the orientation of the centre, which is given."""
         layout = read_layout(motion)
         free = np.ones((self.count, layout.n), dtype=bool)
         if layout.angular is not None:
@@ -158,7 +158,7 @@ class Splines(Functions):
         return result[0], result[1], result[2]
 
     def free(self, motion: Motion) -> Array:
-        """All coefficients."""
+        """Which coefficients (count, n) are free: all."""
         return np.ones((self.count, motion.n), dtype=bool)
 
     def trajectory(self, center: Array, Z: Array, motion: Motion) -> Trajectory:

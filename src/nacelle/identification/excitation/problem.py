@@ -200,7 +200,7 @@ class Problem:
         return self.functions.at(self.times())
 
     def stacked(self, R: Array) -> Array:
-        """All rows of a motion, each weighted by its part of the time, with the fixed ones."""
+        """Rows R (N, actuators, parameters) of a motion over sqrt(N), then fixed ones (k, parameters)."""
         return np.concatenate([R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)), self.fixed])
 
     def evaluate(self, z: Array, name: str, order: float, guess: Array | None = None) -> Evaluation:

@@ -175,12 +175,16 @@ def _clean_symbols(values: Array, scale: float | None) -> Array:
 
 
 def clean_parameters(p: Array) -> Array:
-    """Clean mass, first moments and inertia, each beside its like."""
+    """Ten parameters [m, m c (3), I (6)] with rounding set to zero, each beside its like."""
     return pack([*settled(p[:1]), *clean(p[1:4]), *clean(p[4:])])
 
 
 def leg_axes(form: LegForm) -> Array:
-    """Axes (columns) in which a leg is written: the base's where they fit, else along its first axis."""
+    """Axes (3, 3), columns in the base, in which a leg is written: the base's, or [a x u, a, u].
+
+    a (3,) is the first axis at A, of a rod between spherical joints that of the drive; u is perpendicular to
+    it.
+    """
     a = form.axis if form.joint_at_a == "S" and form.kind == "rod" else form.first
     if form.joint_at_a == "S" and form.kind == "strut":
         return np.eye(3)
@@ -195,13 +199,13 @@ def leg_axes(form: LegForm) -> Array:
 
 
 def alike(axes: list[Array]) -> list[Array]:
-    """Entries of several axes that differ by rounding alone become equal: legs share products with them."""
+    """Axes (3, 3) with entries that differ by rounding alone made equal: legs share products with them."""
     cleaned = [clean(Q) for Q in axes]
     return cleaned if any(Q.dtype == object for Q in cleaned) else alike_entries(cleaned, 1.0)
 
 
 def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
-    """Entries whose sizes differ by rounding beside a scale become equal to the first of them."""
+    """Arrays whose entries of one size, but for rounding beside a scale, become equal to the first."""
     sizes: list[float] = []
     equalised = []
     for array in arrays:

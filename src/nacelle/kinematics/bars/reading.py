@@ -93,7 +93,7 @@ def _side_by_side(robot: Robot, index: int, actuator: int) -> LegForm:
         )
         if numbers.letters[1:] != "S":
             raise UnreadError(f"the rods of leg {leg.name!r} are not on spherical joints")
-        rods.append(_rod(_Serial(robot, index, actuator, FORMS["elbow-ball"], (chain, numbers))))
+        rods.append(_rod(_Serial(robot, index, actuator, FORMS["elbow-spherical"], (chain, numbers))))
     one, *others = rods
     if any(other.body != one.body for other in others) or turns_with(mechanism, one.body):
         raise UnreadError(f"the rods of leg {leg.name!r} do not stay parallel, because their end turns")

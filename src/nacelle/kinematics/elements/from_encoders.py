@@ -44,7 +44,14 @@ def reason_without_encoders(mechanism: Mechanism) -> str:
 
 @physics(q=of_actuators, q_dot=of_actuators, q_ddot=of_actuators)
 def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) -> dict[str, Array]:
-    """All variables of the element state by name, from the actuators' coordinates and derivatives."""
+    """All variables of the element state by name, each (3, ...): value, first and second derivative.
+
+    Args:
+        robot: the robot.
+        q: coordinates of the actuators (actuators,), rad or m.
+        q_dot: their rates.
+        q_ddot: their second derivatives.
+    """
     mechanism = mechanism_of(robot.numeric)
     layout = element_layout(mechanism)
     place = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}

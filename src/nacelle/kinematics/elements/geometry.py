@@ -37,15 +37,15 @@ class ElementGeometry:
         return self.poses[own.predecessor] @ own.frame_predecessor
 
     def axis(self, axis: FrameAxis) -> Array:
-        """An axis of a joint."""
+        """An axis of a joint, unit vector (3,), base axes."""
         return np.asarray(self.frame(axis.joint, on_successor=axis.on_successor).R[:, axis.column])
 
     def origin(self, joint: int, body: int) -> Array:
-        """Origin of a joint's frame on one of its bodies."""
+        """Origin (3,), base axes, m, of a joint's frame on one of its bodies."""
         return np.asarray(self.frame(joint, on_successor=self.robot.joints[joint].successor == body).p)
 
     def centre(self, hold: Hold) -> Array:
-        """The point about which a hold rotates: of a joint its origin, of two axes where they meet."""
+        """The point (3,), base axes, m, about which a hold rotates: a joint's, or of two axes."""
         first = self.frame(hold.joints[0])
         if len(hold.joints) == 1:
             return np.asarray(first.p)
@@ -53,7 +53,7 @@ class ElementGeometry:
         return np.asarray(first.p + (a @ (self.frame(hold.joints[1]).p - first.p)) * a)
 
     def ends(self, leg: ElementLeg, rod: Rod) -> tuple[Array, Array]:
-        """Input and output of a rod or strut; of a parallelogram those of the arm from hub to wrist."""
+        """Input and output (3,), base axes, m, of a rod or strut; of a parallelogram those of its arm."""
         B = self.origin(rod.tip, rod.nacelle)
         if leg.fold is not None:
             return B - (self.frame(leg.fold.end).p - self.frame(leg.fold.rod_a).p), B
@@ -64,25 +64,25 @@ class ElementGeometry:
         return E, B
 
     def direction(self, leg: ElementLeg, rod: Rod) -> Array:
-        """Unit direction of a rod, from its input to its output; of a strut that of its slide."""
+        """Direction (B - E) / |B - E| (3,), base axes, of a rod from E to B, or a strut's axis."""
         if leg.prismatic is not None:
             return np.asarray(self.frame(leg.prismatic).R[:, 2] * leg.flip)
         E, B = self.ends(leg, rod)
         return unit(B - E)
 
     def bar_direction(self, leg: ElementLeg) -> Array:
-        """Unit direction of the driven bar of a leg: perpendicular to its axis, towards its end."""
+        """Unit direction (3,), base axes, of the driven bar: perpendicular to its axis, towards its end."""
         assert leg.driver is not None
         F = self.frame(leg.driver)
         z, arm = F.R[:, 2], self.ends(leg, leg.rods[0])[0] - F.p
         return unit(arm - z * dot(z, arm))
 
     def part_input(self, part: Part) -> Array:
-        """Input point of a part of the nacelle."""
+        """Input point (3,), base axes, m, of a part of the nacelle."""
         return self.origin(part.joint, part.element.body)
 
     def part_direction(self, part: Part) -> Array:
-        """Unit direction of a part of the nacelle: from its input to the body's origin, or an axis."""
+        """Unit direction (3,), base axes, of a part of the nacelle: to the body's origin, or an axis."""
         body = part.element.body
         own = self.robot.numeric.joints[part.joint]
         local = (own.frame_successor if own.successor == body else own.frame_predecessor).p

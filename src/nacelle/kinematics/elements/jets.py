@@ -18,7 +18,7 @@ Jet = Array
 
 
 def constant(point: Array) -> Jet:
-    """A jet of what does not move."""
+    """The jet [p; 0; 0] (3, 3) of a vector p (3,) that does not change."""
     return np.stack([point, np.zeros(3), np.zeros(3)])
 
 
@@ -28,7 +28,7 @@ def plus_jet(a: Jet, b: Jet, factor: Scalar = 1.0) -> Jet:
 
 
 def crossed_jet(z: Array, a: Jet) -> Jet:
-    """The cross product z x a with a constant vector z."""
+    """The jet [z x a; z x a'; z x a''] (3, 3) for a constant vector z (3,)."""
     return pack([crossed(z, row).tolist() for row in a])
 
 

@@ -196,7 +196,7 @@ def _alike(leg: ElementLeg, number: int, samples: list[ElementGeometry]) -> list
 
 
 def direction(at: ElementGeometry, leg: ElementLeg, number: int) -> Array:
-    """The direction of a rod, or of the driven bar, base axes."""
+    """Unit direction (3,), base axes, of a rod by its number, or of the driven bar (`ARM`)."""
     return at.bar_direction(leg) if number == ARM else at.direction(leg, leg.rods[number])
 
 

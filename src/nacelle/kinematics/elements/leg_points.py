@@ -63,7 +63,7 @@ class Hinge(NamedTuple):
     square: float
 
     def step(self, x: Array) -> CosSin:
-        """The angle from the direction."""
+        """Cosine and sine of the joint's angle from the unit direction x (3,): c . x and (z x c) . x."""
         return CosSin(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
 
     def rates(self, x: Jet) -> tuple[Scalar, Scalar]:
@@ -95,7 +95,11 @@ class Universal(NamedTuple):
     joints: tuple[int, ...]
 
     def steps(self, x: Array, turn: CosSin | None, z: Array) -> list[Step]:
-        """The two angles from the direction; `turn` is the angle about z of what carries the joint."""
+        """Cosines and sines of both angles from the unit direction x (3,), base axes.
+
+        With a and b the axes, c = a x b, m = a . x and n = +-sqrt(1 - m^2): (c . x, -b . x) / n, then (m, n)
+        turned by the direction's own place in the joint. `turn` is the angle about z (3,) of what carries it.
+        """
         a, b, c = (turned_about(z, turn, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
         m = dot(a, x)
         n = self.side * sqrt(1.0 - m * m)
@@ -126,7 +130,7 @@ class Universal(NamedTuple):
 
 
 def turned_about(z: Array, turn: CosSin | None, u: Array) -> Array:
-    """A constant vector turned about a constant axis z."""
+    """A constant vector u (3,) turned about a constant axis z: z (z . u) + c (u - z (z . u)) + s z x u."""
     if turn is None:
         return u
     along = z * (z @ u)

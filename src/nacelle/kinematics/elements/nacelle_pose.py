@@ -109,7 +109,7 @@ class NacellePlaces:
         self.frames: dict[int, GivenFrame] = {}
 
     def add(self, body: int, local: Array, place: Jet) -> None:
-        """A point of a body."""
+        """Record a point of a body: `local` (3,), m, in its frame, and p, p', p'' (3, 3), base axes."""
         self.points[body].append(Known(np.asarray(local, dtype=float), place))
 
     def add_axis(self, body: int, axis: int, direction: Jet) -> None:
@@ -161,7 +161,7 @@ class NacellePlaces:
                     self.add(two, far.p, self.point(body, np.asarray(near.p, dtype=float)))
 
     def point(self, body: int, local: Array) -> Jet:
-        """A point of a placed body, given in its frame."""
+        """Motion p, p', p'' (3, 3), base axes, of the point `local` (3,) in the frame of a placed body."""
         for known in self.points[body]:
             if np.array_equal(known.local, local):
                 return known.place

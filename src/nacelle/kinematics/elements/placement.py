@@ -23,7 +23,7 @@ from nacelle.kinematics.elements.leg_points import MeasuredLeg, Universal, leg_p
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
 from nacelle.kinematics.elements.reading import UncoveredError
 from nacelle.kinematics.general.nacelle import GivenFrame
-from nacelle.kinematics.general.ties import Line
+from nacelle.kinematics.general.ties import GivenLine
 from nacelle.kinematics.general.vectors import add, crossed, scaled
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -231,13 +231,13 @@ class ElementMotion:
             rates[self._place(j)], seconds[self._place(j)] = rate, second
         return rates, seconds
 
-    def line(self, leg: int, tip: int | None = None) -> Line | None:
+    def line(self, leg: int, tip: int | None = None) -> GivenLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one; base axes."""
         seen = self.legs[leg]
         for k, rod in enumerate(seen.points.rods[: len(seen.lines)]):
             if tip is None or rod.tip == tip:
                 r, v, a = seen.lines[k]
-                return Line(seen.directions[k], r, v, a, seen.start(k)[2], seen.length)
+                return GivenLine(seen.directions[k], r, v, a, seen.start(k)[2], seen.length)
         return None
 
 

@@ -47,7 +47,7 @@ class Rate:
         return Rate(self.M[place], self.now[place], self.next[place])
 
     def through(self, A: Array) -> Rate:
-        """The rate A r for a constant matrix A."""
+        """The rate A r for a constant matrix A: A M, and A times its values now and next."""
         return Rate(A @ self.M, A @ self.now, A @ self.next)
 
 

@@ -205,7 +205,10 @@ def native_elements(
 
 
 def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
-    """Orientation, origin, reduced twist and its derivative of the nacelle from the element state."""
+    """Orientation R (3, 3), origin p (3,), m, reduced twist v (n,), its derivative a (n,), and joints.
+
+    Base axes, from the variables of the element state in the order of models.
+    """
     mechanism = mechanism_of(robot)
     seen = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
     rates, seconds = seen.nacelle_rates

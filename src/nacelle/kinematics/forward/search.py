@@ -89,11 +89,11 @@ class PoseSearch:
     # ---- unknowns and poses
 
     def start(self, x: Array) -> Array:
-        """Unknowns at poses."""
+        """Unknowns (N, unknowns) at poses (N, nx): the poses themselves."""
         return x
 
     def poses(self, u: Array) -> tuple[Array, Array]:
-        """Reduced poses x, and what iteration finds there y, of unknowns."""
+        """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
         x = u.copy()
         place = self.mechanism.layout.quaternion
         if place is not None and len(x):
@@ -101,7 +101,7 @@ class PoseSearch:
         return x, np.zeros((len(x), 0))
 
     def reference(self) -> Array:
-        """Unknowns at the reference pose."""
+        """Unknowns (unknowns,) at the reference pose."""
         return np.asarray(self.mechanism.reference[0])
 
     @property
@@ -219,7 +219,7 @@ class PoseSearch:
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
-        """Coordinates of the actuators in the reference pose."""
+        """Coordinates (actuators,), rad or m, of the actuators in the reference pose."""
         x, y = self.mechanism.reference
         return np.asarray(native(kinematic_model.actuator_positions, self.mechanism.robot)(x, y)["q"])
 
@@ -266,13 +266,13 @@ class JointSearch(PoseSearch):
         self.equations = Equations(self.solver, self._conditioning, np.array(units))
 
     def start(self, x: Array) -> Array:
-        """Unknowns at poses: all joints there."""
+        """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""
         solution = inverse_kinematics(self.mechanism.robot, x, limits=False)
         platform = solution.bodies
         return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q)
 
     def reference(self) -> Array:
-        """Unknowns at the reference pose."""
+        """Unknowns (unknowns,) at the reference pose."""
         assembly, robot = self.mechanism.assembly, self.mechanism.robot
         q = np.array(assembly.q, dtype=float)
         # The assembly may count whole turns that the actuators' coordinates do not.
@@ -292,7 +292,7 @@ class JointSearch(PoseSearch):
         return np.concatenate(parts, axis=-1)
 
     def poses(self, u: Array) -> tuple[Array, Array]:
-        """Reduced poses x, and what iteration finds there y, of unknowns."""
+        """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
         mechanism = self.mechanism
         R = np.eye(3)
         if self.size == 7:
@@ -318,7 +318,7 @@ def _roadmap(robot: Robot) -> Roadmap:
 
 @lru_cache(maxsize=16)
 def starts_of(robot: Robot) -> Array:
-    """Seeded starts of the search for all assemblies, all around, where legs in closed form reach."""
+    """Seeded starts (starts, unknowns) of the search for all assemblies, where closed-form legs reach."""
     mechanism = mechanism_of(robot)
     search = search_of(mechanism)
     u0 = search.reference()

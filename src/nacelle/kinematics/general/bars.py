@@ -56,12 +56,12 @@ class Bar:
         """Whether its length changes."""
         return self.form.kind == "strut"
 
-    def turns_alone(self, friction: bool) -> bool:
-        """Whether its velocity v is needed for its length alone: no inertia or friction of turning."""
+    def resists_rotation(self, friction: bool) -> bool:
+        """Whether its rotation about A requires something beyond its masses: inertia, or friction."""
         p, inertia = self.form.passive, at_sample(self.form.rod)
         if friction and (p.first or p.second or p.spherical or p.end or p.still):
-            return False
-        return self.form.joint_at_a != "U" or not (np.any(inertia[4:] != 0.0) or np.any(inertia[1:3] != 0.0))
+            return True
+        return self.form.joint_at_a == "U" and bool(np.any(inertia[4:]) or np.any(inertia[1:3]))
 
     def seen(self, R: Array | None) -> LegForm:
         """The leg with its axes seen from constant axes R (columns, in the base); None for the base."""
@@ -69,7 +69,7 @@ class Bar:
 
 
 def seen_from(form: LegForm, R: Array) -> LegForm:
-    """A leg's axes seen from constant axes."""
+    """A leg with its axes (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
     return replace(form, axis=clean(product(R.T, form.axis)), first=clean(product(R.T, form.first)))
 
 

@@ -156,7 +156,10 @@ def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scala
 def with_root(
     trees: LegTrees, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, Frame]
 ) -> tuple[Array, Array]:
-    """The twist of a node at a point, its axes, with the motion of the nacelle body that it hangs on."""
+    """The twist (v, w), (3,) each, of a node at a point, its axes, with that of the nacelle body it hangs on.
+
+    v + E^T (v_b + w_b x arm) and w + E^T w_b, E from the node's axes to the base's; m/s, rad/s.
+    """
     body = trees.root(index)
     if body is None:
         return twist

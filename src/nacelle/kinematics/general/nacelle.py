@@ -1,9 +1,18 @@
 """The nacelle in base axes: its points, its rates as wrenches feel them, and its accelerations.
 
-The point b of a nacelle body (origin p, axes c_1, c_2, c_3 as columns) is at p + sum b_k c_k, so its velocity
-and its acceleration are those of the origin and the same sums over c_k' = w x c_k and c_k'' = w' x c_k + w x
-c_k': columns that all points of a body have in common. Where points lie in no common plane with the axes, the
-matrix T of w' x r + w x (w x r) over r = R b is shorter.
+The point b (3,) of a nacelle body (origin p, axes c_1, c_2, c_3 as columns of R) is at p + sum b_k c_k, so
+that its velocity and its acceleration are those of the origin and the same sums over
+
+    c_k' = w x c_k          c_k'' = w' x c_k + w x c_k'
+
+which all points of a body have in common. Where points lie in no common plane with the axes, the matrix T of
+w' x r + w x (w x r) over r = R b is shorter. Along the rates of the nacelle a wrench (f at r, n) is, by equal
+power at unit rate,
+
+    translation k   f_k                     revolute joint, axis e at o   e . (n + (r - o) x f)
+    rotation k      (n + arm x f)_k         prismatic joint               e . f
+
+arm from the platform's origin, or from the pole about which moments are taken. N, N m, m, base axes.
 """
 
 from __future__ import annotations
@@ -135,7 +144,7 @@ class GivenFrame(Frame):
         return super().columns_ddot if self.rates is None else list(self.rates[1])
 
     def given(self, b: Array) -> GivenPoint | None:
-        """A point that is given, by its place in the body's frame."""
+        """The given point at b (3,), m, in the body's frame; None if there is none."""
         return next((point for point in self.points if np.array_equal(point.local, b)), None)
 
     def velocity(self, b: Array) -> Array:
@@ -183,7 +192,7 @@ class PoleFrame(Frame):
         return self.velocity_at(r), add(self.a, self.relative(r)) if self.given is None else self.given
 
     def with_pole_at(self, a: Array) -> PoleFrame:
-        """The same motion but for the acceleration of the pole, which is a."""
+        """The same motion but for the acceleration of the pole, which is a (3,), base axes, m/s^2."""
         return replace(self, a=add(a, -self.relative(product(self.pose.R, self.pole))), given=a)
 
 

@@ -26,7 +26,7 @@ from nacelle.kinematics.general.nacelle import GivenFrame, Nacelle, Pole, nacell
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
-from nacelle.kinematics.general.ties import Line, Rod, Tie
+from nacelle.kinematics.general.ties import GivenLine, Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -204,7 +204,10 @@ class Placed:
 
 
 def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False) -> Placed:
-    """Place a robot: frames, nacelle and ties; with `pole`, moments count about the first leg's point."""
+    """Place a robot at a reduced pose x (nx,) with what iteration found, y (ny,): frames, nacelle and ties.
+
+    With `pole`, moments count about the point where the first leg holds the nacelle.
+    """
     return _placed(robot, parts, configuration(robot, x, y), pole)
 
 
@@ -219,7 +222,7 @@ class Seen(Protocol):
     def frames(self) -> Mapping[int, GivenFrame]:
         """Motion of the nacelle's bodies, without gravity."""
 
-    def line(self, leg: int, closure: int | None) -> Line | None:
+    def line(self, leg: int, closure: int | None) -> GivenLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one."""
 
 

@@ -95,7 +95,7 @@ def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
     bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
-    return any(bar.form.drive.revolute and not bar.turns_alone(friction) for bar in bars if not bar.is_strut)
+    return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
 
 
 def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:

@@ -212,7 +212,7 @@ def _first_best(score: Array) -> int:
 
 
 def determinant(A: list[list[Scalar]], units: tuple[Array, Array]) -> Scalar:
-    """Size of the determinant without units, for up to three unknowns."""
+    """|det A| over the units of rows and columns, (n,) each, for n up to three."""
     n = len(A)
     if n == 1:
         value = A[0][0]

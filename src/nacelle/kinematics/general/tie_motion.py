@@ -164,7 +164,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
 def _is_swung(tie: Tie, state: Moving) -> bool:
     """Whether A of a rod moves on a circle, and the velocity of B against A is needed for nothing else."""
     trees, link = state.trees, tie.link
-    if link is None or tie.rows[0].kind != "rod" or not link.turns_alone(state.friction):
+    if link is None or tie.rows[0].kind != "rod" or link.resists_rotation(state.friction):
         return False
     path = trees.path(tie.node, tie.axes)
     return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.is_rotation

@@ -25,7 +25,7 @@ from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
-from nacelle.kinematics.general.ties import Line, Rod, Row, Tie
+from nacelle.kinematics.general.ties import GivenLine, Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
@@ -51,7 +51,7 @@ def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
 
 
 def basis(R: Array, axes: list[int]) -> list[Array]:
-    """Directions that span the locked rotations: coordinate axes where the free one is a coordinate axis."""
+    """Directions (3,) that span the locked rotations of axes R (3, 3); unit vectors where they can be."""
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
     free = R[:, 2]
@@ -62,7 +62,7 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
 
 
 def largest_entry(vector: Array) -> int:
-    """Place of the largest entry of a constant unit vector, the first of equals."""
+    """Place of the largest entry of a constant unit vector (3,), the first of equals."""
     size = np.abs(at_sample(vector))
     return int(np.flatnonzero(size > np.max(size) - 1e-9)[0])
 
@@ -97,7 +97,7 @@ class Axes(NamedTuple):
     first: bool
 
     def of(self, number: int, axis: int) -> Array:
-        """An axis of the joint's first (0) or second (1) frame."""
+        """An axis (3,), unit vector in the tie's axes, of the joint's first (0) or second (1) frame."""
         return (self.near if self.first == (number == 0) else self.far)[:, axis]
 
 
@@ -195,12 +195,12 @@ def _difference(near: Columns, far: Columns) -> Columns:
     return difference
 
 
-def _seen_line(trees: LegTrees, axes: int, line: Line | None) -> Line | None:
+def _seen_line(trees: LegTrees, axes: int, line: GivenLine | None) -> GivenLine | None:
     """A line in the axes of a tie."""
     return None if line is None else line.through(lambda vector: trees.down(axes, vector))
 
 
-def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: Line | None = None) -> Tie:
+def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: GivenLine | None = None) -> Tie:
     """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg.
 
     Args:
@@ -239,7 +239,7 @@ def _along(d: Array, moved: Columns) -> tuple[Row]:
     return (Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
 
 
-def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: Line | None = None) -> Tie:
+def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLine | None = None) -> Tie:
     """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
 
     With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.

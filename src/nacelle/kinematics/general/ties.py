@@ -2,9 +2,13 @@
 
     sum over rates of M_ik u_k = g_i(w)          rates u of the leg, rates w of the nacelle
 
+A joint that closes a loop locks some components of the velocity v_rel and of the angular velocity w_rel of
+its second side relative to the first: a row f . v_rel + n . w_rel = 0 for each, [f; n] its direction. What
+the leg's own rates move of it is the left side, M_ik that of rate k alone, and what the nacelle moves is g_i.
 Rows of a closure onto the nacelle are written in the axes of the leg's last link, those of a loop inside a
-leg in the axes of the last link that both sides have in common. A multiplier of a row is the force that the
-other side puts on the leg along it. `tie_rows` writes the rows, `tie_motion` has their right-hand sides.
+leg in the axes of the last link that both sides have in common. A multiplier of a row (N or N m) is the force
+that the other side puts on the leg along it. `tie_rows` writes the rows, `tie_motion` has their right-hand
+sides.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from nacelle.kinematics.general.vectors import ZERO
 from nacelle.spatial.scalar import Array, Scalar
 
 
-class Line(NamedTuple):
+class GivenLine(NamedTuple):
     """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
 
     Attributes:
@@ -40,10 +44,10 @@ class Line(NamedTuple):
     a_start: Array
     length: Array | None = None
 
-    def through(self, change: Callable[[Array], Array]) -> Line:
+    def through(self, change: Callable[[Array], Array]) -> GivenLine:
         """The same line with all its vectors changed, to other axes."""
         r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
-        return Line(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
+        return GivenLine(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ class Rod:
     length2: Scalar
     rubs: bool = False
 
-    def turns_alone(self, friction: bool) -> bool:
-        """Whether the velocity of B against A is needed for its length alone: no friction at its ends."""
-        return not (friction and self.rubs)
+    def resists_rotation(self, friction: bool) -> bool:
+        """Whether its rotation requires something: friction at its ends, where that counts."""
+        return friction and self.rubs
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,7 @@ class Tie:
     free: Array | None = None
     link: Rod | Bar | None = None
     foot: Array | None = None
-    line: Line | None = None
+    line: GivenLine | None = None
 
     @property
     def bar(self) -> Bar | None:
@@ -138,7 +142,7 @@ class Tie:
 
     @property
     def held(self) -> tuple[int, Array]:
-        """The nacelle body on the other side, and the point in its frame, where it is fixed there."""
+        """The nacelle body on the other side, and the point (3,), m, that is fixed in its frame."""
         assert self.body is not None
         assert self.local is not None
         return self.body, self.local
@@ -152,7 +156,7 @@ class Tie:
         )
 
     def sides(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
-        """Nacelle bodies that a loop's sides hang on, the point in base axes, and the sign in its rows."""
+        """Nacelle bodies that a loop's sides hang on, the point (3,), base axes, m, and the rows' sign."""
         if not self.hangs(trees):
             return []
         assert self.other is not None

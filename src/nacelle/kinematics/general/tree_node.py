@@ -108,7 +108,7 @@ class Node:
 
 
 def is_aligned(R: Array, axis: int) -> bool:
-    """Whether a constant rotation takes an axis to a coordinate axis."""
+    """Whether a constant rotation R (3, 3) takes an axis (0, 1, 2) to a coordinate axis."""
     return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
 
 
@@ -127,7 +127,7 @@ def together(first: Node, second: Node) -> Node | None:
 
 
 def towards(node: Node | None, R: Array, axis: int) -> Array | None:
-    """The rotation of a node's axes after which an axis of R lies in a coordinate plane, or along an axis."""
+    """The rotation (3, 3) of a node's axes that puts an axis of R (3, 3) into a coordinate plane or axis."""
     if node is None or node.primitive is Primitive.SPHERICAL:
         return None
     if not node.primitive.is_rotation:
@@ -151,7 +151,7 @@ def even(pose: Pose) -> Pose:
 
 
 def rotated_node(node: Node | None, R_new: Array) -> Node:
-    """A node whose axes are turned, a revolute one about its own axis."""
+    """A node whose axes are turned by R_new (3, 3): G_R R_new, or q + t about a revolute joint's own axis."""
     assert node is not None
     if not node.primitive.is_rotation:
         G = even(Pose(product(node.G.R, R_new), node.G.p))

@@ -72,7 +72,10 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
 
 @physics(y=of_unknowns, x=of_pose)
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
-    """A step of the unknowns y towards closed loops at the pose x, and what is open, over the size."""
+    """Newton's step "dy" (ny,) of the unknowns y towards closed loops at the pose x (nx,), and "error".
+
+    The error is what is open: the largest gap over the robot's size.
+    """
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])

@@ -40,7 +40,7 @@ _IDLE = 1e-7
 
 @physics(y=of_unknowns, x=of_pose)
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
-    """What the loops that iteration closes leave open, over the robot's size; and lengths of quaternions."""
+    """What iterated loops leave open (rows,), over the robot's size; then |q|^2 - 1 of quaternions."""
     mechanism = mechanism_of(robot)
     residual = closure_gaps(robot, configuration(robot, x, y).motion)
     rows = [

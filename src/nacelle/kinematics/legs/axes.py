@@ -37,7 +37,7 @@ def crossing(X: Pose, size: float) -> bool:
 
 
 def on_axis(point: Array, size: float) -> bool:
-    """Whether a point of the first frame lies on its axis."""
+    """Whether a point (3,), m, lies on the z axis of its frame, within `TOLERANCE` of the robot's size."""
     return float(np.hypot(point[0], point[1])) < TOLERANCE * size
 
 

@@ -1,16 +1,17 @@
 """The closed forms of inverse kinematics: which legs have one.
 
-A leg that is a chain of revolutes and slides about z (R, P) and spherical joints (S), with constant frames
-X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the nacelle:
+A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
+frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
+nacelle:
 
     U P, S P             telescopic legs: the length is a distance            UPS, SPS
     R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
     R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
     U R                  a plane that turns, with two links in it             URU
 
-Two revolutes whose axes cross act as a universal joint (U). Further forms are a slide up to a plane (P-C5),
-three slides and a spherical joint between them (PSPP), rods side by side on an arm or slider, and the same
-with a parallelogram. `solution` solves them.
+Two revolute joints whose axes cross act as a universal one (U). Further forms are a prismatic joint up to a
+plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by side on an arm or slider, and
+the same with a parallelogram. `solution` solves them.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _elbow_in_plane(chain: LegChain, size: float) -> bool:
     return across is not None and across(chain.X[1]) and _planar_end(chain)
 
 
-def _slide_in_plane(chain: LegChain, size: float) -> bool:
+def _prismatic_in_plane(chain: LegChain, size: float) -> bool:
     return chain.letters == "RP" and perpendicular(chain.X[1]) and _planar_end(chain)
 
 
@@ -70,17 +71,21 @@ def _planar_end(chain: LegChain) -> bool:
 
 # In this order: the first form that fits is taken.
 FORMS = {
-    "elbow-pair": Form("rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and crossing(c.X[2], size)),
-    "pair-turn": Form(
+    "elbow-universal": Form(
+        "rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and crossing(c.X[2], size)
+    ),
+    "universal-revolute": Form(
         "other", "U", 2, lambda c, size: c.letters == "RRR" and crossing(c.X[1], size) and parallel(c.X[2])
     ),
-    "pair-slide": Form("strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)),
-    "elbow-ball": Form("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS")),
-    "ball-slide": Form("strut", "S", 1, lambda c, size: c.letters == "SP"),
-    "elbow-turn": Form("rod", "R", 1, _elbow_in_plane),
-    "turn-slide": Form("strut", "R", 1, _slide_in_plane),
-    "slide-plane": Form("other", "", 0),
-    "cross-slide": Form("other", "", 0),
+    "universal-prismatic": Form(
+        "strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)
+    ),
+    "elbow-spherical": Form("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS")),
+    "spherical-prismatic": Form("strut", "S", 1, lambda c, size: c.letters == "SP"),
+    "elbow-revolute": Form("rod", "R", 1, _elbow_in_plane),
+    "revolute-prismatic": Form("strut", "R", 1, _prismatic_in_plane),
+    "prismatic-planar": Form("other", "", 0),
+    "three-prismatic": Form("other", "", 0),
     "rods": Form("other", "", 1),
     "parallelogram": Form("other", "", 2),
 }
@@ -89,7 +94,7 @@ FORMS = {
 def chain_form(chain: LegChain, size: float) -> str:
     """Name of the closed form of a chain of floats; empty if it has none."""
     if chain.target.kind in _C5:
-        return "slide-plane" if chain.letters == "P" else ""
+        return "prismatic-planar" if chain.letters == "P" else ""
     if chain.target.kind not in _HOLDS_POINT:
         return ""
     return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
@@ -111,8 +116,8 @@ def askew(chain: LegChain, form: Form, size: float) -> str:
     return ""
 
 
-def is_cross_slide(robot: Robot, leg: Leg) -> bool:
-    """Whether a leg is three slides and a spherical joint: everything is linear in their lengths."""
+def is_three_prismatic(robot: Robot, leg: Leg) -> bool:
+    """Whether a leg is three prismatic joints and a spherical one: everything is linear in their lengths."""
     if len(leg.closures) != 1 or robot.joints[leg.closures[0]].kind is not JointKind.SPHERICAL:
         return False
     kinds = [robot.joints[j].kind for j in leg.joints if robot.joints[j].kind is not JointKind.FIXED]

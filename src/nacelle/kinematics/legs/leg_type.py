@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nacelle.kinematics.legs.axes import on_axis, relation
 from nacelle.kinematics.legs.chain import LegChain, serial_chain
-from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_cross_slide
+from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_three_prismatic
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, parallelogram
 from nacelle.kinematics.legs.path import Group, Route, is_planar, route
 from nacelle.model.joint import LETTERS, JointKind
@@ -167,8 +167,8 @@ def _closed_form(
     robot: Robot, leg: Leg, way: Route, folded: Parallelogram | None, chain: LegChain | None
 ) -> tuple[str, str]:
     """Name of a leg's closed form, or nothing and why it has none."""
-    if is_cross_slide(robot, leg):
-        return "cross-slide", ""
+    if is_three_prismatic(robot, leg):
+        return "three-prismatic", ""
     if folded is not None:
         hub = robot.joints[folded.hub].frame_successor
         if on_axis(hub.R.T @ (arm_offset(robot, folded)[1] - hub.p), robot.size):

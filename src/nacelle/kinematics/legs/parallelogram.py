@@ -100,7 +100,7 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
 
 
 def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
-    """Orientation of the end in the hub, and where the wrist would be in the hub for rods of no length."""
+    """Constant orientation (3, 3) of the end in the hub, and the wrist (3,), m, for rods of no length."""
     rod_a, rod_b = robot.joints[p.rod_a], robot.joints[p.rod_b]
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
     width_hub = plus(rod_a.frame_predecessor.p, -rod_b.frame_predecessor.p)
@@ -120,7 +120,7 @@ def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
 
 
 def arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
-    """The centre of the arm behind the root joint, and the rod as a vector in the axes of its joint."""
+    """The centre of the arm behind the root joint, and the rod (3,), m, in the axes of its own joint."""
     root, hub, rod_a, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.end))
     _, offset = arm_offset(robot, p)
     to_hub = hub.frame_successor.inverse()

@@ -56,7 +56,7 @@ class Roots:
         return next(self._signs)
 
     def reference(self, joint: int) -> Array:
-        """The reference orientation of a spherical joint, quat_xyzw."""
+        """The reference orientation of a spherical joint, quaternion (4,), scalar last."""
         return np.array(self._references[joint])
 
     def take(self, solution: tuple[Scalar, Scalar]) -> Scalar:
@@ -81,7 +81,7 @@ class EndPoint(NamedTuple):
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
 
     def from_arm(self, frame: Pose) -> Array:
-        """The same; where offset and frame are constants they make one."""
+        """R^T (p + offset - frame.p) (3,), m, as `seen`; constants are summed beforehand."""
         if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
             return self.seen(frame)
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
@@ -98,7 +98,19 @@ def _short_axes(R: Array) -> Array | None:
 def elbow(
     letter: str, X: Pose, e: Array, W: EndPoint, length2: Scalar, roots: Roots
 ) -> tuple[Step, Pose, Array]:
-    """Solve the driven joint of an elbow e: its step, the frame behind it, and W from e seen from there."""
+    """Solve the driven joint of an elbow: |W - (elbow)|^2 = length2.
+
+    Args:
+        letter: "R" or "P".
+        X: frame of the driven joint, base.
+        e: elbow (3,), m, in the frame behind it.
+        W: the point where the leg ends.
+        length2: square of the distance from elbow to W, m^2.
+        roots: which roots are taken.
+
+    Returns:
+        The joint's step, the frame behind it, and W - e (3,), m, seen from there.
+    """
     sign = roots.sign()
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
@@ -124,7 +136,7 @@ def motion_of(step: Step) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def _elbow_pair(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _elbow_universal(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(X3.p, X3.p), roots)
     first, second, margin = two_angles(X2.R, X3.p, product(X1.R.T, rod), roots.sign())
@@ -144,7 +156,7 @@ def _elbow_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     return [step, angle_onto(X2.p, product(X1.R.T, rod))]
 
 
-def _pair_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _universal_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u = W.seen(X0)
     o, z = plus(X2.p, product(X2.R, X3.p)), X2.R[:, 2]
@@ -176,7 +188,7 @@ def _revolute_prismatic(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step
     return [angle_onto(o + length * z, u), length]
 
 
-def _pair_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
+def _universal_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
@@ -199,11 +211,11 @@ def _pair_revolute(chain: LegChain, W: EndPoint, roots: Roots) -> list[Step]:
 
 
 SOLVED = {
-    "elbow-pair": _elbow_pair,
-    "elbow-ball": _elbow_spherical,
-    "elbow-turn": _elbow_revolute,
-    "pair-slide": _pair_prismatic,
-    "ball-slide": _spherical_prismatic,
-    "turn-slide": _revolute_prismatic,
-    "pair-turn": _pair_revolute,
+    "elbow-universal": _elbow_universal,
+    "elbow-spherical": _elbow_spherical,
+    "elbow-revolute": _elbow_revolute,
+    "universal-prismatic": _universal_prismatic,
+    "spherical-prismatic": _spherical_prismatic,
+    "revolute-prismatic": _revolute_prismatic,
+    "universal-revolute": _universal_revolute,
 }

@@ -168,11 +168,11 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         assert folded is not None
         W = _target(leg, robot.joints[folded.wrist], poses)
         return Solution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
-    if recipe.form == "cross-slide":
-        return _solve_cross_slide(robot, leg, poses)
+    if recipe.form == "three-prismatic":
+        return _solve_three_prismatic(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
-    if recipe.form == "slide-plane":
+    if recipe.form == "prismatic-planar":
         length, margin = _slide_plane(leg, chain, poses)
         return Solution({leg.joints[0]: [length]}, [margin])
     W = _target(leg, chain.target, poses)
@@ -194,7 +194,7 @@ def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
     return EndPoint(pose.p, product(pose.R, frame.p))
 
 
-def _solve_cross_slide(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
+def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
     """Three prismatic joints, on the base and on the nacelle, close a spherical joint between them.
 
     The margin is the square of the volume that their directions span.

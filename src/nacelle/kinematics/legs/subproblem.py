@@ -36,12 +36,12 @@ class Reached(NamedTuple):
 
 
 def rotate(angle: CosSin, v: Array) -> Array:
-    """Rz(q) v."""
+    """The vector Rz(q) v (3,), v turned by the angle q about z."""
     return pack([angle.c * v[0] - angle.s * v[1], angle.s * v[0] + angle.c * v[1], v[2]])
 
 
 def rotate_back(angle: CosSin, v: Array) -> Array:
-    """Rz(-q) v."""
+    """The vector Rz(-q) v (3,), v turned back by the angle q about z."""
     return rotate(CosSin(angle.c, -angle.s), v)
 
 
@@ -58,7 +58,7 @@ def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
 
 
 def angle_onto(d: Array, u: Array) -> CosSin:
-    """The turn about z that takes d to u, for vectors with the same component along z and equal length."""
+    """The angle q about z with Rz(q) d = u, for vectors (3,) of the same length and component along z."""
     reciprocal = divide(1.0, d[0] * d[0] + d[1] * d[1])
     return CosSin((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
 

@@ -367,7 +367,7 @@ def coordinate_values(joint: Joint, q: Array) -> list[float]:
 
 
 def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
-    """Axes of a joint that are beyond their limits, with their values."""
+    """Axes of a joint that are beyond their limits at its coordinates q (nq,), with values, rad or m."""
     result = []
     for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
         turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].is_rotation else (0.0,)

@@ -104,7 +104,7 @@ class Chart:
 
     @cached_property
     def reference(self) -> tuple[Array, Array]:
-        """The reference pose as x without the nacelle's joints (they are zero here), and r."""
+        """The reference pose as x (nx,), joints of the nacelle at zero, and r (dependent,)."""
         _, torsion, tilt = self._split
         x = np.zeros(self.layout.nx)
         for axis in self.moves:
@@ -157,7 +157,7 @@ class Chart:
         return torsion, pack(tilt)
 
     def dependent_twists(self, x: Array, r: Array) -> Array:
-        """Twists (6 or 3, dependent) of the platform at unit rates of the dependent numbers."""
+        """Twists [v; w] (6 or 3, dependent) of the platform, base axes, at unit rates of r."""
         m = self.robot.platform_nv
         columns: list[Array] = [
             pack([1.0 if k == axis else 0.0 for k in range(m)]) for axis in range(3) if axis not in self.moves
@@ -197,7 +197,7 @@ class Chart:
         return np.stack(columns, axis=1)
 
     def twist_bias(self, x: Array, r: Array, x_rate: Array, r_rate: Array) -> Array:
-        """Derivative (6 or 3,) of the platform's twist where the rates of all numbers stay constant."""
+        """Derivative (6 or 3,), base axes, of the platform's twist [v; w] at constant rates of x and r."""
         m = self.robot.platform_nv
         first = 3 - len(self.moves)
         if m == 3 or len(self.rotations) == 3:

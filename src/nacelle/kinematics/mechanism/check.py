@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, Problem
+from nacelle.errors import DescriptionError, Problem, shortened
 from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.model.flexible import mismatches
@@ -27,6 +27,7 @@ from nacelle.model.plausible import implausible_masses
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Node, Source
 from nacelle.pictures import Shown
+from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.rotation import frame_with_z
 
@@ -70,6 +71,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
     """
     checker = _Checker(robot, source or Source("<python>", Node({})))
     checker.masses()
+    checker.meshes()
     with np.errstate(all="ignore"):
         assembly = assemble(robot)
         checker.reach(assembly)
@@ -104,6 +106,15 @@ class _Checker:
             if isinstance(node.value, dict) and str(node.value["name"].value) in written:
                 return ("legs", k)
         return ("legs",)
+
+    def meshes(self) -> None:
+        """Warn of meshes that cannot be drawn: nothing else depends on them."""
+        for path, file in described_meshes(self.source.root):
+            reason, hint = why_no_mesh(self.robot.folder, file)
+            if reason and self.robot.folder:
+                self.report(
+                    path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint, "warning"
+                )
 
     def reach(self, assembly: Assembly) -> None:
         """Report legs that do not reach the platform, and loops that stay open."""

@@ -34,7 +34,7 @@ class Spin:
 
 
 def idle_count(J: Array, top: Array) -> int:
-    """Number of motions with the nacelle at rest."""
+    """Number of motions with the nacelle at rest: dim ker of J (rows, rates) without the columns `top`."""
     joints = np.delete(np.arange(J.shape[1]), top)
     return int(null_space(J[:, joints]).shape[1]) if joints.size else 0
 

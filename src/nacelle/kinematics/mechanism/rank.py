@@ -31,7 +31,7 @@ def null_space(matrix: Array) -> Array:
 
 
 def rank_of(matrix: Array) -> int:
-    """Rank of a scaled matrix."""
+    """Rank of a matrix (rows, columns) without units: columns less the dimension of its null space."""
     return int(matrix.shape[1] - null_space(matrix).shape[1])
 
 

@@ -154,7 +154,7 @@ class Target:
         return place, quat, start
 
     def at(self, x: Array) -> ToolPose:
-        """Where the tool is."""
+        """Pose of the tool at poses x (..., nx) of the nacelle, in the base."""
         return tool_pose(self.robot, x, self.tool.name)
 
     # -------------------------------------------------------------------------- solution

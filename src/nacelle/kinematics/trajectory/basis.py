@@ -80,6 +80,6 @@ def interpolant(values: Array, times: Array, degree: int, rest: bool) -> tuple[A
 
 
 def clamped_knots(count: int, degree: int, end: float) -> Array:
-    """Equally spaced knots from 0 to `end` for `count` control points, the ends of full multiplicity."""
+    """Equally spaced knots (count + degree + 1,) from 0 to `end` for `count` control points, ends full."""
     inner = np.linspace(0.0, end, count - degree + 1)
     return np.concatenate([np.zeros(degree), inner, np.full(degree, end)])

@@ -65,7 +65,7 @@ class Timing(ABC):
 
     @property
     def knots(self) -> Array:
-        """Times between which the law is smooth, from 0 to `duration`."""
+        """Times (knots,), s, between which the law is smooth, from 0 to `duration`."""
         return np.array([0.0, self.duration])
 
     @abstractmethod
@@ -156,7 +156,7 @@ class Trapezoid(Timing):
 
     @property
     def knots(self) -> Array:
-        """Times between which the law is smooth, from 0 to `duration`."""
+        """Times (knots,), s, between which the law is smooth, from 0 to `duration`."""
         return np.unique([0.0, self.ramp, self.duration - self.ramp, self.duration])
 
     def inside(self, t: Array) -> Progress:
@@ -184,7 +184,7 @@ class BangBang(Timing):
 
     @property
     def knots(self) -> Array:
-        """Times between which the law is smooth, from 0 to `duration`."""
+        """Times (knots,), s, between which the law is smooth, from 0 to `duration`."""
         return np.array([0.0, 0.5 * self.duration, self.duration])
 
     def inside(self, t: Array) -> Progress:

@@ -87,7 +87,7 @@ def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
 
 
 def joint_steps(joint: Joint, q: Array) -> list[Step]:
-    """Steps of a joint's primitives from its coordinates."""
+    """Steps of a joint's primitives from coordinates q (nq,): (cos q, sin q), q, or a quaternion (4,)."""
     steps: list[Step] = []
     start = 0
     for primitive in joint.primitives:

@@ -86,12 +86,26 @@ def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dic
             for part, key in (("cylinder", "from"), ("cylinder", "to"), ("sphere", "at")):
                 if part in data:
                     data[part][key] = tuple(float(v) + 0.0 for v in mirror @ np.array(data[part][key]))
-            for part in ("box", "mesh"):
-                if data.get(part, {}).get("at", {}).get("translation"):
-                    at = data[part]["at"]
-                    at["translation"] = tuple(float(v) + 0.0 for v in mirror @ np.array(at["translation"]))
+            for part, spec in (("box", shape.box), ("mesh", shape.mesh)):
+                if spec is not None:
+                    data[part]["at"] = _mirrored_frame(spec.at.pose(), mirror)
+            if shape.mesh is not None:
+                data["mesh"]["mirror"] = not shape.mesh.mirror
         result.append(data)
     return tuple(result)
+
+
+def _mirrored_frame(pose: Pose, mirror: Array) -> dict[str, Any]:
+    """The frame of a reflected shape, as plain data.
+
+    M (R x + p) = (M R D) (D x) + M p with D = diag(-1, 1, 1): M R D is a rotation, and D x is the shape
+    with its own x turned around, which is the same for a box.
+    """
+    R = mirror @ pose.R @ np.diag([-1.0, 1.0, 1.0])
+    return {
+        "translation": tuple(float(v) + 0.0 for v in mirror @ pose.p),
+        "rotation": {"matrix": tuple(tuple(float(v) + 0.0 for v in row) for row in R)},
+    }
 
 
 def placed_beam(spec: FlexibleSpec, mirror: Array | None) -> dict[str, Any] | None:

@@ -117,10 +117,14 @@ class SphereSpec(Strict):
 
 
 class MeshSpec(Strict):
-    """A mesh from a file beside the description."""
+    """A mesh from a file beside the description, in metres times `scale`.
+
+    With `mirror` its own x is turned around first, as on a leg that mirrors another.
+    """
 
     file: str
     scale: Number = 1.0
+    mirror: bool = False
     at: Frame = FrameSpec()
 
 
@@ -159,7 +163,7 @@ class InertialSpec(Strict):
         return self
 
     def ten(self) -> Array:
-        """Ten inertial parameters about the body frame."""
+        """Ten inertial parameters [m, m c (3), I (6)] about the body frame: kg, kg m, kg m^2."""
         com = pack(self.com or (0.0, 0.0, 0.0))
         first = self.mass * com if self.first_moment is None else pack(self.first_moment)
         if self.inertia.about == "frame":

@@ -42,7 +42,7 @@ class Numbers:
         return tuple(self.record.names[k] for k in self.chosen(groups))
 
     def vector(self, *groups: str) -> Array:
-        """The free numbers of some groups, or all of them, in SI units."""
+        """The free numbers (k,) of some groups, or all of them, in SI units."""
         return np.array([self.record.values[k] for k in self.chosen(groups)], dtype=float)
 
     def sample(self, *groups: str, seed: int | None = None) -> Array:

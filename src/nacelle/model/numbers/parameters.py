@@ -46,7 +46,7 @@ class ParameterLayout:
         return tuple(name for group in self.chosen(groups) for name in self.groups[group])
 
     def read(self, robot: RobotData, *groups: str) -> Array:
-        """Give the numbers of some groups as one vector."""
+        """The numbers (k,) of some groups as one vector, SI units."""
         return np.array(self.entries(robot, *groups), dtype=float)
 
     def entries(self, robot: RobotData, *groups: str) -> list[Any]:

@@ -238,25 +238,33 @@
       this.controls.addEventListener("start", () => { this.moved = true; });
     }
 
-    // As near as the whole box, seen from `from`, allows.
+    // As near as the whole motion, seen from `from`, allows: with a = |slope| of the picture's edge a point at
+    // (x, y, z) in camera axes is within it from a distance d if x <= a (d - z). Two edges that face each other
+    // give the centre between them.
     frame() {
-      const [low, high] = this.data.box, camera = this.camera;
+      const camera = this.camera, values = this.data.outline;
       camera.position.copy(this.centre).add(this.from);
       camera.lookAt(this.centre);
-      camera.updateMatrixWorld();
-      const half = Math.tan((0.5 * camera.fov * Math.PI) / 180);
-      let distance = 0;
-      for (let k = 0; k < 8; k++) {
-        const corner = new THREE.Vector3(...[0, 1, 2].map((i) => ((k >> i) & 1 ? high[i] : low[i])));
-        const seen = corner.sub(this.centre).applyQuaternion(camera.quaternion.clone().invert());
-        distance = Math.max(distance, seen.z + Math.abs(seen.y) / half, seen.z + Math.abs(seen.x) / (half * camera.aspect));
+      const inverse = camera.quaternion.clone().invert();
+      const points = [];
+      for (let k = 0; k < values.length; k += 3) {
+        points.push(new THREE.Vector3().fromArray(values, k).sub(this.centre).applyQuaternion(inverse));
       }
-      distance *= 1.06;
-      camera.position.copy(this.centre).addScaledVector(this.from, distance);
+      const up = Math.tan((0.5 * camera.fov * Math.PI) / 180) / 1.07;
+      const shift = [0, 0];
+      let distance = 0;
+      for (const [axis, slope] of [["x", up * camera.aspect], ["y", up]]) {
+        const high = Math.max(...points.map((p) => p[axis] + slope * p.z));
+        const low = Math.max(...points.map((p) => -p[axis] + slope * p.z));
+        shift[axis === "x" ? 0 : 1] = 0.5 * (high - low);
+        distance = Math.max(distance, (high + low) / (2 * slope));
+      }
+      const target = new THREE.Vector3(...shift, 0).applyQuaternion(camera.quaternion).add(this.centre);
+      camera.position.copy(target).addScaledVector(this.from, distance);
       camera.near = distance / 100;
       camera.far = distance * 20;
       camera.updateProjectionMatrix();
-      this.controls.target.copy(this.centre);
+      this.controls.target.copy(target);
       this.controls.update();
     }
 

@@ -149,7 +149,7 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
     figure = new_figure((8.4, 3.6), shown=shown)
     left, right = figure.subplots(1, 2)
-    turning = runs[0].turns_only
+    turning = runs[0].is_rotation_only
     path = _points(runs[0], runs[0].path)
     spread = np.ptp(path, axis=0)
     first, second = sorted(np.argsort(spread)[-2:])
@@ -184,7 +184,7 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
 
 def _points(run: ControlRun, places: Any) -> Array:
     """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
-    return np.asarray(places.turns_from(run.path) if run.turns_only else places.p)
+    return np.asarray(places.rotations_from(run.path) if run.is_rotation_only else places.p)
 
 
 # ---- the table
@@ -200,7 +200,7 @@ def result_table(runs: Sequence[ControlRun]) -> Table:
         f"{actuator.name} ({'mrad' if turns else 'mm'})"
         for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
     ]
-    contour = "mrad" if reached and reached[0].turns_only else "mm"
+    contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
     names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
     table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
     columns = [_cells(run, len(names)) for run in runs]
@@ -213,7 +213,7 @@ def _cells(run: ControlRun, errors: int) -> list[str]:
     """The column of a controller: errors, energy, saturation, status."""
     if not run.samples:
         return [*[""] * (errors + 2), run.status]
-    values = (run.error, run.tool_error, run.turn_error, run.contour_error)
+    values = (run.error, run.tool_error, run.rotation_error, run.contour_error)
     mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
     cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
     return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nacelle.elastic.extended import extended
-from nacelle.elastic.frames import Frames
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
-from nacelle.elastic.linear.matrices import undeformed
+from nacelle.elastic.linear.mode_shape import ModeShape
 from nacelle.errors import NacelleError
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import fit, new_axes
 from nacelle.report.draw.robot import plot_scene
@@ -29,8 +26,8 @@ from nacelle.spatial.scalar import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Pieces of which a bent link is drawn; its least radius as a part of the robot's extent.
-_PIECES, _THIN = 24, 0.006
+# The radius of a bent link as a part of the robot's extent.
+_THIN = 0.006
 # Largest displacement that is drawn, as a part of the robot's extent.
 _SHOWN = 0.1
 
@@ -77,16 +74,11 @@ def plot_modes(
 
 def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tuple[Scene, list[Array]]:
     """A robot deformed in a mode, and its straight links as lines (points, 3), base axes, m."""
-    frames = _frames(modes)
-    phi = modes.shapes[:, mode]
     view = scene(modes.robot, modes.x)
-    moved = _Moved(frames, phi)
-    links = {shapes.beam.name: k for k, shapes in enumerate(frames.extended.shapes)}
+    moved = ModeShape(modes, mode)
+    frames, links = moved.frames, moved.links
     straight = [moved.link(k, 0.0) for k in links.values()]
-    reach = [moved.link(k, 1.0) - line for k, line in zip(links.values(), straight, strict=True)]
-    origins = [moved.at(body, frames.motion.poses[body].p) for body in range(1, len(modes.robot.bodies))]
-    largest = float(np.max(np.linalg.norm(np.concatenate([*reach, origins]), axis=1)))
-    factor = size * view.extent / largest if largest > 0.0 else 0.0
+    factor = moved.factor(size * view.extent)
     names = {body.name: k for k, body in enumerate(modes.robot.bodies)}
     joints = {joint.name: k for k, joint in enumerate(modes.robot.joints)}
     parts = []
@@ -104,62 +96,7 @@ def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tu
     return replace(view, parts=tuple(parts)), straight
 
 
-def _frames(modes: NaturalFrequencies) -> Frames:
-    """The frames about which the modes are."""
-    if modes.load is not None:
-        return modes.load.balances[()].state.frames()
-    own = extended(modes.robot, planar=modes.planar)
-    return undeformed(own, configuration(modes.robot, modes.x, modes.model.y))
-
-
-class _Moved:
-    """Displacements of points in a mode."""
-
-    def __init__(self, frames: Frames, phi: Array) -> None:
-        self.frames, self.phi = frames, phi
-
-    def twist(self, body: int) -> Array:
-        """Twist (6,) of a frame at its origin."""
-        return (
-            np.asarray(self.frames.jacobian(body, self.frames.motion.poses[body].p), dtype=float) @ self.phi
-        )
-
-    def at(self, body: int, point: Array) -> Array:
-        """Displacement of points (..., 3) of a body."""
-        twist, origin = self.twist(body), self.frames.motion.poses[body].p
-        return np.asarray(twist[:3] + np.cross(twist[3:], point - origin))
-
-    def link(self, beam: int, factor: float) -> Array:
-        """Points (points, 3) along a link, displaced."""
-        own = self.frames.extended
-        shapes, part, pose = own.shapes[beam], own.slices[beam], self.frames.floating(beam)
-        e = self.phi[len(own.rigid_rates) + part.start : len(own.rigid_rates) + part.stop]
-        q = np.asarray(self.frames.qe[part], dtype=float)
-        points = []
-        for xi in np.linspace(0.0, 1.0, _PIECES + 1):
-            d = shapes.movement(float(xi))[:3]
-            place = pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + d @ q)
-            points.append(place + factor * (self.at(shapes.beam.body, place) + pose.R @ (d @ e)))
-        return np.array(points)
-
-    def levers(self, beam: int, factor: float) -> list[Array]:
-        """Rigid pieces (2, 3) from the ends of a link to its joints beside them, displaced."""
-        own = self.frames.extended
-        link, pieces = own.shapes[beam].beam, []
-        line = self.link(beam, factor)
-        for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):
-            section = own.section_of(link.body, word)
-            for index in joints:
-                joint = own.tree.joints[own.joint_of[index]]
-                frame = joint.frame_predecessor if joint.predecessor == section else joint.frame_successor
-                if joint.at_point or section not in (joint.predecessor, joint.successor):
-                    continue
-                place = (self.frames.motion.poses[section] @ frame).p
-                pieces.append(np.array([end, place + factor * self.at(section, place)]))
-        return pieces
-
-
-def _shifted(part: Part, moved: _Moved, body: int, factor: float) -> Part:
+def _shifted(part: Part, moved: ModeShape, body: int, factor: float) -> Part:
     solids = tuple(solid + factor * moved.at(body, solid) for solid in part.solids)
     return replace(part, solids=solids)
 

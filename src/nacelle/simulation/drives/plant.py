@@ -109,7 +109,7 @@ class DrivenPlant:
     # ---- states
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state at a reduced pose and twist: motors at `first_force`, bristles not deflected."""
+        """The state (size,) at a pose x (nx,) and twist v (n,): motors at `first_force`, bristles at zero."""
         motors = self.first_force[self.numbers.lagged]
         return np.concatenate([self.plant.state(x, v), motors, np.zeros(len(self.numbers.bristled))])
 
@@ -172,14 +172,14 @@ class DrivenPlant:
         return NativeImplicitDriver(driver, self._parts.constants)
 
     def implicit_step(self, s: Array) -> float:
-        """A fixed step (s) of the implicit method that follows the plant and the current loops."""
+        """A fixed step, s, of the implicit method that follows plant and current loops at s (size,)."""
         own = STEP
         if isinstance(self.plant, ImplicitlyStepped):
             own = self.plant.implicit_step(self.plant_states(s))
         return min(own, implicit_step(self.numbers))
 
     def suited_method(self, s: Array) -> str:
-        """The method that suits the plant."""
+        """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
         if isinstance(self.plant, ImplicitlyStepped):
             return self.plant.suited_method(self.plant_states(s))
         return "dop853"

@@ -89,7 +89,15 @@ def implicit_step(drives: DriveNumbers) -> float:
 
 
 def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step: float) -> str:
-    """Why fixed steps would grow without bound from rates w on; empty if they do not."""
+    """Why fixed steps would grow without bound; empty if they do not.
+
+    Args:
+        robot: the robot.
+        drives: numbers of its drives.
+        w: rates of the joints with bristles (joints,), rad/s or m/s.
+        W: their mobility (joints, joints): accelerations for unit forces.
+        step: s.
+    """
     rates = {
         "current loops": max((1.0 / drives.lag[i] for i in drives.lagged), default=0.0),
         "bristles of joints that stick": sticking_rate(drives, W),

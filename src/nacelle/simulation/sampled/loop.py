@@ -51,7 +51,7 @@ class Samples:
         return self.period / self.substeps
 
     def times(self, sample: int, steps: int) -> Array:
-        """Times (steps + 1,) of the integration from a sample on."""
+        """Times (steps + 1,), s, of the integration from a sample on: start + h j."""
         return self.start + self.h * np.arange(sample * self.substeps, sample * self.substeps + steps + 1)
 
 

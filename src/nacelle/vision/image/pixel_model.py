@@ -67,13 +67,13 @@ class PixelModel:
         return 4.0 * self.blur + 1.0
 
     def variance(self, values: Array) -> Array:
-        """Variance of pixels with these mean values, grey levels squared."""
+        """Variance read^2 + shot I, and 1/12 if rounded, of mean values I (...), grey levels squared."""
         rounding = 1.0 / 12.0 if self.quantised else 0.0
         noise = self.read_noise**2 + rounding
         return np.asarray(noise + self.shot * np.maximum(values, 0.0))
 
     def noisy(self, values: Array, rng: np.random.Generator) -> Array:
-        """Mean values with noise, and rounded where the model says so."""
+        """Mean values (...), grey levels, with noise, and rounded where the model says so."""
         scatter = np.sqrt(self.read_noise**2 + self.shot * np.maximum(values, 0.0))
         result = values + scatter * rng.standard_normal(values.shape)
         return np.clip(np.rint(result), 0.0, 255.0) if self.quantised else np.asarray(result)

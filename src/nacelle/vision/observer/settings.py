@@ -82,7 +82,7 @@ class Start:
     clock: float = 0.0
 
     def covariance(self, robot: Robot) -> Array:
-        """Covariance of pose and twist (2 n, 2 n)."""
+        """Covariance (2 n, 2 n) of the errors of pose and twist: m, rad, m/s and rad/s, squared."""
         parts = [
             per_twist(robot, float(s)) if np.ndim(s) == 0 else _sized(robot, s)
             for s in (self.sigma_x, self.sigma_v)

@@ -1,8 +1,13 @@
 """Inertia of bars, condensed at the point B where they hold the nacelle.
 
-The drive of a rod follows B: q' = n . v_B with n = d / (d . c), c = dA/dq, and v = v_B - c q'. With H the
-inertia along the drive, m_AB the mass between its ends and what `rod.residual` has beyond that, s and t seen
-from v_B,
+A bar's kinetic energy is a form in the velocity v_B (3,) of its end alone, v_B^T K v_B / 2, K (3, 3), kg,
+base axes: the drive of a rod of constant length follows B,
+
+    d . (v_B - c q') = 0,     so     q' = n . v_B,     n = d / (d . c)        c = dA/dq, d = B - A
+
+and v = v_B - c q'. Its energy is H q'^2 / 2 along the drive (H kg or kg m^2), m_AB (c q') . v_B of the mass
+between its ends, and `rod.residual` beyond that, A (s.v)^2 / 2 + C (s.v)(t.v) + q' (F s.v + G t.v). With s
+and t seen from v_B, s - (c.s) n and t - (c.t) n,
 
     K = H n n^T + A s s^T + sym(2 m_AB c n^T + 2 C s t^T + 2 n (F s + G t)^T).
 """

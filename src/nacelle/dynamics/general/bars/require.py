@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.rod import Moved, hinge_moments, lean, rod_rotation
+from nacelle.dynamics.general.bars.rod import RodMotion, hinge_moments, lean, rod_rotation
 from nacelle.dynamics.general.bars.strut import strut
 from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
@@ -111,20 +111,20 @@ def _require_strut(
     into.along(bar.rate, demand.own)
 
 
-def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Moved:
+def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> RodMotion:
     """How a rod moves, in the tie's axes."""
     trees = legs.placed.trees
     assert tie.bar is not None
     r, state = line(legs, tie), motion.state
     if tie.bar.is_strut:
-        return Moved(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
+        return RodMotion(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
     arm: Array = ZERO
     if form.drive.revolute:
         (axis,) = trees.node(tie.node).axes
         arm = trees.up(tie.node, tie.own - float(axis @ at_sample(tie.own)) * axis, tie.axes)
     reciprocal = legs.factors[key[0]].reciprocals[0]
-    return Moved(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], reciprocal, arm)
+    return RodMotion(r, state.slip(tie), a1, a2, motion.u[tie.bar.rate], reciprocal, arm)
 
 
 def _require_rod(

@@ -38,7 +38,7 @@ from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot,
 Lines = Callable[[], tuple[Array, Array]]
 
 
-class Moved(NamedTuple):
+class RodMotion(NamedTuple):
     """How a rod moves; vectors (3,) in one set of axes.
 
     Attributes:
@@ -78,7 +78,7 @@ class RodRotation(NamedTuple):
     reaction: Scalar = 0.0
 
 
-class Spin(NamedTuple):
+class RodSpin(NamedTuple):
     """A rod on a universal joint: y, b, rho^2 and its inverse, and the two inertias p_1 and D."""
 
     y: Scalar
@@ -89,11 +89,11 @@ class Spin(NamedTuple):
     D: Scalar
 
 
-def _spin(form: LegForm, r: Array) -> Spin:
+def _spin(form: LegForm, r: Array) -> RodSpin:
     b, p = cross(form.first, r), form.rod
     rho2 = dot(b, b)
     D = (p[9] + p[4] - p[6]) * divide(1.0, form.length * form.length)
-    return Spin(dot(form.first, r), b, rho2, divide(1.0, rho2), form.cross + p[9], D)
+    return RodSpin(dot(form.first, r), b, rho2, divide(1.0, rho2), form.cross + p[9], D)
 
 
 class Residual(NamedTuple):
@@ -148,8 +148,15 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     )
 
 
-def rod_rotation(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
-    """What a rod's turning requires; `w_end` is the angular velocity of the nacelle's body at B."""
+def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
+    """What a rod's rotation about A requires: G = (M_a / rho^2) b - T a_1 at B, and its opposite at A.
+
+    Args:
+        form: the leg.
+        at: how it moves.
+        w_end: angular velocity (3,), rad/s, of the nacelle's body at B, in the same axes.
+        counted: what counts.
+    """
     if form.joint_at_a == "R":
         return _hinged(form, at, w_end, counted)
     if form.joint_at_a == "S":
@@ -157,7 +164,7 @@ def rod_rotation(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> Ro
     return _crossed(form, at, w_end, counted)
 
 
-def _crossed(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
+def _crossed(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
     y, b, rho2, sigma, p1, D = _spin(form, r)
@@ -201,7 +208,7 @@ def is_beside(form: LegForm) -> bool:
 
 
 def _general(
-    form: LegForm, at: Moved, spin: tuple[Scalar, Array, Scalar, Scalar], rates: tuple[Scalar, Scalar]
+    form: LegForm, at: RodMotion, spin: tuple[Scalar, Array, Scalar, Scalar], rates: tuple[Scalar, Scalar]
 ) -> tuple[tuple[Scalar, Scalar], Array]:
     """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
 
@@ -243,7 +250,7 @@ def _general(
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
 
 
-def _between_spherical(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
+def _between_spherical(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
     """A rod between spherical joints, axisymmetric and without spin: their friction."""
     moment: Array = ZERO
     reaction: Scalar = 0.0
@@ -291,7 +298,7 @@ def hinge_moments(
     return moments
 
 
-def _hinged(form: LegForm, at: Moved, w_end: Array, counted: Counted) -> RodRotation:
+def _hinged(form: LegForm, at: RodMotion, w_end: Array, counted: Counted) -> RodRotation:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
@@ -322,7 +329,7 @@ def with_hinged_end(
     return about_a - end, end * form.first
 
 
-def lean(form: LegForm, at: Moved) -> Array:
+def lean(form: LegForm, at: RodMotion) -> Array:
     """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))

@@ -34,7 +34,7 @@ from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.general.bars.demand import Demand, drive_force, friction_along
 from nacelle.dynamics.general.bars.rod import rotor, with_hinged_end
 from nacelle.dynamics.general.bars.strut_line import (
-    Line,
+    StrutLine,
     StrutMotion,
     StrutRotation,
     line_of,
@@ -137,7 +137,7 @@ class _Column(NamedTuple):
 
 
 def _rotation(
-    form: LegForm, at: StrutMotion, line: Line, turned: _Across, counted: Counted, off: _Column
+    form: LegForm, at: StrutMotion, line: StrutLine, turned: _Across, counted: Counted, off: _Column
 ) -> tuple[Array, Array]:
     """Weight, spin and friction of a strut: force at B, and the moment there.
 
@@ -228,7 +228,7 @@ def _dot_across(b: Array, u: Array, up: int) -> Scalar:
 
 
 def _rotation_force(
-    line: Line,
+    line: StrutLine,
     rotation: tuple[Scalar, Scalar, Scalar],
     weight: tuple[Scalar, Array],
     column: tuple[Array, Scalar],
@@ -297,7 +297,7 @@ def _is_beside(form: LegForm) -> bool:
 
 
 def _weight_beside(
-    form: LegForm, at: StrutMotion, line: Line, rotation: StrutRotation
+    form: LegForm, at: StrutMotion, line: StrutLine, rotation: StrutRotation
 ) -> tuple[Scalar, Scalar]:
     """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies beside its axis."""
     e1 = line.b * rotation.irho

@@ -42,7 +42,7 @@ class StrutMotion(NamedTuple):
     length: Array | None = None
 
 
-class Line(NamedTuple):
+class StrutLine(NamedTuple):
     """The line of a strut and its rates.
 
     Attributes:
@@ -72,7 +72,7 @@ class Line(NamedTuple):
     il2: Scalar
 
 
-def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = False) -> Line:
+def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = False) -> StrutLine:
     """The line along r that moves by v; an axis of any length is enough, and one with an entry 1 is short.
 
     Args:
@@ -88,7 +88,7 @@ def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = 
     av = dot(first, v)
     if unit:
         rho2 = stretch * stretch - y * y
-        return Line(first, stretch, y, b, av, rho2, 0.0, -(y * av), 1.0, 1.0, 1.0)
+        return StrutLine(first, stretch, y, b, av, rho2, 0.0, -(y * av), 1.0, 1.0, 1.0)
     if stretch == 1.0:
         rho2 = dot(b, b)
         l2 = rho2 + y * y if form.joint_at_a == "U" else dot(r, r)
@@ -100,7 +100,7 @@ def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = 
         rho2, n = c * l2 - y * y, c * rv - y * av
     l = sqrt(l2)
     il = divide(1.0, l)
-    return Line(first, stretch, y, b, av, rho2, rv, n, l, il, il * il)
+    return StrutLine(first, stretch, y, b, av, rho2, rv, n, l, il, il * il)
 
 
 def _stretch(axis: Array) -> Scalar:
@@ -123,7 +123,7 @@ class StrutRotation:
     along: Scalar
 
 
-def strut_rotation(line: Line, at: StrutMotion, bv: Scalar, ba: Scalar) -> StrutRotation:
+def strut_rotation(line: StrutLine, at: StrutMotion, bv: Scalar, ba: Scalar) -> StrutRotation:
     """How a strut turns, from its line with a first axis of unit length, its motion, b.v and b.a."""
     y, av, n, il, il2 = line.y, line.av, line.n, line.il, line.il2
     a1a, ra, vv = dot(line.first, at.a), dot(at.r, at.a), dot(at.v, at.v)

@@ -21,7 +21,7 @@ _FOLLOWS = 0.5
 
 
 def named_signals(measurement: Measurement) -> Iterator[tuple[str, Array]]:
-    """All signals by name."""
+    """All signals (N,) by name: "time" (s), "q.NAME" (rad or m), "force.NAME" (N m or N), references."""
     yield "time", measurement.time
     groups = (("q", measurement.q), ("force", measurement.force), ("reference", measurement.reference))
     for kind, columns in groups:

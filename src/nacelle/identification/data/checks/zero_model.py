@@ -174,7 +174,7 @@ class ZeroModel:
         return np.asarray(np.sum(totals, axis=1))
 
     def toward(self, fit: ZeroFit, zeros: Array) -> ZeroFit | None:
-        """The fit for other zeros, poses continued from one fit to the next in short steps."""
+        """The fit for other zeros (actuators,), rad or robot sizes; poses are continued in short steps."""
         way = zeros - fit.zeros
         pieces = max(1, int(np.ceil(np.max(np.abs(way)) / _FARTHEST)))
         x = fit.x

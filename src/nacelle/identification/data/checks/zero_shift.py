@@ -64,7 +64,10 @@ class Shift:
 
 
 def linear_shift(model: ZeroModel, fit: ZeroFit, direction: Array) -> Shift | None:
-    """The best shift of a model that is linear about a fit; None if coordinates have no poses near by."""
+    """The best shift s = d^T r / d^T d of a model that is linear about a fit; None without poses near by.
+
+    d = D_p u is the slope along the direction u (actuators,), r the residuals; rad or robot sizes.
+    """
     d = model.slope(fit, direction)
     if d is None:
         return None

@@ -1,0 +1,81 @@
+"""The command `report`: the data sheet of a robot."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new
+from nacelle.cli.inputs import ModeOption
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.model.robot import Robot
+    from nacelle.report.sheet.engines import EngineComparison
+    from nacelle.report.sheet.sheet import DataSheet
+
+# Exit status after Ctrl-C, as shells give it.
+_INTERRUPTED = 130
+
+
+@command("report")
+def report_command(
+    robot_name: RobotArgument,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Page to write; never overwritten. ROBOT.html if none."),
+    ] = None,
+    section: Annotated[
+        list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
+    ] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
+    with task(f"reading {robot_name}"):
+        from nacelle.report.sheet.sheet import DataSheet, make_sections, section_names
+        from nacelle.report.sheet.subject import subject_of
+
+        names = section_names(section)
+        subject = subject_of(robot_name, mode)
+    if out is None and not as_json:
+        out = Path(re.sub(r"[^\w.-]+", "_", subject.robot.name).strip("._") or "robot").with_suffix(".html")
+    check_new(out)
+    done = []
+    try:
+        for made in make_sections(subject, names, _verified):
+            done.append(made)
+    except KeyboardInterrupt:
+        pass
+    sheet = DataSheet(subject, tuple(done), names[len(done) :])
+    if as_json:
+        print_json(sheet.data())
+    if out is not None:
+        write_new(out, sheet.html())
+        console(stderr=as_json).print(_line(sheet, out), markup=False)
+    if sheet.unfinished:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _verified(robot: Robot) -> EngineComparison:
+    """The robot beside the same robot in other engines."""
+    from nacelle.verify import verify
+
+    return verify(robot)
+
+
+def _line(sheet: DataSheet, out: Path) -> str:
+    """What was written, and which sections are missing."""
+    count = len(sheet.sections)
+    words = f"wrote {out}: {count} section{'' if count == 1 else 's'}"
+    without = [part.title for part in sheet.sections if part.content is None]
+    if without:
+        words += f", of which these could not be made (the page says why): {', '.join(without)}"
+    if sheet.unfinished:
+        words += f"; interrupted before {', '.join(sheet.unfinished)}"
+    return words

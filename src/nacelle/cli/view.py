@@ -1,0 +1,145 @@
+"""The command `view`: robots in the browser, or as one page that needs nothing besides itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import check_new, print_text, write_new, wrote
+from nacelle.cli.complete import files_ending, robots_and_files
+from nacelle.cli.inputs import AtOption, ModeOption, pose_at
+from nacelle.cli.loads import ToolOption
+from nacelle.cli.trajectory import DurationOption, MotionOptions, RadiusOption, ToOption, make_trajectory
+from nacelle.errors import NacelleError
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nacelle.model.robot import Robot
+    from nacelle.view.timeline import Motion
+    from nacelle.view.watch import Watched
+
+
+@command("view")
+def view_command(
+    robot_names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="robot",
+            help="Names of robots of the library, or YAML files, which are read anew when they change.",
+            autocompletion=robots_and_files,
+        ),
+    ],
+    *,
+    at: AtOption = None,
+    trajectory: Annotated[
+        str, typer.Option("--trajectory", help="Motion to play: a CSV file of waypoints, or circle, line.")
+    ] = "",
+    to: ToOption = None,
+    radius: RadiusOption = "",
+    duration: DurationOption = 4.0,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            help="Run to play: a table of simulate --csv or control --out, or npz; repeat, one a robot.",
+            autocompletion=files_ending(".csv", ".npz"),
+        ),
+    ] = None,
+    tool: ToolOption = "",
+    port: Annotated[
+        int | None, typer.Option("--port", help="Port of 127.0.0.1; the first free one from 8080 on.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the browser.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Page to write (.html) instead; it needs no server and no network."),
+    ] = None,
+    mode: ModeOption = "",
+) -> None:
+    """Show robots in the browser: drag the nacelle, see forces, play motions; or write one page."""
+    if out is not None:
+        check_new(out)
+        if out.suffix.lower() not in (".html", ".htm"):
+            raise NacelleError(f"{out.name}: write a page, .html")
+    else:
+        from nacelle.view.browser.server import require_viser
+
+        require_viser()
+    from nacelle.view.watch import Watched
+
+    if trajectory and run:
+        raise NacelleError("--trajectory and --run are two motions: take one of them")
+    watched = [Watched(name, mode) for name in robot_names]
+    with task(f"reading {', '.join(robot_names)}"):
+        robots = [one.load() for one in watched]
+    given = MotionOptions(trajectory, at, to, radius, duration, tool)
+    motions = _motions(robots, given, run or [])
+    poses = [None if trajectory else pose_at(robot, at, tool) for robot in robots]
+    if out is not None:
+        _write_page(out, robots, poses, motions)
+    else:
+        _serve(watched, poses, motions, port, not no_browser)
+
+
+def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Motion | None]:
+    """What each robot plays; None if nothing."""
+    from nacelle.view.runs import read_run
+    from nacelle.view.timeline import motion_of
+
+    if not given.kind and (given.to or given.radius):
+        raise NacelleError("--to and --radius go with --trajectory")
+    if len(runs) > len(robots):
+        raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
+    if given.kind:
+        return [motion_of(robot, make_trajectory(robot, given), given.kind) for robot in robots]
+    played: list[Motion | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
+    return played + [None] * (len(robots) - len(runs))
+
+
+def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[Motion | None]) -> None:
+    """Write robots side by side as one page."""
+    from nacelle.kinematics.pose_input import reference_pose
+    from nacelle.view.export import Shown, viewer_page
+    from nacelle.view.side_by_side import offsets
+
+    with task(f"drawing {out}"):
+        places = [reference_pose(robot) if x is None else x for robot, x in zip(robots, poses, strict=True)]
+        shown = [
+            Shown(robot, x, motion, (), (float(offset[0]), float(offset[1]), float(offset[2])))
+            for robot, x, motion, offset in zip(robots, places, motions, offsets(robots, places), strict=True)
+        ]
+        write_new(out, viewer_page(shown))
+    wrote(out)
+
+
+def _serve(
+    watched: list[Watched], poses: list[Any], motions: list[Motion | None], port: int | None, browser: bool
+) -> None:
+    """Serve the page until Ctrl-C."""
+    import sys
+
+    from nacelle.view.viewer import Viewer
+
+    with task("starting the viewer"):
+        viewer = Viewer(watched, port=port)
+    try:
+        for k, (x, motion) in enumerate(zip(poses, motions, strict=True)):
+            if motion is not None:
+                viewer.play(motion, k)
+            elif x is not None:
+                viewer.show(x, k)
+        names = ", ".join(robot.name for robot in viewer.robots)
+        print_text(f"{names}: {viewer.url} (this machine only); Ctrl-C ends the viewer")
+        sys.stdout.flush()
+        if browser:
+            viewer.open()
+        viewer.wait()
+    except KeyboardInterrupt:
+        print_text("\nthe viewer has ended")
+    finally:
+        viewer.close()

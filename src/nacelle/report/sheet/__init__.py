@@ -1,0 +1,1 @@
+"""The data sheet of a robot: one page, a file a section."""

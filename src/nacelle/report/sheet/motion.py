@@ -1,0 +1,201 @@
+"""Motions chosen for any robot by a rule: one along which its drives are sized, one that shows how it moves.
+
+The standard motion is a circle about the reference pose in the first two translations, or, where the robot
+has no two or no circle can be run, a stroke along its first coordinate. Radius and half stroke are the
+largest of 1/10, 1/20, 1/50, 1/100, 1/200 of the robot's size (of a radian) along which every pose is within
+limits and away from singularities; the duration is the shortest of 1, 2, 5 and 10 s that keeps drives within
+their limits, 10 s if none does.
+
+The shown motion visits, from the reference pose and back to it, a spiral in the first two translations and a
+swing of every other coordinate, each as wide as it can be in steps of a half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.dynamics.sizing import Sizing, size_motors
+from nacelle.errors import UnreachableError
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import is_angle, reference_pose
+from nacelle.kinematics.trajectory import Circle, Line, Trajectory
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import ROTATIONS, layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.scalar import Array
+
+_SIZES = (0.1, 0.05, 0.02, 0.01, 0.005)
+_DURATIONS = (1.0, 2.0, 5.0, 10.0)
+# Samples a second of the standard motion.
+RATE = 500.0
+# The inverse condition number below which a pose of a chosen motion counts as near a singularity.
+_CONDITIONED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class StandardMotion:
+    """The motion along which drives are sized.
+
+    Attributes:
+        words: what it is.
+        arguments: of `nacelle dynamics`.
+        trajectory: the same.
+        sizing: what it requires of the drives.
+    """
+
+    words: str
+    arguments: tuple[str, ...]
+    trajectory: Trajectory
+    sizing: Sizing
+
+
+def standard_motion(robot: Robot) -> StandardMotion:
+    """Choose the standard motion of a robot.
+
+    Raises:
+        UnreachableError: if the robot can move along none.
+    """
+    times = np.linspace(0.0, 1.0, 65)
+    chosen = next((c for c in _candidates(robot) if usable(robot, c[2](1.0)(times).x)), None)
+    if chosen is None:
+        raise UnreachableError(
+            "around the reference pose there is no motion within limits and away from singularities"
+        )
+    words, arguments, make = chosen
+    for duration in _DURATIONS:
+        trajectory = make(duration)
+        sizing = size_motors(robot, trajectory, rate=RATE)
+        if all(load.within for load in sizing.loads):
+            break
+    options = ("--duration", f"{duration:g}", "--rate", f"{RATE:g}")
+    return StandardMotion(f"{words} in {duration:g} s", (*arguments, *options), trajectory, sizing)
+
+
+_Make = Callable[[float], Trajectory]
+
+
+def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
+    """Motions from the largest to the smallest: words, arguments of a command, and how to make it."""
+    x = reference_pose(robot)
+    motion, names = robot.motion, robot.motion.coordinates
+    if sum(name in AXES[:3] for name in names) >= 2:
+        plane = "".join([name for name in names if name in AXES[:3]][:2])
+        for part in _SIZES:
+            radius = float(f"{part * robot.size:.2g}")
+            yield (
+                f"a circle of radius {radius * 1e3:g} mm in the {plane} plane about the reference pose",
+                ("--trajectory", "circle", "--radius", f"{radius:g}"),
+                lambda duration, r=radius: Circle(x, r, motion=motion, duration=duration),  # type: ignore[misc]
+            )
+    plain = [name for name in names if name in layout_of(motion).x_names]
+    for name in plain:
+        angle = is_angle(robot, name)
+        middle = float(x[layout_of(motion).x_names.index(name)])
+        for part in _SIZES:
+            half = float(f"{part * (1.0 if angle else robot.size):.2g}")
+            ends = [float(f"{middle + sign * half:.6g}") for sign in (-1.0, 1.0)]
+            unit = "rad" if angle else "m"
+            yield (
+                f"a stroke of {name} from {ends[0]:g} to {ends[1]:g} {unit}",
+                ("--trajectory", "line", "--at", f"{name}={ends[0]:g}", "--to", f"{name}={ends[1]:g}"),
+                lambda duration, a=ends[0], b=ends[1], n=name: Line(  # type: ignore[misc]
+                    pose(robot, None, **{n: a}), pose(robot, None, **{n: b}), motion=motion, duration=duration
+                ),
+            )
+    if layout_of(motion).quaternion is not None:
+        for name in ROTATIONS:
+            for part in _SIZES:
+                turns = [_rotation_vector(robot, x, name, sign * part) for sign in (-1.0, 1.0)]
+                options = ("--trajectory", "line", *_turned("--at", turns[0]), *_turned("--to", turns[1]))
+                yield (
+                    f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
+                    options,
+                    lambda duration, a=turns[0], b=turns[1]: Line(  # type: ignore[misc]
+                        pose(robot, None, rotation_vector=a),
+                        pose(robot, None, rotation_vector=b),
+                        motion=motion,
+                        duration=duration,
+                    ),
+                )
+
+
+def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[float]:
+    """The reference orientation turned about a base axis, as a rotation vector in six digits."""
+    from scipy.spatial.transform import Rotation
+
+    turn = np.zeros(3)
+    turn[ROTATIONS.index(name)] = angle
+    quat = quat_multiply(quat_exp(turn), x[layout_of(robot.motion).quaternion])
+    return [float(f"{value:.6g}") for value in Rotation.from_quat(quat).as_rotvec()]
+
+
+def _turned(option: str, turn: list[float]) -> Iterator[str]:
+    for name, value in zip(ROTATIONS, turn, strict=True):
+        yield from (option, f"{name}={value:g}")
+
+
+def usable(robot: Robot, x: Array) -> bool:
+    """Whether all poses (N, nx) are within limits, on the reference branch, and well conditioned."""
+    solution = inverse_kinematics(robot, x)
+    bad = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH | Flag.SINGULAR)
+    if np.any(failed(solution.flags) | ((solution.flags & bad) != 0)):
+        return False
+    J = native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+    return bool(np.all(conditioning(scaled_inverse(robot, J)) > _CONDITIONED))
+
+
+# ---- the motion that is shown
+
+_SHARE = 0.22  # of the robot's size, or a radian, at most
+_HALVINGS = 6
+_SAMPLES = 40  # of each part
+_PART = 2.4  # seconds of each part
+
+
+def shown_motion(robot: Robot) -> tuple[Array, Array]:
+    """Times (T,) and poses (T, nx) of a motion that shows how a robot moves; one pose if it cannot move."""
+    x = reference_pose(robot)
+    names = list(robot.motion.coordinates)
+    s = np.linspace(0.0, 1.0, _SAMPLES + 1)[1:]
+    translations = [name for name in names if name in AXES[:3]][:2]
+    parts: list[dict[str, Array]] = []
+    if len(translations) == 2:
+        radius, angle = np.sin(np.pi * s) ** 2, 4.0 * np.pi * s
+        parts.append(dict(zip(translations, (radius * np.cos(angle), radius * np.sin(angle)), strict=True)))
+        names = [name for name in names if name not in translations]
+    parts += [{name: np.sin(2.0 * np.pi * s)} for name in names]
+    poses = [x[None]]
+    for part in parts:
+        for k in range(_HALVINGS):
+            moved = _moved(robot, x, part, 0.5**k * _SHARE)
+            if usable(robot, moved):
+                poses.append(moved)
+                break
+    path = np.concatenate(poses)
+    return np.arange(len(path)) * (_PART / _SAMPLES), path
+
+
+def _moved(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Array:
+    """Poses (N, nx): coordinates moved from a pose by shares of the robot's size or of a radian."""
+    layout = layout_of(robot.motion)
+    count = len(next(iter(part.values())))
+    poses = np.broadcast_to(x, (count, layout.nx)).copy()
+    turn = np.zeros((count, 3))
+    for name, values in part.items():
+        step = share * values * (1.5 if is_angle(robot, name) else robot.size)
+        if name in layout.x_names:
+            poses[:, layout.x_names.index(name)] += step
+        else:
+            turn[:, ROTATIONS.index(name)] += step
+    if np.any(turn):
+        poses[:, layout.quaternion] = quat_multiply(quat_exp(turn), poses[:, layout.quaternion])
+    return poses

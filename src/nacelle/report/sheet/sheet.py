@@ -1,0 +1,227 @@
+"""The data sheet of a robot: sections one after the other, as a page and as plain data."""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.model.robot import Robot
+from nacelle.page.markup import page, paragraph
+from nacelle.progress import task
+from nacelle.report.sheet.about import about
+from nacelle.report.sheet.content import Content
+from nacelle.report.sheet.counts import counts
+from nacelle.report.sheet.drives import drives
+from nacelle.report.sheet.engines import Verifier, engines
+from nacelle.report.sheet.freedoms import freedoms
+from nacelle.report.sheet.frequencies import frequencies
+from nacelle.report.sheet.masses import masses
+from nacelle.report.sheet.parameters import parameters
+from nacelle.report.sheet.problems import problems
+from nacelle.report.sheet.region import region
+from nacelle.report.sheet.singular import singular
+from nacelle.report.sheet.structure import structure
+from nacelle.report.sheet.subject import Subject, subject_of
+from nacelle.tables.json_text import json_text
+
+# Sections by name, with their titles, in the order of the page.
+TITLES = {
+    "robot": "The robot",
+    "structure": "Structure",
+    "mobility": "Mobility",
+    "workspace": "Workspace",
+    "singularities": "Singularities",
+    "actuators": "Actuators",
+    "masses": "Masses and loads at rest",
+    "operations": "Operations of the models",
+    "parameters": "Base parameters",
+    "frequencies": "Natural frequencies",
+    "verification": "Verification",
+    "check": "Check of the description",
+}
+_MAKERS: dict[str, Callable[[Subject], Content]] = {
+    "robot": about,
+    "structure": structure,
+    "mobility": freedoms,
+    "workspace": region,
+    "singularities": singular,
+    "actuators": drives,
+    "masses": masses,
+    "operations": counts,
+    "parameters": parameters,
+    "frequencies": frequencies,
+    "check": problems,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A section of a data sheet.
+
+    Attributes:
+        name: one of `TITLES`.
+        content: its result; None if it could not be made.
+        reason: why not, in words.
+    """
+
+    name: str
+    content: Content | None
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the page calls it."""
+        return TITLES[self.name]
+
+    def data(self) -> dict[str, Any]:
+        """Its result as plain data, or the reason why there is none."""
+        return {"reason": self.reason} if self.content is None else self.content.data()
+
+    def markup(self) -> str:
+        """Its result for the page, or the reason why there is none."""
+        if self.content is None:
+            return paragraph(f"This section could not be made: {self.reason.rstrip('.')}.")
+        return self.content.markup()
+
+
+@dataclass(frozen=True, eq=False)
+class DataSheet:
+    """The data sheet of a robot (`nacelle report`).
+
+    Attributes:
+        subject: what it is about.
+        sections: those that were made, in order.
+        unfinished: names of those that were not, because the work was interrupted.
+    """
+
+    subject: Subject
+    sections: tuple[Section, ...]
+    unfinished: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Give the robot and the names of the sections."""
+        return f"<DataSheet {self.subject.robot.name}: {', '.join(part.name for part in self.sections)}>"
+
+    def __getitem__(self, name: str) -> Section:
+        """A section by name."""
+        return {part.name: part for part in self.sections}[name]
+
+    def data(self) -> dict[str, Any]:
+        """All sections as plain data."""
+        return {
+            "robot": self.subject.robot.name,
+            "hash": self.subject.robot.hash,
+            "sections": {part.name: part.data() for part in self.sections},
+            "unfinished": list(self.unfinished),
+        }
+
+    def json(self) -> str:
+        """All sections as JSON; null in the place of what is no number."""
+        return json_text(self.data())
+
+    def html(self) -> str:
+        """The page: one file that needs no other, and requests nothing."""
+        robot = self.subject.robot
+        head = paragraph(robot.title) if robot.title else ""
+        head += paragraph(
+            "Every number comes from the command that is printed beside it; lengths are in metres, angles in "
+            "radians and masses in kilograms unless a unit is written.",
+            "quiet",
+        )
+        if not self.subject.described:
+            head += paragraph(
+                f"The robot was made in Python: robot.to_yaml(), saved as {self.subject.source}, gives the "
+                "file that the commands name.",
+                "quiet",
+            )
+        if self.unfinished:
+            names = ", ".join(TITLES[name] for name in self.unfinished)
+            head += paragraph(f"The work was interrupted; what is missing: {names}.")
+        parts = [(part.name, part.title, part.markup()) for part in self.sections]
+        scripts = ("scene3d",) if any(part.name == "robot" for part in self.sections) else ()
+        mode = f", mode {self.subject.mode}" if self.subject.mode else ""
+        return page(f"Data sheet of {robot.name}{mode}", head, parts, scripts=scripts)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file that does not exist yet, whole or not at all.
+
+        Raises:
+            NacelleError: if the file exists, or cannot be written.
+        """
+        from nacelle.report.identification.page import write_page
+
+        return write_page(path, self.html())
+
+    def _repr_html_(self) -> str:
+        """The page in a frame, for notebooks."""
+        whole = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{whole}" style="width: 100%; height: 48rem; border: 0"></iframe>'
+
+
+def data_sheet(
+    robot: Robot | str | os.PathLike[str],
+    *,
+    sections: Sequence[str] | None = None,
+    mode: str = "",
+    verifier: Verifier | None = None,
+) -> DataSheet:
+    """Make the data sheet of a robot: structure, workspace, loads, counts, parameters, frequencies.
+
+    A section that cannot be made says why, and the others are made.
+
+    Args:
+        robot: a robot, the name of one of the library, or a YAML file.
+        sections: names of the sections (`nacelle.report.sheet.sheet.TITLES`); all if None.
+        mode: one of the robot's modes of operation; empty for its own.
+        verifier: what compares the robot with other engines, `nacelle.verify.verify`; that section says how
+            to have it compared if None.
+
+    Raises:
+        NacelleError: if there is no such robot, mode or section, or the description is wrong.
+    """
+    names = section_names(sections)
+    subject = subject_of(robot if isinstance(robot, Robot) else os.fspath(robot), mode)
+    return DataSheet(subject, tuple(make_sections(subject, names, verifier)))
+
+
+def section_names(wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of sections in the order of the page; all if None.
+
+    Raises:
+        NacelleError: if there is no such section.
+    """
+    for name in wanted or ():
+        if name not in TITLES:
+            raise NacelleError(f"no section is called {name!r}; {did_you_mean(name, TITLES)}")
+    return tuple(name for name in TITLES if not wanted or name in wanted)
+
+
+def make_sections(
+    subject: Subject, names: Sequence[str], verifier: Verifier | None = None
+) -> Iterator[Section]:
+    """Make sections one after the other, so that those that are done remain if the work is interrupted."""
+    makers = {**_MAKERS, "verification": lambda subject: engines(subject, verifier)}
+    with task(f"data sheet of {subject.robot.name}") as report:
+        for k, name in enumerate(names):
+            report(k / len(names))
+            with task(f"section {k + 1} of {len(names)}, {TITLES[name].lower()}"):
+                yield _made(subject, name, makers[name])
+
+
+def _made(subject: Subject, name: str, maker: Callable[[Subject], Content]) -> Section:
+    try:
+        with warnings.catch_warnings():
+            # What matters of them is in the results; a page has no place for lines of a program.
+            warnings.simplefilter("ignore")
+            return Section(name, maker(subject))
+    except NacelleError as error:
+        return Section(name, None, str(error))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A fault of ours in one section must not cost the others.
+        return Section(name, None, f"an unexpected {type(error).__name__}, {error}")

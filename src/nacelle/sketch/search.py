@@ -1,0 +1,235 @@
+"""Directions of joint axes for which a platform on some legs has a motion: a search, the usual ones first.
+
+For every way to spread the legs, and for every combination of the directions that `posture` offers, the
+screws of the legs say whether the platform has the motion that is asked for and whether the actuators
+control it. The cheapest of those that do are written as descriptions and checked, which also proves that the
+motion is finite.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from nacelle.errors import NacelleError
+from nacelle.model.platform import AXES
+from nacelle.progress import task
+from nacelle.sketch.letters import LegType, named
+from nacelle.sketch.posture import ALONG, Shape, Vector, cross, posture
+from nacelle.sketch.screws import LegScrews, Placement, PlatformMotion, leg_screws, platform_motion
+
+# Combinations of a leg's directions that are looked at, and of several types; descriptions that are checked.
+_MOST_AXES, _MOST_TOGETHER, _MOST_CHECKED = 600, 600, 8
+# How far from singular a reference pose must be: of a leg alone, and of the actuators.
+_LEAST_REGULAR, _LEAST_CONDITIONING = 0.01, 0.04
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """A robot in its reference pose.
+
+    Attributes:
+        shape: its lengths.
+        legs: its legs with their axes, in order.
+        places: where they are.
+        motion: how its platform moves.
+        cost: the lower the more usual.
+    """
+
+    shape: Shape
+    legs: tuple[LegScrews, ...]
+    places: tuple[Placement, ...]
+    motion: PlatformMotion
+    cost: float
+
+
+def arranged(
+    legs: list[LegType], motion: tuple[str, ...], check: Callable[[Arrangement], str]
+) -> Arrangement:
+    """The most usual arrangement that has a motion.
+
+    Args:
+        legs: types of all legs.
+        motion: coordinates of the platform.
+        check: gives an empty text for an arrangement that is right, or what is wrong with it.
+
+    Raises:
+        NacelleError: with the reason, where there is none.
+    """
+    _refuse(legs, motion)
+    axes = tuple(AXES.index(name) for name in motion)
+    planar = not {"z", "rx", "ry"} & set(motion)
+    seen: list[PlatformMotion] = []
+    faults: list[str] = []
+    others: list[Arrangement] = []
+    spreads = list(_spreads(len(legs), planar, len(motion), len(set(legs)) == 1))
+    with task("looking for an arrangement of the legs") as report:
+        for k, (shape, places) in enumerate(spreads):
+            good = _in_shape(legs, axes, shape, places, planar, seen)
+            others += [arrangement for arrangement in good if not arrangement.motion.pure]
+            found = _first_right([a for a in good if a.motion.pure], check, faults)
+            if found is not None:
+                return found
+            report(0.9 * (k + 1) / len(spreads))
+        found = _first_right(others, check, faults)
+        if found is not None:
+            return found
+    raise NacelleError(_why_none(legs, motion, seen, faults))
+
+
+def _first_right(
+    good: list[Arrangement], check: Callable[[Arrangement], str], faults: list[str]
+) -> Arrangement | None:
+    """The cheapest of some arrangements that passes the check; what is wrong with others is noted."""
+    for arrangement in heapq.nsmallest(_MOST_CHECKED, good, key=lambda a: a.cost):
+        fault = check(arrangement)
+        if not fault:
+            return arrangement
+        faults.append(fault)
+    return None
+
+
+def _refuse(legs: list[LegType], motion: tuple[str, ...]) -> None:
+    """What counting alone rules out.
+
+    Raises:
+        NacelleError: with the counts.
+    """
+    n, actuators = len(motion), sum(len(leg.active) for leg in legs)
+    words = f"the {n} motion{'s' if n > 1 else ''} {', '.join(motion)}"
+    if actuators < n:
+        raise NacelleError(
+            f"{words} need{'s' if n == 1 else ''} {n} actuator{'s' if n > 1 else ''}, and {named(legs)} has "
+            f"{actuators}; use more legs, or mark more "
+            "joints as actuated, such as R*P*S"
+        )
+    for leg in dict.fromkeys(legs):
+        if leg.rank < n:
+            raise NacelleError(
+                f"leg {leg} has {leg.freedoms} freedoms: on it the platform cannot have {words}; use more "
+                "joints, or fewer coordinates in --motion"
+            )
+        if leg.rank > 6:
+            raise NacelleError(
+                f"leg {leg} has {leg.freedoms} freedoms, more than a body has: some of its links would be "
+                "loose; use fewer joints"
+            )
+    # A leg of rank r locks 6 - r motions, and legs together at most the sum (Chebyshev, Gruebler, Kutzbach).
+    least = 6 - sum(6 - leg.rank for leg in legs)
+    if least > n:
+        raise NacelleError(
+            f"{named(legs)} leaves the platform at least {least} motions, more than {words}; use more legs, "
+            "legs of fewer freedoms, or another --motion"
+        )
+
+
+def _spreads(count: int, planar: bool, n: int, alike: bool) -> Iterator[tuple[Shape, tuple[Placement, ...]]]:
+    """Ways to spread legs around the base: evenly, with a twist, and in pairs as in a hexapod."""
+    base, platform, height = (400, 120, 0) if planar else (500, 200, 600)
+    even = tuple(Placement(360.0 * k / count) for k in range(count))
+    # Planar knees bend along the circle; spatial ones in the plane through the axis, or across.
+    bulges: tuple[Vector, ...] = (ALONG,) if planar else (cross(ALONG, (platform - base, 0, height)), ALONG)
+    pairs = tuple(
+        Placement(720.0 * pair / count + sign * 90.0 / count, sign < 0)
+        for pair in range(count // 2)
+        for sign in (-1, 1)
+    )
+    for bulge in bulges:
+        ways = [(even, 0.0), (even, 30.0)]
+        if alike and count >= 4 and count % 2 == 0:
+            paired = (pairs, 180.0 / count)
+            ways = [paired, *ways] if n > 4 else [*ways, paired]
+        for places, twist in ways:
+            yield Shape(base, platform, height, twist, bulge), places
+
+
+def _in_shape(
+    legs: list[LegType],
+    axes: tuple[int, ...],
+    shape: Shape,
+    places: tuple[Placement, ...],
+    planar: bool,
+    seen: list[PlatformMotion],
+) -> list[Arrangement]:
+    """Arrangements of legs in a shape for which the screws are right."""
+    types = list(dict.fromkeys(legs))
+    most = _MOST_AXES if len(types) == 1 else max(8, round(_MOST_TOGETHER ** (1.0 / len(types))))
+    each = [_legs_of(leg, shape, planar, len(axes), most) for leg in types]
+    together = heapq.nsmallest(
+        _MOST_TOGETHER, itertools.product(*each), key=lambda chosen: sum(cost for _, cost in chosen)
+    )
+    good = []
+    for chosen in together:
+        by_type = {leg: screws for leg, (screws, _) in zip(types, chosen, strict=True)}
+        listed = [by_type[leg] for leg in legs]
+        motion = platform_motion(listed, list(places), axes)
+        seen.append(motion)
+        if motion.spanned and motion.conditioning > _LEAST_CONDITIONING:
+            cost = sum(cost for _, cost in chosen) / len(chosen) + 3.0 * max(
+                0.0, math.log10(0.3 / motion.conditioning)
+            )
+            good.append(Arrangement(shape, tuple(listed), places, motion, cost + (shape.twist != 0.0)))
+    return good
+
+
+def _legs_of(leg: LegType, shape: Shape, planar: bool, n: int, most: int) -> list[tuple[LegScrews, float]]:
+    """A leg with its most usual directions of axes, each with its cost, where it is not singular."""
+    place = posture(leg, shape)
+    choices = [place.choices(k, planar) for k in range(len(leg.letters))]
+    while math.prod(map(len, choices)) > 20_000:
+        longest = max(choices, key=len)
+        longest.pop()
+    numbered = [list(enumerate(options)) for options in choices]
+    usual = heapq.nsmallest(4 * most, itertools.product(*numbered), key=_cost)
+    kept: list[tuple[LegScrews, float]] = []
+    for chosen in usual:
+        screws = leg_screws(place, tuple(axes for _, axes in chosen))
+        rank = screws.twists.shape[1] - screws.idle
+        if rank < n or screws.regular < _LEAST_REGULAR or screws.idle > (leg.letters.count("S") > 1):
+            continue
+        kept.append((screws, _cost(chosen)))
+        if len(kept) == most:
+            break
+    return kept
+
+
+def _cost(chosen: tuple[tuple[int, tuple[Vector, ...]], ...]) -> float:
+    """How unusual directions are: late ones of the lists, and turning axes that change direction."""
+    cost = float(sum(rank for rank, _ in chosen))
+    axes = [axis for _, directions in chosen for axis in directions]
+    return cost + 0.5 * sum(any(cross(a, b)) for a, b in itertools.pairwise(axes))
+
+
+def _why_none(
+    legs: list[LegType], motion: tuple[str, ...], seen: list[PlatformMotion], faults: list[str]
+) -> str:
+    """Why no arrangement was right."""
+    n, words = len(motion), f"{named(legs)} with the motion {', '.join(motion)}"
+    if faults:
+        return f"no arrangement of {words} passes the check: {faults[0]}"
+    if not seen:
+        return (
+            f"{words}: every arrangement of a leg that was tried is singular or leaves a link loose; use "
+            "other joints"
+        )
+    freedoms = sorted({found.freedoms for found in seen})
+    if n not in freedoms:
+        if freedoms[0] > n:
+            return (
+                f"{words}: the platform would have {freedoms[0]} motions, not {n}; use more legs, legs of "
+                "fewer freedoms, or another --motion"
+            )
+        return (
+            f"{words}: in every arrangement that was tried the platform has "
+            f"{' or '.join(map(str, freedoms)) if freedoms != [0] else 'no'} motions, not {n}; use other "
+            "joints, or another --motion"
+        )
+    if not any(found.spanned for found in seen):
+        return f"{words}: the platform has {n} motions, but not those; use another --motion"
+    return (
+        f"{words}: the actuated joints do not control the platform in any arrangement that was tried; "
+        "mark others, such as [R]PR"
+    )

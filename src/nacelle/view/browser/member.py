@@ -1,0 +1,334 @@
+"""One robot of the viewer: its session, its place on the stage, its controls, and what is between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.progress import reported_to
+from nacelle.spatial.scalar import Array
+from nacelle.view.browser.loop import Loop
+from nacelle.view.browser.panel import Panel
+from nacelle.view.browser.stage import Stage
+from nacelle.view.browser.texts import loads_html, sentence_html
+from nacelle.view.colours import ARROW_COLOURS
+from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
+from nacelle.view.export import Shown
+from nacelle.view.grips import Grip, dragged, grips
+from nacelle.view.loads import KINDS, Loads, largest, loads
+from nacelle.view.session import Session
+from nacelle.view.slices import Slice, slice_choices, workspace_slice
+from nacelle.view.timeline import Motion
+from nacelle.view.vibration import RATE, Shaking, Vibration, vibration
+from nacelle.view.watch import Watched
+
+# The longest arrow at first, as a part of the robot's extent; how often texts are written, s.
+_ARROW, _TEXTS = 0.25, 0.12
+
+
+class Member:
+    """A robot of the viewer.
+
+    Attributes:
+        session: its pose.
+        watched: its file; None for a robot that was made in Python.
+        motion: what it plays; None if nothing.
+        stage: what is drawn of it.
+        panel: its controls.
+    """
+
+    def __init__(self, server: Any, loop: Loop, robot: Robot, watched: Watched | None, root: str) -> None:
+        self._server, self._loop, self._root = server, loop, root
+        self.watched, self.session = watched, Session(robot)
+        self.offset = np.zeros(3)
+        self.motion: Motion | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """Everything that belongs to the robot as it is now."""
+        self._held: tuple[int, Grip, Array] | None = None
+        self._rates: tuple[Array, ...] = ()
+        self._kinds: dict[str, str] = {}
+        self._scale, self._units = 1.0, dict.fromkeys(KINDS, (0.0, 0.0))
+        self._shaking: Shaking | None = None
+        self._vibration = Vibration(None, "")
+        self._phase, self._waited, self._stale = 0.0, math.inf, True
+
+    def build(self, offset: Array) -> None:
+        """Put the robot on the stage and its controls into the container in which this is called."""
+        self.offset = offset
+        self.stage = Stage(self._server.scene, self._root, self.session, offset)
+        self.stage.add_grips(grips(self.session), self._grip_moved)
+        self.panel = Panel(self._server.gui, self, self._loop.post)
+        robot = self.session.robot
+        self.panel.build(
+            coordinates(robot),
+            coordinate_values(robot, self.session.x).tolist(),
+            [" and ".join(pair) for pair in slice_choices(robot)],
+        )
+        self.refresh()
+
+    def remove(self) -> None:
+        """Take the robot from the stage; its controls go with their container."""
+        self.stage.remove()
+
+    def take(self, robot: Robot) -> None:
+        """Be another robot, as its description on disk is now; the pose stays where that is possible."""
+        before = self.session
+        self.session = Session(robot, limits=before.limits)
+        if robot.motion.coordinates == before.robot.motion.coordinates:
+            self.session.move(before.x)
+            if not np.array_equal(self.session.x, self.session.request):
+                self.session.move(self.session.x)
+        self.motion = None
+        self._start()
+
+    # ---------------------------------------------------------------------- poses
+
+    def move(self, x: Any, rates: tuple[Array, ...] = ()) -> None:
+        """Ask for a pose, in a motion or at rest."""
+        if self._shaking is not None:
+            self.show_mode(None)
+        self._rates = rates
+        self.session.move(x)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Write what has changed to the page."""
+        session = self.session
+        with self._server.atomic():
+            self.stage.place(session.bodies)
+            self.stage.paint(session.verdict.standing)
+            self.stage.haunt(session.ghost(), session.bodies)
+            self.stage.place_grips(grips(session), None if self._held is None else self._held[0])
+            for kind in self._kinds:
+                self._draw_loads(kind)
+        self._stale = True
+
+    def tick(self, elapsed: float) -> bool:
+        """Let time pass: texts and vibrations; says whether something moves."""
+        self._waited += elapsed
+        if self._stale and self._waited > _TEXTS:
+            self._stale, self._waited = False, 0.0
+            self._write_texts()
+        if self._shaking is not None:
+            self._phase += 2.0 * math.pi * RATE * elapsed
+            self._shake()
+        return self._shaking is not None or self._stale
+
+    def _write_texts(self) -> None:
+        session = self.session
+        values = coordinate_values(session.robot, session.request).tolist()
+        self.panel.show_pose(values, session.verdict, session.dependent())
+        for kind in KINDS:
+            self.panel.show_loads(kind, self._kinds.get(kind, ""))
+
+    def _grip_moved(self, k: int, phase: str, position: Array, wxyz: Array) -> None:
+        """An event of a grip, in a thread of the server."""
+        quat_xyzw = np.roll(wxyz, -1)
+        if phase == "start":
+            self._loop.post((id(self), "grip start"), lambda: self._taken(k))
+        elif phase == "update":
+            self._loop.post((id(self), "grip"), lambda: self._dragged(k, position, quat_xyzw))
+        else:
+            self._loop.post((id(self), "grip end"), self._released)
+
+    def _taken(self, k: int) -> None:
+        self._held = (k, grips(self.session)[k], self.session.request)
+
+    def _dragged(self, k: int, position: Array, quat_xyzw: Array) -> None:
+        if self._held is None or self._held[0] != k:
+            self._taken(k)
+        assert self._held is not None
+        _, grip, start = self._held
+        self.move(dragged(self.session.robot, grip, start, position, quat_xyzw))
+
+    def _released(self) -> None:
+        self._held = None
+        self.refresh()
+
+    def set_coordinate(self, k: int, value: float) -> None:
+        """Set a coordinate, m or rad."""
+        values = coordinate_values(self.session.robot, self.session.request)
+        values[k] = value
+        self.move(pose_of_values(self.session.robot, values))
+
+    def to_reference(self) -> None:
+        """Go to the reference pose."""
+        self.move(reference_pose(self.session.robot))
+
+    def set_limits(self, kept: bool) -> None:
+        """Say whether limits count."""
+        self.session.limits = kept
+        self.move(self.session.request)
+
+    # ---------------------------------------------------------------------- loads
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of loads that are shown."""
+        return tuple(self._kinds)
+
+    def set_loads(self, kind: str, shown: bool) -> None:
+        """Show loads of a kind, or not; what they need is compiled beside the loop first."""
+        if not shown:
+            self._kinds.pop(kind, None)
+            self.stage.show_loads(kind, None, (0.0, 0.0))
+            self._stale = True
+            return
+        session, rates = self.session, self._rates
+        self.panel.show_loads(kind, sentence_html(f"{kind}: computing …"))
+
+        def compute() -> Loads:
+            return loads(session.robot, kind, session.bodies, session.x, *rates)
+
+        self._loop.background(compute, lambda first: self._loads_ready(session, kind, first))
+
+    def _loads_ready(self, session: Session, kind: str, first: Loads) -> None:
+        if session is self.session:
+            self._units[kind] = self._fitted(first)
+            self._kinds[kind] = ""
+            self.refresh()
+
+    def _fitted(self, given: Loads) -> tuple[float, float]:
+        """Scales, m/N and m/(N m), such that the largest arrow has its length."""
+        extent = _ARROW * self.stage.geometry.extent
+        force, moment = largest(given)
+        # Rounding beside a real force is no moment to be drawn at full length.
+        return (
+            extent / force if force > 1e-9 else 0.0,
+            extent / moment if moment > 1e-6 * max(force, 1e-3) else 0.0,
+        )
+
+    def _draw_loads(self, kind: str) -> None:
+        session = self.session
+        given = loads(session.robot, kind, session.bodies, session.x, *self._rates)
+        if self._units[kind] == (0.0, 0.0):
+            self._units[kind] = self._fitted(given)
+        force, moment = self._units[kind]
+        self.stage.show_loads(kind, given, (self._scale * force, self._scale * moment))
+        self._kinds[kind] = loads_html(given, ARROW_COLOURS[kind])
+
+    def set_load_scale(self, factor: float) -> None:
+        """Multiply the lengths of arrows."""
+        self._scale = factor
+        self.refresh()
+
+    # ---------------------------------------------------------------------- slice and modes
+
+    def compute_slice(self, pair: int) -> None:
+        """Compute a slice of the workspace through the pose, beside the loop."""
+        session, names = self.session, slice_choices(self.session.robot)[pair]
+        at, origin, extent = session.x, session.platform.p, self.stage.geometry.extent
+        listener = _Listener(
+            lambda part: self._loop.post((id(self), "progress"), lambda: self._progress(part))
+        )
+        self.panel.show_progress(0.0)
+
+        def compute() -> Slice:
+            with reported_to(listener):
+                return workspace_slice(session.robot, names, at, origin, extent)
+
+        self._loop.background(compute, lambda shown: self._slice_ready(session, shown))
+
+    def _progress(self, part: float) -> None:
+        self.panel.show_progress(part)
+
+    def _slice_ready(self, session: Session, shown: Slice) -> None:
+        self.panel.show_progress(None)
+        if session is self.session:
+            self.stage.show_slice(shown)
+            self.panel.show_slice(shown)
+
+    def remove_slice(self) -> None:
+        """Take the slice away."""
+        self.stage.show_slice(None)
+        self.panel.show_slice(None)
+
+    def compute_modes(self) -> None:
+        """Compute the natural modes at the pose, beside the loop."""
+        session, x = self.session, self.session.x
+        self.show_mode(None)
+        self.panel.say_modes("computing …")
+        self._loop.background(
+            lambda: vibration(session.robot, x), lambda given: self._modes_ready(session, given)
+        )
+
+    def _modes_ready(self, session: Session, given: Vibration) -> None:
+        if session is self.session:
+            self._vibration = given
+            self.panel.show_modes(given)
+
+    def show_mode(self, mode: int | None) -> None:
+        """Show a mode in motion, or none."""
+        self._shaking = None
+        self.stage.remove_named("bent-")
+        self.stage.hide(())
+        self.stage.place(self.session.bodies)
+        if mode is None or self._vibration.modes is None:
+            self.panel.no_mode()
+            self.stage.show_grips(True)
+            return
+        modes = self._vibration.modes
+        if not np.array_equal(modes.x, self.session.x):
+            self.session.move(modes.x)
+            self.refresh()
+        self._phase, self._shaking = 0.0, Shaking(modes, mode, self.stage.geometry.extent)
+        self.stage.hide(self._shaking.bent)
+        self.stage.show_grips(False)
+
+    def _shake(self) -> None:
+        assert self._shaking is not None
+        with self._server.atomic():
+            self.stage.place(self._shaking.bodies(self.session.bodies, self._phase))
+            for name, pieces in self._shaking.lines(self._phase).items():
+                self.stage.show_bent(name, pieces)
+
+    # ---------------------------------------------------------------------- motions and pages
+
+    def show_trace(self, shown: bool) -> None:
+        """Draw the way of the tool in the motion, or not."""
+        self.stage.show_trace(self.motion.trace() if shown and self.motion is not None else None)
+
+    def play(self, t: float) -> None:
+        """Go to a time of the motion, s since its begin."""
+        if self.motion is not None:
+            rates = self.motion.rates(t) if self._kinds else ()
+            self.move(self.motion.pose(t), rates)
+
+    def shown(self) -> Shown:
+        """What a page shows of it."""
+        x, y, z = (float(value) for value in self.offset)
+        return Shown(self.session.robot, self.session.x, self.motion, self.kinds, (x, y, z))
+
+    @property
+    def has_plane(self) -> bool:
+        """Whether a circle can be driven: two translations."""
+        names = layout_of(self.session.robot.motion).x_names
+        return sum(axis in names for axis in "xyz") >= 2
+
+
+class _Listener:
+    """Hears how much of the longest task is done."""
+
+    def __init__(self, report: Callable[[float], None]) -> None:
+        self._report, self._depth = report, 0
+
+    def begin(self, what: str) -> None:
+        """A task begins."""
+        self._depth += 1
+
+    def part(self, done: float) -> None:
+        """So much of the innermost task is done."""
+        if self._depth == 1:
+            self._report(done)
+
+    def end(self) -> None:
+        """The innermost task has ended."""
+        self._depth -= 1

@@ -1,0 +1,269 @@
+"""One robot in the scene of the page: a frame for each body with its meshes, grips, arrows, lines.
+
+To move the robot is to set the frames; meshes are sent once. Only what has changed is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.inverse import BodyPoses
+from nacelle.model.leg import PLATFORM
+from nacelle.scene.geometry import RobotGeometry, robot_geometry
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation_path import quat_from_matrices
+from nacelle.spatial.scalar import Array
+from nacelle.view.browser.meshes import joined, solid_mesh
+from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
+from nacelle.view.grips import Grip
+from nacelle.view.loads import Loads, segments
+from nacelle.view.session import Session, Standing
+from nacelle.view.slices import Slice
+
+
+def wxyz(R: Array) -> Array:
+    """Quaternions (..., 4), scalar first, of rotation matrices (..., 3, 3)."""
+    return np.roll(quat_from_matrices(R), 1, axis=-1)
+
+
+class Stage:
+    """A robot on the stage.
+
+    Attributes:
+        geometry: what is drawn of it.
+    """
+
+    def __init__(self, scene: Any, root: str, session: Session, offset: Array) -> None:
+        """Send everything that is drawn of a robot.
+
+        Args:
+            scene: the scene of the server.
+            root: name of the node below which everything is.
+            session: the robot.
+            offset: where its base is (3,), m.
+        """
+        self._scene, self._root, self._robot = scene, root, session.robot
+        self.geometry: RobotGeometry = robot_geometry(session.robot)
+        extent = self.geometry.extent
+        self._node = scene.add_frame(root, show_axes=False, position=tuple(offset))
+        scene.add_frame(
+            f"{root}/axes",
+            axes_length=0.12 * extent,
+            axes_radius=0.003 * extent,
+            origin_radius=0.005 * extent,
+        )
+        self._frames = [
+            scene.add_frame(f"{root}/body{b}", show_axes=False) for b in range(len(session.robot.bodies))
+        ]
+        self._ghosts = {
+            b: scene.add_frame(f"{root}/ghost{b}", show_axes=False, visible=False)
+            for b in session.robot.nacelle.bodies
+        }
+        self._meshes: dict[int, list[tuple[Any, str]]] = {}
+        self._send_meshes()
+        self._standing = Standing.GOOD
+        self._sent: dict[int, Array] = {}
+        self._grips: list[Any] = []
+        self._others: dict[str, Any] = {}
+        self._count = 0
+
+    def _send_meshes(self) -> None:
+        """One mesh for each body and colour."""
+        groups: dict[tuple[int, str], list[Any]] = {}
+        for part in self.geometry.parts:
+            for solid, colour in zip(part.solids, part.colours, strict=True):
+                groups.setdefault((part.body, colour), []).append(solid_mesh(solid))
+        for (body, colour), meshes in groups.items():
+            mesh = joined(meshes)
+            name = f"body{body}/{colour[1:]}"
+            handle = self._mesh(f"{self._root}/{name}", mesh, colour, None)
+            self._meshes.setdefault(body, []).append((handle, colour))
+            if body in self._ghosts:
+                self._mesh(f"{self._root}/ghost{body}/{colour[1:]}", mesh, OUT_COLOUR, 0.35)
+
+    def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
+        return self._scene.add_mesh_simple(
+            name,
+            mesh.vertices,
+            mesh.faces,
+            color=rgb(colour),
+            opacity=opacity,
+            side="double",
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    # ---------------------------------------------------------------------- the robot
+
+    def place(self, bodies: BodyPoses) -> None:
+        """Move all bodies."""
+        quats = wxyz(bodies.R)
+        for b, frame in enumerate(self._frames):
+            now = np.concatenate([quats[b], bodies.p[b]])
+            if b not in self._sent or not np.array_equal(now, self._sent[b]):
+                frame.wxyz, frame.position = tuple(quats[b]), tuple(bodies.p[b])
+                self._sent[b] = now
+
+    def paint(self, standing: Standing) -> None:
+        """Colour the robot: its nacelle red out of reach, all that moves orange near singularities."""
+        if standing is self._standing:
+            return
+        self._standing = standing
+        for body, meshes in self._meshes.items():
+            nacelle = body in self._ghosts
+            for handle, colour in meshes:
+                if standing is Standing.OUT and nacelle:
+                    colour = OUT_COLOUR
+                elif standing is Standing.NEAR and body:
+                    colour = NEAR_COLOUR
+                handle.color = rgb(colour)
+
+    def haunt(self, ghost: Pose | None, bodies: BodyPoses) -> None:
+        """Show the nacelle where it was asked for, but cannot go; hide it if None."""
+        if ghost is not None:
+            platform = Pose(bodies.R[PLATFORM], bodies.p[PLATFORM])
+        for b, frame in self._ghosts.items():
+            frame.visible = ghost is not None
+            if ghost is not None:
+                pose = ghost @ platform.inverse() @ Pose(bodies.R[b], bodies.p[b])
+                frame.wxyz, frame.position = tuple(wxyz(pose.R)), tuple(pose.p)
+
+    def hide(self, bodies: Sequence[str]) -> None:
+        """Hide bodies by name, and show all others."""
+        for b, frame in enumerate(self._frames):
+            frame.visible = self._robot.bodies[b].name not in bodies
+
+    # ---------------------------------------------------------------------- grips
+
+    def add_grips(self, grips: Sequence[Grip], moved: Callable[[int, str, Array, Array], None]) -> None:
+        """Add the grips; `moved` is called with their place, phase, position and quaternion (wxyz)."""
+        size = 0.3 * self.geometry.extent
+        for k, grip in enumerate(grips):
+            axes = (True, True, False) if grip.rings and not all(grip.ring_axes) else (True, True, True)
+            handle = self._scene.add_transform_controls(
+                f"{self._root}/grip{k}",
+                scale=size,
+                line_width=3.5,
+                active_axes=axes if grip.rings else grip.arrows,
+                disable_axes=not any(grip.arrows),
+                disable_sliders=not any(grip.arrows),
+                disable_rotations=not grip.rings,
+                depth_test=False,
+                opacity=0.9,
+                wxyz=tuple(wxyz(grip.at.R)),
+                position=tuple(grip.at.p),
+            )
+            handle.on_update(_reporter(k, moved))
+            self._grips.append(handle)
+
+    def place_grips(self, grips: Sequence[Grip], held: int | None) -> None:
+        """Move the grips to where they belong, but for the one that is held."""
+        for k, (grip, handle) in enumerate(zip(grips, self._grips, strict=True)):
+            if k != held:
+                handle.wxyz, handle.position = tuple(wxyz(grip.at.R)), tuple(grip.at.p)
+
+    def show_grips(self, shown: bool) -> None:
+        """Show or hide the grips."""
+        for handle in self._grips:
+            handle.visible = shown
+
+    # ---------------------------------------------------------------------- beside the robot
+
+    def show_loads(self, kind: str, given: Loads | None, scales: tuple[float, float]) -> None:
+        """Draw forces and moments as arrows of so many m/N and m/(N m); none if there are none."""
+        vectors = (None, None) if given is None else (given.forces, given.moments)
+        for what, vector, scale, colour in zip(
+            ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True
+        ):
+            name = f"{kind.replace(' ', '-')}-{what}"
+            if given is None or vector is None:
+                self._hide(name)
+                continue
+            arrows = segments(given.points, vector, scale)
+            long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.geometry.extent
+            self._arrows(name, arrows[long], colour)
+
+    def _arrows(self, name: str, arrows: Array, colour: str) -> None:
+        if not len(arrows):
+            self._hide(name)
+        elif name in self._others:
+            self._others[name].points = arrows.astype(np.float32)
+            self._others[name].visible = True
+        else:
+            r = 0.006 * self.geometry.extent
+            self._others[name] = self._scene.add_arrows(
+                f"{self._root}/{name}",
+                arrows,
+                rgb(colour),
+                shaft_radius=r,
+                head_radius=2.5 * r,
+                head_length=6.0 * r,
+            )
+
+    def show_trace(self, points: Array | None) -> None:
+        """Draw the way of the tool (T, 3); hide it if None."""
+        self.remove_named("trace")
+        if points is not None and len(points) > 1:
+            pieces = np.stack([points[:-1], points[1:]], axis=1)
+            self._lines("trace", pieces, TRACE_COLOUR, 0.004)
+
+    def show_bent(self, name: str, pieces: Array) -> None:
+        """Draw a bent link as pieces (N, 2, 3)."""
+        key = f"bent-{name}"
+        if key in self._others:
+            self._others[key].points = pieces.astype(np.float32)
+        else:
+            body = self._robot.body(name)
+            self._lines(key, pieces, self._meshes[body][0][1], 0.012)
+
+    def _lines(self, key: str, pieces: Array, colour: str, thick: float) -> None:
+        # Names of bodies may hold anything: nodes are numbered.
+        self._count += 1
+        self._others[key] = self._scene.add_line_segments(
+            f"{self._root}/line{self._count}",
+            pieces,
+            rgb(colour),
+            thickness=thick * self.geometry.extent,
+        )
+
+    def show_slice(self, shown: Slice | None) -> None:
+        """Draw a slice of the workspace; take it away if None."""
+        self.remove_named("slice")
+        for k, patch in enumerate(shown.patches if shown is not None else ()):
+            self._others[f"slice-{k}"] = self._scene.add_mesh_simple(
+                f"{self._root}/slice{k}",
+                patch.vertices,
+                patch.faces,
+                color=rgb(patch.colour),
+                opacity=0.18 if patch.faint else 0.75,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+
+    def remove_named(self, prefix: str) -> None:
+        """Take away everything beside the robot whose name begins so."""
+        for key in [key for key in self._others if key.startswith(prefix)]:
+            self._others.pop(key).remove()
+
+    def _hide(self, name: str) -> None:
+        if name in self._others:
+            self._others[name].visible = False
+
+    def remove(self) -> None:
+        """Take the robot away."""
+        for handle in self._grips:
+            handle.remove()
+        self._node.remove()
+
+
+def _reporter(k: int, moved: Callable[[int, str, Array, Array], None]) -> Any:
+    """A callback of viser: awaited on its event loop, so that the order of events is kept."""
+
+    async def report(event: Any) -> None:
+        moved(k, event.phase, np.array(event.target.position), np.array(event.target.wxyz))
+
+    return report

@@ -1,0 +1,92 @@
+"""What the viewer shows as one self-contained page: robots, motions, forces as arrows, ways of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
+from nacelle.model.robot import Robot
+from nacelle.scene.arrows import Arrows
+from nacelle.scene.figure import SceneItem, scene_page
+from nacelle.scene.geometry import robot_geometry
+from nacelle.scene.motion import body_motion, still
+from nacelle.spatial.scalar import Array
+from nacelle.view.colours import ARROW_COLOURS
+from nacelle.view.loads import loads
+from nacelle.view.timeline import Motion
+
+# Samples of a motion in a page.
+_SAMPLES = 240
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A robot of a page.
+
+    Attributes:
+        robot: the robot.
+        x: its pose (nx,), where it does not move.
+        motion: its motion; None where it stays.
+        kinds: which loads are drawn: "actuator forces", "joint reactions".
+        offset: where its base is (3,), m.
+    """
+
+    robot: Robot
+    x: Array
+    motion: Motion | None = None
+    kinds: tuple[str, ...] = ()
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def viewer_page(shown: Sequence[Shown], title: str = "") -> str:
+    """The text of a page that needs nothing besides itself.
+
+    Raises:
+        NacelleError: if a robot cannot be drawn.
+    """
+    words = ", ".join(one.robot.title for one in shown)
+    return scene_page([_item(one) for one in shown], title or words)
+
+
+def _item(one: Shown) -> SceneItem:
+    traces: tuple[Array, ...] = ()
+    if one.motion is None:
+        times, poses = np.zeros(1), one.x[None]
+        moving = still(one.robot, one.x)
+    else:
+        times, poses = one.motion.even(_SAMPLES)
+        moving = body_motion(one.robot, times, poses)
+        traces = (one.motion.trace(),)
+    arrows = [arrow for kind in one.kinds for arrow in _arrows(one, kind, times, poses)]
+    geometry = robot_geometry(one.robot, moving)
+    return SceneItem(geometry, moving, arrows, one.offset, one.robot.title, traces)
+
+
+def _arrows(one: Shown, kind: str, times: Array, poses: Array) -> list[Arrows]:
+    """Arrows of loads of a kind over a motion, forces and moments; none where there are none."""
+    samples = []
+    for t, x in zip(times, poses, strict=True):
+        try:
+            bodies = inverse_kinematics(one.robot, x, limits=False).bodies
+        except NacelleError:
+            bodies = BodyPoses(*(np.full_like(part, np.nan) for part in _reference(one)))
+        rates = () if one.motion is None else one.motion.rates(float(t))
+        samples.append(loads(one.robot, kind, bodies, x, *rates))
+    count = max(len(sample.points) for sample in samples)
+    found = []
+    for what, unit, colour in zip(("forces", "moments"), ("N", "N m"), ARROW_COLOURS[kind], strict=True):
+        points, vectors = np.full((2, len(samples), count, 3), np.nan)
+        for k, sample in enumerate(samples):
+            points[k, : len(sample.points)] = sample.points
+            vectors[k, : len(sample.points)] = getattr(sample, what)
+        if np.nanmax(np.abs(vectors), initial=0.0) > 1e-9:
+            found.append(Arrows(f"{kind}: {what}", points, vectors, unit, colour))
+    return found
+
+
+def _reference(one: Shown) -> BodyPoses:
+    return inverse_kinematics(one.robot, one.x, limits=False).bodies

@@ -1,0 +1,366 @@
+"""The viewer: robots in the browser, side by side, moved by mouse, sliders, files and Python."""
+
+from __future__ import annotations
+
+import os
+import time
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nacelle.errors import NacelleError
+from nacelle.files import write_whole
+from nacelle.kinematics.trajectory import Circle
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+from nacelle.view.browser.camera import FOV, NARROW, nice_step, view_of
+from nacelle.view.browser.loop import Loop
+from nacelle.view.browser.member import Member
+from nacelle.view.browser.playbar import Playbar
+from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
+from nacelle.view.export import viewer_page
+from nacelle.view.side_by_side import joint_box, row
+from nacelle.view.timeline import Motion, motion_of
+from nacelle.view.watch import Watched
+
+# How often descriptions on disk are looked at, s.
+_LOOK = 0.5
+# A circle that is driven without further ado: its radius as a part of the robot's size, its duration, s.
+_RADIUS, _DURATION = 0.1, 4.0
+
+Source = str | os.PathLike[str] | Robot | Watched
+
+
+class Viewer:
+    """A page with robots, at an address of this machine.
+
+    Attributes:
+        url: its address.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, port: int | None = None, mode: str = "") -> None:
+        """Start a viewer; `nacelle.view` does, too.
+
+        Args:
+            sources: names of the library, YAML files, which are read anew when they change, or robots.
+            port: to listen at; the first free one from 8080 on if None.
+            mode: the mode of operation of all robots; "" for their first.
+
+        Raises:
+            NacelleError: if viser is missing, a robot cannot be loaded or the port cannot be had.
+        """
+        require_viser()
+        if not sources:
+            raise NacelleError("name at least one robot")
+        given = [_robot_of(source, mode) for source in sources]
+        self._server = start_server(port, ", ".join(robot.title for robot, _ in given)[:60])
+        self.url = f"http://{HOST}:{self._server.get_port()}"
+        self._closed = False
+        self._looked = 0.0
+        self._containers: list[Any] = []
+        self._loop = Loop(self._tick, self._say)
+        self._members: list[Member] = []
+        try:
+            self._loop.call(lambda: self._build(given), timeout=600.0)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---------------------------------------------------------------------- the page
+
+    def _build(self, given: Sequence[tuple[Robot, Watched | None]]) -> None:
+        server = self._server
+        self._members = [
+            Member(server, self._loop, robot, watched, f"/robot{k}")
+            for k, (robot, watched) in enumerate(given)
+        ]
+        several = len(given) > 1
+        tabs = server.gui.add_tab_group() if several else None
+        self._homes = [
+            tabs.add_tab(member.session.robot.name) if tabs is not None else None for member in self._members
+        ]
+        boxes = [_box(member) for member in self._members]
+        for k, (offset, (low, high)) in enumerate(zip(row(boxes), boxes, strict=True)):
+            self._fill(k, offset)
+            if several:
+                at = offset + np.array([0.5 * (low[0] + high[0]), low[1], low[2]])
+                server.scene.add_label(f"/label{k}", self._members[k].session.robot.title, position=tuple(at))
+        self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
+        circle = self._circle if any(member.has_plane for member in self._members) else None
+        self._playbar.build(
+            circle, lambda shown: [member.show_trace(shown) for member in self._members] and None
+        )
+        button = server.gui.add_button("Save as a page")
+
+        async def save(event: Any) -> None:
+            client = event.client
+            self._loop.post("save", lambda: self._send_page(client))
+
+        button.on_click(save)
+        self._frame()
+
+    def _fill(self, k: int, offset: Array) -> None:
+        """Put a robot on the stage, and its controls into its place."""
+        gui, home = self._server.gui, self._homes[k]
+        while len(self._containers) <= k:
+            self._containers.append(None)
+        if self._containers[k] is not None:
+            self._containers[k].remove()
+        if home is None:
+            self._containers[k] = gui.add_folder(None, order=-1.0)
+        else:
+            with home:
+                self._containers[k] = gui.add_folder(None)
+        with self._containers[k]:
+            self._members[k].build(offset)
+
+    def _frame(self) -> None:
+        """Point the camera at all robots and lay a floor below them."""
+        server, members = self._server, self._members
+        boxes = [_box(member) for member in members]
+        low = np.min([box[0] + member.offset for box, member in zip(boxes, members, strict=True)], axis=0)
+        high = np.max([box[1] + member.offset for box, member in zip(boxes, members, strict=True)], axis=0)
+        flat = {member.stage.geometry.across for member in members}
+        view = view_of(low, high, flat.pop() if len(flat) == 1 else None)
+        server.scene.set_up_direction(tuple(view.up))
+        camera = server.initial_camera
+        (camera.position, camera.look_at), camera.up = view.place(), view.up
+        camera.fov = FOV
+        camera.near, camera.far = 0.01 * view.radius, 100.0 * view.radius
+        step = nice_step(2.0 * view.radius)
+        down = view.up @ (view.centre - 0.5 * (high - low)) - 0.02 * view.radius
+        floor = view.centre - view.up * (view.up @ view.centre - down)
+        plane = "xy" if view.up[2] else "xz"
+        size = 2.0 * step * np.ceil(1.6 * view.radius / step)
+        server.scene.add_grid(
+            "/floor",
+            width=size,
+            height=size,
+            plane=plane,
+            cell_size=step,
+            section_size=5.0 * step,
+            cell_color=(215, 218, 222),
+            section_color=(185, 190, 196),
+            position=tuple(floor),
+            shadow_opacity=0.0,
+        )
+
+        async def adapt(client: Any) -> None:
+            # A narrow screen sees less to the sides, and its controls cover its lower part.
+            if client.camera.aspect < 1.2:
+                client.camera.position, client.camera.look_at = view.place(client.camera.aspect)
+            if client.camera.aspect < NARROW:
+                client.gui.main_panel.minimize()
+
+        server.on_client_connect(adapt)
+
+    # ---------------------------------------------------------------------- time
+
+    def _tick(self, elapsed: float) -> bool:
+        if not self._members or not hasattr(self, "_playbar"):
+            return False
+        clock = self._playbar.clock
+        if clock.advance(elapsed):
+            self._play_here()
+            self._playbar.show()
+        moves = [member.tick(elapsed) for member in self._members]
+        now = time.monotonic()
+        if now - self._looked > _LOOK:
+            self._looked = now
+            for k, member in enumerate(self._members):
+                self._look(k, member)
+        return clock.playing or any(moves)
+
+    def _play_here(self) -> None:
+        for member in self._members:
+            member.play(self._playbar.clock.time)
+
+    def _look(self, k: int, member: Member) -> None:
+        """Read a description anew if it has changed."""
+        reading = None if member.watched is None else member.watched.changed()
+        if reading is None:
+            return
+        if reading.robot is not None:
+            offset = member.offset
+            member.remove()
+            member.take(reading.robot)
+            self._fill(k, offset)
+            self._load()
+        member.panel.show_problems(reading.problems)
+
+    def _circle(self) -> None:
+        """Drive a circle about the pose of every robot that can."""
+        for member in self._members:
+            if member.has_plane:
+                robot = member.session.robot
+                path = Circle(member.session.x, _RADIUS * robot.size, motion=robot.motion, duration=_DURATION)
+                member.motion = motion_of(robot, path, "circle")
+        self._load()
+        self._playbar.play()
+
+    def _load(self) -> None:
+        """Take the motions of all robots to the time line."""
+        motions = [member.motion for member in self._members if member.motion is not None]
+        duration = max((motion.duration for motion in motions), default=0.0)
+        self._playbar.load(duration, "; ".join(_motion_words(motion) for motion in motions))
+        self._show_traces(self._playbar.traced)
+
+    def _show_traces(self, shown: bool) -> None:
+        for member in self._members:
+            member.show_trace(shown)
+
+    # ---------------------------------------------------------------------- for users
+
+    @property
+    def robots(self) -> tuple[Robot, ...]:
+        """The robots that are shown, as they are now."""
+        return tuple(member.session.robot for member in self._members)
+
+    def show(self, x: Any, robot: int = 0) -> str:
+        """Ask for a pose x (nx,) of a robot; says in words what comes of it.
+
+        Raises:
+            NacelleError: if there is no such robot, or the viewer is closed.
+        """
+
+        def move() -> str:
+            member = self._member(robot)
+            self._playbar.clock.playing = False
+            member.move(x)
+            return member.session.verdict.words
+
+        return str(self._loop.call(move))
+
+    def play(self, result: Any, robot: int = 0, *, name: str = "", start: bool = True) -> None:
+        """Play a trajectory, a run, or (times, poses) with a robot.
+
+        Args:
+            result: a `Trajectory`, `Simulation`, `ControlRun`, or (times (N,), poses (N, nx)).
+            robot: which robot, from 0.
+            name: what it is called in the page.
+            start: whether it begins at once.
+
+        Raises:
+            NacelleError: if it cannot be played, or there is no such robot.
+        """
+        member = self._member(robot)
+        motion = result if isinstance(result, Motion) else motion_of(member.session.robot, result, name)
+
+        def load() -> None:
+            member.motion = motion
+            self._load()
+            self._play_here()
+            if start:
+                self._playbar.play()
+
+        self._loop.call(load)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what is shown as one self-contained page; an existing file is left as it is.
+
+        Raises:
+            NacelleError: if the file exists or cannot be written.
+        """
+        text = self._loop.call(self._page)
+        try:
+            write_whole(Path(path), text, new=True)
+        except FileExistsError:
+            raise NacelleError(f"{path} exists already; it is left as it is") from None
+        except OSError as error:
+            raise NacelleError(f"cannot write {path}: {error.strerror or error}") from None
+
+    def _page(self) -> str:
+        return viewer_page([member.shown() for member in self._members])
+
+    def _send_page(self, client: Any) -> None:
+        name = "-".join(member.session.robot.name for member in self._members)[:60]
+        (client or self._server).send_file_download(f"{name}.html", self._page().encode())
+
+    def open(self) -> None:
+        """Open the page in the user's browser."""
+        webbrowser.open(self.url)
+
+    def wait(self) -> None:
+        """Wait until the viewer is closed, or Ctrl-C."""
+        while not self._closed:
+            time.sleep(0.2)
+
+    def close(self) -> None:
+        """End the server and its threads."""
+        if not self._closed:
+            self._closed = True
+            self._loop.close()
+            stop_server(self._server)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Give the robots and the address."""
+        names = ", ".join(robot.name for robot in self.robots)
+        return f"<Viewer of {names}: {'closed' if self._closed else self.url}>"
+
+    def _repr_html_(self) -> str:
+        """The page within a notebook on the same machine."""
+        if self._closed:
+            return "<p>the viewer is closed</p>"
+        return f'<iframe src="{self.url}" width="100%" height="560" style="border:0"></iframe>'
+
+    def _member(self, robot: int) -> Member:
+        if self._closed:
+            raise NacelleError("the viewer is closed")
+        if not 0 <= robot < len(self._members):
+            raise NacelleError(
+                f"there is no robot {robot}: the viewer has robots 0 to {len(self._members) - 1}"
+            )
+        return self._members[robot]
+
+    def _say(self, words: str) -> None:
+        """Show what has gone wrong in the page."""
+        for client in self._server.get_clients().values():
+            client.add_notification("This did not work", words, color="red", with_close_button=True)
+
+
+def view(*sources: Source, port: int | None = None, browser: bool = False, mode: str = "") -> Viewer:
+    """Show robots in the browser, at an address of this machine alone.
+
+    Args:
+        *sources: names of robots of the library, YAML files, or robots.
+        port: to listen at; the first free one from 8080 on if None.
+        browser: whether to open the page in the user's browser.
+        mode: the mode of operation of all robots; "" for their first.
+
+    Returns:
+        A handle: `.url`, `.show(x)`, `.play(result)`, `.save(file)`, `.close()`.
+
+    Raises:
+        NacelleError: if viser is missing (`pip install "nacelle[view]"`), a robot cannot be loaded, or the
+            port is in use.
+    """
+    viewer = Viewer(sources, port=port, mode=mode)
+    if browser:
+        viewer.open()
+    return viewer
+
+
+def _robot_of(source: Source, mode: str) -> tuple[Robot, Watched | None]:
+    if isinstance(source, Robot):
+        return source, None
+    watched = source if isinstance(source, Watched) else Watched(source, mode)
+    return watched.robot or watched.load(), watched
+
+
+def _box(member: Member) -> tuple[Array, Array]:
+    """Corners of the box around a robot as it is shown, in its own base."""
+    return joint_box(member.session.robot, member.session.bodies)
+
+
+def _motion_words(motion: Motion) -> str:
+    words = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
+    return words + (f", {motion.lost} of them out of reach" if motion.lost else "")

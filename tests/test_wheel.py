@@ -1,0 +1,115 @@
+"""The wheel works in a bare environment that holds nothing but its runtime dependencies."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UV = Path(sys.prefix) / "bin" / "uv"
+# What a robot's user must not need.
+OPTIONAL = ("matplotlib", "pinocchio", "mujoco", "pytest", "cv2", "pyarrow", "viser")
+
+pytestmark = pytest.mark.skipif(not UV.is_file(), reason="make setup puts uv into the environment")
+
+
+def done(*command: str | Path, **settings: object) -> str:
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=300, check=False, **settings
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source distribution and the wheel that is made of it."""
+    folder = tmp_path_factory.mktemp("dist")
+    done(UV, "build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", folder, ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bare(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment with the wheel and its runtime dependencies alone."""
+    place = tmp_path_factory.mktemp("bare")
+    done(sys.executable, "-m", "venv", "--without-pip", place)
+    (site,) = place.glob("lib/python*/site-packages")
+    for name in re.findall(r"(?m)^([\w.-]+)==", (ROOT / "requirements" / "runtime.txt").read_text()):
+        try:
+            package = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # for another platform
+        tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
+        for top in tops:
+            if not (site / top).exists():
+                (site / top).symlink_to(str(package.locate_file(top)))
+    (wheel,) = built.glob("*.whl")
+    done(
+        UV, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", place / "bin" / "python", wheel
+    )
+    return place / "bin"
+
+
+def test_it_runs_with_runtime_dependencies_alone(bare: Path, tmp_path: Path) -> None:
+    wanted = f"import importlib.util as u; print([n for n in {OPTIONAL!r} if u.find_spec(n)])"
+    assert done(bare / "python", "-c", wanted).strip() == "[]"
+    settings = {"cwd": tmp_path, "env": os.environ | {"NACELLE_CACHE": str(tmp_path / "cache")}}
+    assert "delta" in done(bare / "nacelle", "robots", "--names", **settings).split()
+    assert "matplotlib missing" in done(bare / "python", "-m", "nacelle", "--version", **settings)
+
+
+@pytest.mark.slow
+def test_models_and_packages(bare: Path, tmp_path: Path) -> None:
+    settings = {"cwd": tmp_path, "env": os.environ | {"NACELLE_CACHE": str(tmp_path / "cache")}}
+
+    def nacelle(*words: str) -> str:
+        return done(bare / "nacelle", *words, **settings)
+
+    assert json.loads(nacelle("ik", "fivebar", "--json"))["ok"] is True
+    assert json.loads(nacelle("ops", "fivebar", "--json"))["robot"] == "fivebar"
+    nacelle("new", "planar", "--leg", "3-PRR")
+    nacelle("dynamics", "planar.yaml", "--rate", "50", "--trajectory", "rest", "--duration", "0.2")
+    nacelle("export", "planar.yaml", "--target", "c", "--out", "package")
+    assert (tmp_path / "package" / "README.md").is_file()
+
+
+def test_what_is_in_it(built: Path) -> None:
+    """Every file of the package that is not Python's is in the wheel; the licence is in both."""
+    (wheel,), (source,) = built.glob("*.whl"), built.glob("*.tar.gz")
+    listed = set(zipfile.ZipFile(wheel).namelist())
+    package = ROOT / "src" / "nacelle"
+    data = [p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert {f"nacelle/{path.relative_to(package).as_posix()}" for path in data} <= listed
+    assert any(name.endswith("licenses/LICENSE") for name in listed)
+    with tarfile.open(source) as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"} <= files
+    assert {
+        f"src/{name}" for name in listed if name.startswith("nacelle/") and name.endswith(".yaml")
+    } <= files
+
+
+def test_the_citation_is_of_this_version() -> None:
+    """Keys that CFF 1.2.0 demands, and the numbers of pyproject.toml."""
+    from ruamel.yaml import YAML
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    cited = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["cff-version"] == "1.2.0"
+    for key in ("version", "license", "keywords"):
+        assert cited[key] == project[key]
+    assert [author["name"] for author in cited["authors"]] == [
+        author["name"] for author in project["authors"]
+    ]
