@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
 
 import nacelle
+from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])

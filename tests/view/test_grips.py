@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
-from nacelle.view.session import Session, Standing
 
 import nacelle
+from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
+from nacelle.view.session import Session, Standing
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])
@@ -37,7 +37,9 @@ def test_a_free_orientation_is_that_of_the_grip() -> None:
     turn = np.array([0.0, 0.0, np.sin(half), np.cos(half)])
     session.move(dragged(session.robot, grip, session.request, grip.at.p, turn))
     R = session.platform.R
-    np.testing.assert_allclose(R[:2, :2], [[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]], atol=1e-12)
+    np.testing.assert_allclose(
+        R[:2, :2], [[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]], atol=1e-12
+    )
 
 
 def test_rings_of_single_angles_add_their_turn() -> None:

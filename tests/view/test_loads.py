@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.loads import ACTUATORS, REACTIONS, largest, loads, segments
-from nacelle.view.session import Session
 
 import nacelle
+from nacelle.view.loads import ACTUATORS, REACTIONS, largest, loads, segments
+from nacelle.view.session import Session
 
 
 def test_the_base_carries_the_weight() -> None:

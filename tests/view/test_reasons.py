@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
 
 import nacelle
+from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
 
 
 def test_legs_that_do_not_reach_are_named() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.session import Session, Standing
 
 import nacelle
+from nacelle.view.session import Session, Standing
 
 
 def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nacelle.view.timeline import Clock, motion_of, shown_tool
 
 import nacelle
+from nacelle.view.timeline import Clock, motion_of, shown_tool
 
 
 def test_a_trajectory_is_played_as_it_is() -> None:
@@ -33,7 +33,9 @@ def test_orientations_are_turned_the_shorter_way() -> None:
     last[3:] *= -1.0
     motion = motion_of(robot, ([0.0, 1.0], [first, last]))
     np.testing.assert_allclose(
-        np.abs(motion.pose(0.5)[3:]), np.abs(nacelle.pose(robot, rotation_vector=[0.0, 0.0, 0.1])[3:]), atol=1e-12
+        np.abs(motion.pose(0.5)[3:]),
+        np.abs(nacelle.pose(robot, rotation_vector=[0.0, 0.0, 0.1])[3:]),
+        atol=1e-12,
     )
 
 

@@ -198,16 +198,24 @@ class Commands(typer.core.TyperGroup):
                 # The same column for all subjects.
                 formatter.write_dl([(f"{name:<{_WIDTH}}", COMMANDS[name][1]) for name in names])
 
-    def main(self, args: Sequence[str] | None = None, *more: Any, **settings: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **settings: Any,
+    ) -> Any:
         """Run a line; every error is said in one form, and leaves with its status."""
-        if not settings.pop("standalone_mode", True):
-            return super().main(args, *more, standalone_mode=False, **settings)
+        run_line = functools.partial(super().main, standalone_mode=False, **settings)
+        if not standalone_mode:
+            return run_line(args, prog_name, complete_var)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
         line = [word for word in line if word != "--debug"]
         forget_written()
         try:
-            status = super().main(line, *more, standalone_mode=False, **settings)
+            status = run_line(line, prog_name, complete_var)
         except BaseException as error:
             if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
                 raise

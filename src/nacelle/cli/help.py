@@ -28,7 +28,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "reactions": ("nacelle reactions delta --trajectory circle --radius 100mm",),
         "linearise": ("nacelle linearise fivebar",),
         "modes": ("nacelle modes fivebar-flexible",),
-        "balance": ("nacelle balance fivebar --spring left.motor",),
+        "balance": ("nacelle balance delta --counterweight leg1.arm=-80mm,0,0",),
         "verify": ("nacelle verify delta --against mujoco",),
     },
     "Simulation and control": {

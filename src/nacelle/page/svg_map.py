@@ -107,7 +107,7 @@ def _cells(panel: Panel, chosen: Array, places: tuple[Array, Array], steps: Sequ
 
 def _legend(kinds: Sequence[Kind], marks: Sequence[Mark], top: float) -> tuple[str, int]:
     """Samples of all kinds and marks with their labels in two columns; and the number of rows."""
-    entries = [*kinds, *marks]
+    entries: list[Kind | Mark] = [*kinds, *marks]
     parts, rows = [], (len(entries) + 1) // 2
     for k, entry in enumerate(entries):
         left, at = 58.0 + 170.0 * (k // rows), top + 18.0 * (k % rows)

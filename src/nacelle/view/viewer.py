@@ -90,9 +90,12 @@ class Viewer:
                 server.scene.add_label(f"/label{k}", self._members[k].session.robot.title, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
         circle = self._circle if any(member.has_plane for member in self._members) else None
-        self._playbar.build(
-            circle, lambda shown: [member.show_trace(shown) for member in self._members] and None
-        )
+
+        def show_traces(shown: bool) -> None:
+            for member in self._members:
+                member.show_trace(shown)
+
+        self._playbar.build(circle, show_traces)
         button = server.gui.add_button("Save as a page")
 
         async def save(event: Any) -> None:

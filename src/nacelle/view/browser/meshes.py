@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.scene.faces import faces
-from nacelle.shapes.solid import Ball, Rod, Solid
+from nacelle.shapes import solid as shapes
+from nacelle.shapes.solid import Ball, Drawn, Rod
 from nacelle.spatial.scalar import Array
 
 _SIDES, _RINGS = 24, 12
@@ -31,8 +32,10 @@ def joined(meshes: Iterable[Mesh]) -> Mesh:
     )
 
 
-def solid_mesh(solid: Solid) -> Mesh:
+def solid_mesh(solid: Drawn) -> Mesh:
     """The triangles of a solid in its own frame."""
+    if isinstance(solid, shapes.Mesh):
+        return Mesh(solid.points, solid.triangles)
     if isinstance(solid, Rod):
         return _cylinder(np.asarray(solid.start), np.asarray(solid.stop), solid.radius)
     if isinstance(solid, Ball):

@@ -66,7 +66,8 @@ class Playbar:
             handle.visible = given
         self._words.content = sentence_html(
             words
-            or "nothing to play yet: give --trajectory or --run" + (", or:" if self._circle is not None else "")
+            or "nothing to play yet: give --trajectory or --run"
+            + (", or:" if self._circle is not None else "")
         )
         self._label()
 

@@ -1,0 +1,172 @@
+"""The viewer in a browser, and its handle in Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nacelle.view.browser.camera import FOV
+from nacelle.view.viewer import Viewer, view
+from support.browser import chromium_page, until
+
+import nacelle
+
+pytest.importorskip("viser", reason='the viewer needs viser: pip install "nacelle[view]"')
+
+
+
+def wait(condition: Callable[[], Any], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.03)
+
+
+def pixel(viewer: Viewer, point: np.ndarray) -> tuple[float, float]:
+    """Where a point of the scene is in the window of the only client."""
+    (client,) = viewer._server.get_clients().values()
+    camera = client.camera
+    forward = camera.look_at - camera.position
+    forward = forward / np.linalg.norm(forward)
+    right = np.cross(forward, camera.up_direction)
+    right = right / np.linalg.norm(right)
+    up = np.cross(right, forward)
+    way = point - camera.position
+    scale = camera.image_height / (2.0 * np.tan(0.5 * camera.fov) * (way @ forward))
+    return 0.5 * camera.image_width + scale * (way @ right), 0.5 * camera.image_height - scale * (way @ up)
+
+
+def listeners(port: int) -> set[str]:
+    """Addresses at which anything listens at a port, as the kernel writes them."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text(encoding="ascii").splitlines()[1:]:
+            words = line.split()
+            address, number = words[1].split(":")
+            if words[3] == "0A" and int(number, 16) == port:
+                found.add(address)
+    return found
+
+
+@pytest.fixture
+def viewer() -> Iterator[Viewer]:
+    with view("fivebar") as started:
+        yield started
+
+
+def test_the_page(viewer: Viewer) -> None:
+    """Opens; the mouse moves the legs; out of reach is red; a motion is played; on loopback alone."""
+    port = int(viewer.url.rpartition(":")[2])
+    if Path("/proc/net/tcp").exists():
+        assert listeners(port) == {"0100007F"}
+    (member,) = viewer._members
+    session = member.session
+    with chromium_page(900, 640) as page:
+        page.goto(viewer.url)
+        until(page, "!!document.querySelector('[data-standing=\"reachable\"]')")
+        wait(lambda: viewer._server.get_clients())
+        wait(lambda: abs([*viewer._server.get_clients().values()][0].camera.fov - FOV) < 1e-6)
+        page.wait_for_timeout(1500)
+        # The square between the arrows of the grip: free in the plane of the robot.
+        origin, size = session.platform.p, 0.3 * member.stage.geometry.extent
+        grip = origin + np.array([0.24, 0.24, 0.0]) * size
+        start, goal = pixel(viewer, grip), pixel(viewer, grip + [0.04, -0.03, 0.0])
+        legs = session.bodies.R.copy()
+        begun = session.x.copy()
+        page.mouse.move(*start)
+        # The grip is drawn, and has seen the mouse above it, before it is taken.
+        page.wait_for_timeout(1000)
+        page.mouse.down()
+        for part in np.linspace(0.0, 1.0, 8):
+            page.mouse.move(*(np.array(start) + part * (np.array(goal) - start)))
+            page.wait_for_timeout(50)
+        wait(lambda: np.linalg.norm(session.x - begun - [0.04, -0.03]) < 0.01)
+        page.mouse.up()
+        wait(lambda: member._held is None)
+        assert np.max(np.abs(session.bodies.R - legs)) > 0.01
+        sent = np.array(member.stage._frames[1].position)
+        np.testing.assert_allclose(sent[:2], session.x, atol=1e-12)
+
+        # Far out: the robot stays, the nacelle is red, and the page says why.
+        field = page.get_by_role("textbox").first
+        field.fill("330")
+        field.press("Enter")
+        until(page, "!!document.querySelector('[data-standing=\"unreachable\"]')")
+        assert "too short or too long" in page.locator("[data-standing]").inner_text()
+        assert tuple(member.stage._meshes[1][0][0].color) == (196, 38, 46)
+        assert session.x[0] < 0.3
+        page.get_by_role("button", name="Reference pose").click()
+        until(page, "!!document.querySelector('[data-standing=\"reachable\"]')")
+
+        page.get_by_role("button", name="Drive a circle here").click()
+        page.get_by_role("button", name="Pause").wait_for()
+        first = viewer._playbar.clock.time
+        wait(lambda: viewer._playbar.clock.time > first + 0.2)
+        np.testing.assert_allclose(np.linalg.norm(session.x - nacelle.reference_pose(session.robot)), 0.028, rtol=1e-2)
+        page.get_by_role("button", name="Pause").click()
+        wait(lambda: not viewer._playbar.clock.playing)
+
+
+def test_the_handle(viewer: Viewer, tmp_path: Path) -> None:
+    robot = viewer.robots[0]
+    x = nacelle.reference_pose(robot)
+    assert "reachable" in viewer.show(x + [0.01, 0.0])
+    assert "out of reach" in viewer.show(x + [9.0, 0.0])
+    viewer.play(nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.0))
+    wait(lambda: viewer._playbar.clock.time > 0.05, 10.0)
+    page = tmp_path / "page.html"
+    viewer.save(page)
+    assert "scene-data" in page.read_text(encoding="utf-8")
+    with pytest.raises(nacelle.NacelleError, match="exists already"):
+        viewer.save(page)
+    with pytest.raises(nacelle.NacelleError, match="there is no robot 1"):
+        viewer.play((x, x), 1)
+    assert viewer.url in viewer._repr_html_()
+    viewer.close()
+    with pytest.raises(nacelle.NacelleError, match="closed"):
+        viewer.show(x)
+
+
+def test_a_description_that_changes_on_disk(tmp_path: Path) -> None:
+    """The pose stays, errors are shown with their places, and go when the file is mended."""
+    from nacelle.robots import text
+
+    file = tmp_path / "own.yaml"
+    good = text("fivebar")
+    file.write_text(good, encoding="utf-8")
+    with view(file) as viewer:
+        x = nacelle.reference_pose(viewer.robots[0]) + [0.02, 0.01]
+        viewer.show(x)
+        hash_before = viewer.robots[0].hash
+        (member,) = viewer._members
+        file.write_text(good + "\nwrong: 1\nworse: 2\n", encoding="utf-8")
+        wait(lambda: "data-problems" in member.panel.problems.content)
+        content = member.panel.problems.content
+        places = re.findall(r"own\.yaml:\d+:\d+", content)
+        assert len(places) == 2
+        assert viewer.robots[0].hash == hash_before
+        file.write_text(re.sub(r"mass: [0-9.]+", "mass: 0.777", good, count=1), encoding="utf-8")
+        wait(lambda: viewer.robots[0].hash != hash_before)
+        wait(lambda: viewer._loop.call(lambda: member.panel.problems.content) == "")
+        np.testing.assert_allclose(member.session.x, x)
+
+
+def test_robots_side_by_side_do_not_meet() -> None:
+    with view("fivebar", nacelle.load("fivebar")) as viewer:
+        first, second = viewer._members
+        assert second.offset[0] - first.offset[0] > first.stage.geometry.extent * 0.5
+        viewer.show([0.05, 0.25], 1)
+        assert second.session.x[0] == 0.05
+        assert first.session.x[0] == 0.0
+
+
+def test_without_viser_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(nacelle.NacelleError, match=re.escape('pip install "nacelle[view]"')):
+        view("fivebar")
