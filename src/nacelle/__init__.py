@@ -11,8 +11,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nacelle.public import HOMES
-from nacelle.registered import register_all
+from nacelle.pictures import register, register_page
+from nacelle.public import HOMES, PICTURES
 
 if TYPE_CHECKING:
     from nacelle.compile import Compiled, Parametric
@@ -462,4 +462,24 @@ def schema() -> dict[str, Any]:
     return shipped_schema()
 
 
-register_all()
+def _drawn(home: str, name: str) -> Any:
+    """What draws an object by a function of the reports, which is imported when it is first called."""
+
+    def plot(self: Any, *given: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f"nacelle.report.{home}"), name)(self, *given, **options)
+
+    plot.__name__ = f"_{name}"
+    plot.__doc__ = f"Draw it; arguments as in `nacelle.report.{home}.{name}`."
+    return plot
+
+
+def _shown(result: Any) -> str:
+    """A robot or a result as a table for notebooks."""
+    from nacelle.report.notebook.page import page
+
+    return page(result)
+
+
+# Pictures are registered here: the classes that they show know nothing of them.
+register(**{name: _drawn(*home) for name, home in PICTURES.items()})
+register_page(_shown)

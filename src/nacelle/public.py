@@ -202,3 +202,36 @@ HOMES: dict[str, tuple[str, str]] = {
     name: (module, name) for module, names in _MODULES.items() for name in names
 } | _RENAMED
 """For every public name its module, and its name there."""
+
+# Classes by the function of the reports that draws them; those of `plot_result` are curves or bars.
+_DRAWN = {
+    ("draw.robot", "plot_robot"): ("Robot",),
+    ("draw.workspace", "plot_workspace"): ("Workspace",),
+    ("draw.curves", "plot_run"): ("Simulation",),
+    ("draw.curves", "plot_forces"): ("Sizing",),
+    ("draw.matrix", "plot_jacobian"): ("Jacobian",),
+    ("draw.matrix", "plot_regressor"): ("Regressor",),
+    ("draw.points", "plot_poles"): ("LinearModel",),
+    ("draw.points", "plot_reach"): ("Reach",),
+    ("draw.compared", "plot_balance"): ("GravityBalance",),
+    ("draw.compared", "plot_validation"): ("Validation",),
+    ("draw.compared", "plot_rehearsal"): ("Rehearsal",),
+    ("draw.compared", "plot_identification"): ("Identification",),
+    ("draw.compared", "plot_operations"): ("Operations",),
+    ("draw.compared", "plot_agreement"): ("Report",),
+    ("draw.modes", "plot_modes"): ("NaturalFrequencies",),
+    ("draw.frequencies", "plot_frequency_map"): ("FrequencyMap",),
+    ("draw.frequencies", "plot_response"): ("FrequencyResponse",),
+    ("control.figures", "plot_closed_loops"): ("ControlRun", "Comparison"),
+    ("vision.comparison", "plot_looking"): ("LookingComparison",),
+    ("vision.picture", "plot_observation"): ("Observation",),
+    ("draw.result", "plot_result"): (
+        *("InverseKinematics", "ForwardKinematics", "Singularities", "BodyMotion", "JointMotion"),
+        *("ToolPose", "Trajectory", "Waypoints", "ElementState", "ElementProjection"),
+        *("InverseDynamics", "ForwardDynamics", "Reactions", "PeakReactions"),
+        *("Excitation", "Measurement", "Samples", "ConsistentParameters"),
+        *("Buckling", "StaticDeflection"),
+    ),
+}
+PICTURES: dict[str, tuple[str, str]] = {name: home for home, names in _DRAWN.items() for name in names}
+"""For every class that has a picture the module below `nacelle.report` and the function that draw it."""

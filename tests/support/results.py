@@ -10,6 +10,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+import pytest
 
 import nacelle
 from nacelle.identification.rehearsal import Experiment
@@ -138,7 +139,7 @@ def _flexible() -> dict[str, Callable[[], Any]]:
         "FrequencyMap": lambda: nacelle.frequency_map(robot, {"z": (z - 0.05, z + 0.05, 3)}, modes=2),
         "FrequencyResponse": lambda: nacelle.frequency_response(robot, x, np.geomspace(1.0, 200.0, 9)),
         "StaticDeflection": lambda: nacelle.static_deflection(
-            prrrp(), x, gravity=False, external={"flange": np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])}
+            prrrp(), x, gravity=False, external={"P": np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0])}
         ),
         "Buckling": lambda: nacelle.buckling(robot, x),
     }
@@ -175,3 +176,15 @@ def with_names(robot: Robot, names: Sequence[str]) -> Robot:
         legs=tuple(replace(leg, name=called(k)) for k, leg in enumerate(robot.legs)),
         actuators=tuple(replace(one, name=called(k)) for k, one in enumerate(robot.actuators)),
     )
+
+
+# The others take long together.
+QUICK = (
+    *("InverseKinematics, many", "InverseDynamics", "InverseDynamics, none", "InverseDynamics, a row of one"),
+    *("Singularities, many", "Mobility", "Trajectory", "Workspace", "Sizing", "Waypoints", "Report"),
+)
+
+
+def result_names() -> list[Any]:
+    """Names of all results for `parametrize`; all but the quick ones are slow."""
+    return [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in all_results()]

@@ -96,7 +96,7 @@ def test_one_coordinate_is_a_curve_over_shaded_ranges(empty):
         warnings.simplefilter("error")
         ax = plot_workspace(grid, ax=figure_axes(True))
         ax.figure.draw_without_rendering()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rz (deg)", "inverse condition number")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rz (deg)", "inverse condition number (-)")
     spans = {
         label: [tuple(span.get_bbox().intervalx) for span in by_gid(ax, label)]
         for label in ("within limits", "beyond limits", "out of reach")

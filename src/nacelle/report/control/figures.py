@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nacelle.control.compare import Comparison
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
@@ -65,6 +66,11 @@ def plot_runs(
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
     style.figure_title(figure, f"{robot}: {usual}" if title is None else title)
     return figure
+
+
+def plot_closed_loops(result: ControlRun | Comparison, *kind: str, **options: Any) -> Figure:
+    """Draw a closed loop or several compared ones, as in `plot_runs`."""
+    return plot_runs([result] if isinstance(result, ControlRun) else result.runs, *kind, **options)
 
 
 def _places(run: ControlRun, actuators: Sequence[str] | None) -> list[int]:

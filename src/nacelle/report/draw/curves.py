@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,6 +48,11 @@ def plot_simulation(
     usual = f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
     drawn = panels_of(chosen(run, tuple(names)))
     return draw_panels(drawn, title=usual if title is None else title, shown=shown)
+
+
+def plot_run(run: Simulation, *panels: str, **options: Any) -> Figure:
+    """Draw a simulation over time: panels one after the other, options as in `plot_simulation`."""
+    return plot_simulation(run, panels or _SHOWN, **options)
 
 
 def plot_forces(sizing: Sizing, *keys: str, title: str | None = None, shown: bool = True) -> Figure:

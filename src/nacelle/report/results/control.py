@@ -13,7 +13,7 @@ from nacelle.vision.observation import Observation
 def control_run(run: ControlRun) -> list[Quantity]:
     """Errors and acting forces of the actuators, and errors of the tool."""
     over = {"across": TIME, "places": run.time}
-    contour = "rad" if run.turns_only else "m"
+    contour = "rad" if run.is_rotation_only else "m"
     tool = [("tool", "m"), ("turn", "rad"), ("contour", contour)]
     if not run.samples:
         return []
@@ -22,7 +22,7 @@ def control_run(run: ControlRun) -> list[Quantity]:
         quantity(
             "tool",
             tool,
-            np.column_stack([run.tool_error, run.turn_error, run.contour_error]),
+            np.column_stack([run.tool_error, run.rotation_error, run.contour_error]),
             words="error of the tool",
             **over,
         ),
