@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new
+from nacelle.cli.common import (
+    INTERRUPTED,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    print_json,
+    write_new,
+)
 from nacelle.cli.inputs import ModeOption
 from nacelle.progress import task
 
@@ -17,9 +25,6 @@ if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.engines import EngineComparison
     from nacelle.report.sheet.sheet import DataSheet
-
-# Exit status after Ctrl-C, as shells give it.
-_INTERRUPTED = 130
 
 
 @command("report")
@@ -59,7 +64,7 @@ def report_command(
         write_new(out, sheet.html())
         console(stderr=as_json).print(_line(sheet, out), markup=False)
     if sheet.unfinished:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _verified(robot: Robot) -> EngineComparison:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.cli.commands import INTERRUPTED, command
-from nacelle.cli.common import JsonOption, console, print_json
+from nacelle.cli.commands import command
+from nacelle.cli.common import INTERRUPTED, JsonOption, console, print_json
 from nacelle.cli.demo.folder import DemoFolder
 from nacelle.cli.demo.steps import done, tasks
 from nacelle.progress import task as progress
