@@ -9,7 +9,8 @@ nacelle:
     R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
     U R                  a plane that turns, with two links in it             URU
 
-Two revolute joints whose axes cross act as a universal one (U). Further forms are a prismatic joint up to a
+Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose end is
+more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms are a prismatic joint up to a
 plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by side on an arm or slider, and
 the same with a parallelogram. `solution` solves them.
 """
@@ -69,6 +70,11 @@ def _planar_end(chain: LegChain) -> bool:
     return chain.target.kind is JointKind.POINT
 
 
+def _free_end(chain: LegChain) -> bool:
+    """Whether a leg on a spherical joint is held at a point alone: its spin is idle, not given by the closure."""
+    return chain.target.kind in (JointKind.SPHERICAL, JointKind.POINT)
+
+
 # In this order: the first form that fits is taken.
 FORMS = {
     "elbow-universal": Form(
@@ -80,8 +86,8 @@ FORMS = {
     "universal-prismatic": Form(
         "strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)
     ),
-    "elbow-spherical": Form("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS")),
-    "spherical-prismatic": Form("strut", "S", 1, lambda c, size: c.letters == "SP"),
+    "elbow-spherical": Form("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
+    "spherical-prismatic": Form("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
     "elbow-revolute": Form("rod", "R", 1, _elbow_in_plane),
     "revolute-prismatic": Form("strut", "R", 1, _prismatic_in_plane),
     "prismatic-planar": Form("other", "", 0),
