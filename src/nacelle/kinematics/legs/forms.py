@@ -9,10 +9,10 @@ nacelle:
     R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
     U R                  a plane that turns, with two links in it             URU
 
-Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose end is
-more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms are a prismatic joint up to a
-plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by side on an arm or slider, and
-the same with a parallelogram. `solution` solves them.
+Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose
+end is more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms
+are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by side
+on an arm or slider, and the same with a parallelogram. `solution` solves them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _planar_end(chain: LegChain) -> bool:
 
 
 def _free_end(chain: LegChain) -> bool:
-    """Whether a leg on a spherical joint is held at a point alone: its spin is idle, not given by the closure."""
+    """Whether a leg on a spherical joint is held at a point alone: no closure gives its spin."""
     return chain.target.kind in (JointKind.SPHERICAL, JointKind.POINT)
 
 
