@@ -37,7 +37,7 @@ def test_it_runs(notebook: Any, monkeypatch: pytest.MonkeyPatch, cells: int | No
     for cell in notebook["cells"][slice(1, cells and cells + 1)]:
         if cell["cell_type"] != "code":
             continue
-        tree = ast.parse(cell["source"])
+        tree = ast.parse("".join(cell["source"]))
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, "<cell>", "exec"), space)
         if last is not None:
@@ -58,5 +58,14 @@ def test_every_result_is_on_the_page() -> None:
             continue
         returned = str(typing.cast(Any, inspect.signature(public).return_annotation))
         kind = returned.removeprefix("list[").removesuffix("]")
-        if kind.isidentifier() and kind not in ("Array", "Any", "str", "None", "Viewer", "DataSheet", "bool"):
+        if kind.isidentifier() and kind not in (
+            "Array",
+            "Any",
+            "Path",
+            "str",
+            "None",
+            "Viewer",
+            "DataSheet",
+            "bool",
+        ):
             assert f"`{kind}`" in drawn or f"`{kind}`" in alone, (name, kind)

@@ -101,7 +101,7 @@ def declared() -> dict[str, tuple[str, str]]:
 def test_type_checkers_and_python_see_the_same_names() -> None:
     names = declared()
     assert names == nacelle.HOMES
-    assert {*names, "__version__", "operation_count", "schema"} == set(nacelle.__all__)
+    assert {*names, "__version__", "data_sheet", "operation_count", "schema"} == set(nacelle.__all__)
     assert len(set(nacelle.__all__)) == len(nacelle.__all__)
 
 
@@ -155,7 +155,7 @@ def test_pickles() -> None:
 
 
 def test_robots_draw_without_being_asked_for_by_the_public_name() -> None:
-    code = "from nacelle.library import load\nprint(load('fivebar').plot.func.__name__)"
+    code = "from nacelle.library import load\nprint(load('fivebar').plot.__name__)"
     assert run(code) == "_plot_robot\n"
 
 

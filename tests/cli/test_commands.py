@@ -284,7 +284,7 @@ def test_ctrl_c_names_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Commands that print no data: what they write is a picture, or is JSON anyway.
-WITHOUT_JSON = {"draw", "schema", "demo", "view"}
+WITHOUT_JSON = {"draw", "schema", "view"}
 
 
 def test_every_command_that_prints_data_has_json() -> None:

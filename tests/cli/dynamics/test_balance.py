@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import nacelle
 from nacelle.cli import app
-from nacelle.cli import balance as command
+from nacelle.cli.dynamics import balance as command
 from support.pendulum import PENDULUM
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -11,8 +11,8 @@ nacelle:
 
 Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose
 end is more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms
-are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by side
-on an arm or slider, and the same with a parallelogram. `solution` solves them.
+are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by
+side on an arm or slider, and the same with a parallelogram. `solution` solves them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any
 
@@ -69,9 +70,11 @@ def quantities(result: Any) -> list[Quantity]:
 def robot_of(result: Any) -> Any:
     """The robot that a result is about, or its name; None if it is about none."""
     for holder in (result, getattr(result, "base", None), getattr(result, "state", None)):
-        robot = getattr(holder, "robot", None)
-        if robot is not None:
-            return robot
+        # A simulation of a plant without a robot says so by an error.
+        with contextlib.suppress(NacelleError):
+            robot = getattr(holder, "robot", None)
+            if robot is not None:
+                return robot
     return getattr(getattr(result, "grid", None), "robot", None)
 
 
