@@ -11,6 +11,8 @@ import nacelle
 from nacelle.emit.newton import NewtonResult
 from nacelle.kinematics.iteration import continuation
 from nacelle.kinematics.iteration.continuation import Equations, continued, polished, roadmap, sure_run
+from nacelle.model.read import read_text
+from nacelle.sketch.sketch import sketch
 from support import inner_loops
 
 
@@ -104,3 +106,23 @@ def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
     assert 400 <= sum(solved) < 20 * 400
+
+
+@pytest.mark.parametrize("legs", ["3-RSR", "3-SRR"])
+def test_legs_with_more_rows_than_unknowns(legs: str) -> None:
+    """Spherical mechanisms: five rows a leg for four unknowns, consistent up to rounding; they move."""
+    robot = read_text(sketch("robot", legs, motion="rx+ry+rz").text)[0]
+    vectors = 0.02 * np.random.default_rng(3).normal(size=(8, 3))
+    x = np.array([nacelle.pose(robot, rotation_vector=vector) for vector in vectors])
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    assert not joints.flags.any()
+    R, p = joints.bodies
+    for joint in robot.joints[robot.tree :]:
+        ends = [
+            p[:, b] + R[:, b] @ frame.p
+            for b, frame in (
+                (joint.predecessor, joint.frame_predecessor),
+                (joint.successor, joint.frame_successor),
+            )
+        ]
+        assert np.max(np.abs(ends[0] - ends[1])) < 1e-12 * robot.size
