@@ -32,7 +32,7 @@ def moving_item(name: str = "gough-stewart", **options: object) -> SceneItem:
     points = motion.position[:, 1:2]
     arrows = Arrows("weight", points, np.broadcast_to([0.0, 0.0, -9.81], points.shape), "N", "teal")
     trace = body_points(motion, 1)
-    return SceneItem(robot_geometry(robot, motion), motion, (arrows,), traces=(trace,), **options)  # type: ignore[arg-type]
+    return SceneItem(robot_geometry(robot, motion), motion, (arrows,), traces=(trace,), **options)
 
 
 def data_of(markup: str) -> dict[str, object]:

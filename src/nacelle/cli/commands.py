@@ -251,10 +251,8 @@ def _no_command(name: str) -> str:
 
 def _completion_item() -> Any:
     """The class of completions, which newer versions of typer carry within."""
-    try:
-        return typer.core.CompletionItem  # type: ignore[attr-defined]
-    except AttributeError:
-        return importlib.import_module("click.shell_completion").CompletionItem
+    own = getattr(typer.core, "CompletionItem", None)
+    return own or importlib.import_module("click.shell_completion").CompletionItem
 
 
 def failed(error: BaseException, as_json: bool) -> int:

@@ -11,16 +11,16 @@ from nacelle.view.browser.loop import Loop
 def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
     said: list[str] = []
     loop = Loop(lambda elapsed: False, said.append)
-    gate, done = threading.Event(), []
+    held, done = threading.Event(), []
 
     def refuse() -> None:
         raise nacelle.NacelleError("not this way")
 
-    loop.post("hold", lambda: gate.wait(10.0) and None)
+    loop.post("hold", lambda: held.wait(10.0) and None)
     for k in range(100):
         loop.post("drag", lambda k=k: done.append(k))
     loop.post("wrong", refuse)
-    gate.set()
+    held.set()
     assert loop.call(lambda: 7) == 7
     assert done == [99]
     assert said == ["not this way"]

@@ -12,8 +12,9 @@ swing of every other coordinate, each as wide as it can be in steps of a half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.kinematics.trajectory import Circle, Line, Trajectory
-from nacelle.model.platform import AXES
+from nacelle.model.platform import AXES, Motion
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
@@ -94,7 +95,7 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
             yield (
                 f"a circle of radius {radius * 1e3:g} mm in the {plane} plane about the reference pose",
                 ("--trajectory", "circle", "--radius", f"{radius:g}"),
-                lambda duration, r=radius: Circle(x, r, motion=motion, duration=duration),  # type: ignore[misc]
+                _circle(x, radius, motion),
             )
     plain = [name for name in names if name in layout_of(motion).x_names]
     for name in plain:
@@ -107,9 +108,7 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
             yield (
                 f"a stroke of {name} from {ends[0]:g} to {ends[1]:g} {unit}",
                 ("--trajectory", "line", "--at", f"{name}={ends[0]:g}", "--to", f"{name}={ends[1]:g}"),
-                lambda duration, a=ends[0], b=ends[1], n=name: Line(  # type: ignore[misc]
-                    pose(robot, None, **{n: a}), pose(robot, None, **{n: b}), motion=motion, duration=duration
-                ),
+                _line([pose(robot, None, **dict[str, Any]({name: end})) for end in ends], motion),
             )
     if layout_of(motion).quaternion is not None:
         for name in ROTATIONS:
@@ -119,13 +118,18 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
                 yield (
                     f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
                     options,
-                    lambda duration, a=turns[0], b=turns[1]: Line(  # type: ignore[misc]
-                        pose(robot, None, rotation_vector=a),
-                        pose(robot, None, rotation_vector=b),
-                        motion=motion,
-                        duration=duration,
-                    ),
+                    _line([pose(robot, None, rotation_vector=turn) for turn in turns], motion),
                 )
+
+
+def _circle(x: Array, radius: float, motion: Motion) -> Callable[[float], Trajectory]:
+    """A circle about a pose, by its duration, s."""
+    return lambda duration: Circle(x, radius, motion=motion, duration=duration)
+
+
+def _line(ends: Sequence[Array], motion: Motion) -> Callable[[float], Trajectory]:
+    """A line between two poses, by its duration, s."""
+    return lambda duration: Line(*ends, motion=motion, duration=duration)
 
 
 def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[float]:

@@ -54,7 +54,7 @@ def run() -> Measurement:
     ],
 )
 def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str], words: list[str]) -> None:
-    findings, correction, verdict = check_columns(run(), KnowingJudge(right), as_read(M))  # type: ignore[arg-type]
+    findings, correction, verdict = check_columns(run(), KnowingJudge(right), as_read(M))
     assert sorted(found.kind for found in findings) == sorted(kinds)
     for text in words:
         assert any(text in found.message for found in findings)

@@ -25,7 +25,7 @@ def reported(flags: np.ndarray, beyond: np.ndarray) -> list[tuple[str, tuple[str
     x = np.full((COUNT, 2), np.nan)
     path = Path(robot, q[SAMPLES], x, flags, beyond, np.zeros(COUNT))
     judge = SimpleNamespace(path=lambda correction: path, signals=SimpleNamespace(samples=SAMPLES))
-    findings = check_reach(run, judge, as_read(2))  # type: ignore[arg-type]
+    findings = check_reach(run, judge, as_read(2))
     return [(found.kind, found.signals, found.sample, found.count) for found in findings]
 
 

@@ -25,7 +25,7 @@ def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
         shift = np.zeros(m) if place is None else size * np.eye(m)[place]
         path = path_of(robot, q + shift * actuator_units(robot))
         judge = SimpleNamespace(robot=robot, path=lambda correction, path=path: path)
-        zeros, smallest = zeros_of_gaps(judge, as_read(m))  # type: ignore[arg-type]
+        zeros, smallest = zeros_of_gaps(judge, as_read(m))
         assert 0.005 <= smallest < size
         np.testing.assert_allclose(zeros, -shift, atol=0.1 * size)
 
@@ -35,6 +35,6 @@ def test_encoders_that_are_not_redundant_say_nothing() -> None:
     judge = SimpleNamespace(
         robot=robot, path=lambda correction: SimpleNamespace(x=np.zeros((3, 2)), q=np.zeros((3, 2)))
     )
-    zeros, smallest = zeros_of_gaps(judge, as_read(2))  # type: ignore[arg-type]
+    zeros, smallest = zeros_of_gaps(judge, as_read(2))
     assert not np.any(zeros)
     assert smallest == np.inf
