@@ -209,3 +209,9 @@ def make_place() -> None:
     """Clear what is shown, before anything else is written."""
     for display in _SHOWN:
         display.hide()
+
+
+def nothing_more() -> None:
+    """Show nothing any more: from here on the command waits for its user."""
+    for display in _SHOWN:
+        display.stop()

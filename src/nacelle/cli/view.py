@@ -12,6 +12,7 @@ from nacelle.cli.common import check_new, print_text, write_new, wrote
 from nacelle.cli.complete import files_ending, robots_and_files
 from nacelle.cli.inputs import AtOption, ModeOption, pose_at
 from nacelle.cli.loads import ToolOption
+from nacelle.cli.progress import nothing_more
 from nacelle.cli.trajectory import DurationOption, MotionOptions, RadiusOption, ToOption, make_trajectory
 from nacelle.errors import NacelleError
 from nacelle.progress import task
@@ -138,6 +139,7 @@ def _serve(
         sys.stdout.flush()
         if browser:
             viewer.open()
+        nothing_more()
         viewer.wait()
     except KeyboardInterrupt:
         print_text("\nthe viewer has ended")
