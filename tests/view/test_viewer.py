@@ -116,6 +116,8 @@ def test_the_page(viewer: Viewer) -> None:
         sent = np.array(member.stage._frames[1].position)
         np.testing.assert_allclose(sent[:2], session.x, atol=1e-12)
 
+        page.get_by_role("button", name="Reference pose").click()
+        wait(lambda: np.allclose(session.x, begun))
         # Far out: the robot stays, the nacelle is red, and the page says why.
         field = page.get_by_role("textbox").first
         field.fill("330")
