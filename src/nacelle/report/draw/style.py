@@ -1,7 +1,7 @@
 """How all pictures look: series, axes with their units, legends, names as users wrote them.
 
 Series have the colours of Okabe and Ito, which colour-blind readers tell apart, and each its own dash; after
-seven of them markers change, too. So curves are told apart in black and white.
+seven of them markers change, too. So curves differ in black and white, too.
 """
 
 from __future__ import annotations

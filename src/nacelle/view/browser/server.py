@@ -66,7 +66,7 @@ def start_server(port: int | None, label: str) -> Any:
 
     with contextlib.redirect_stdout(io.StringIO()):
         server: Any = viser.ViserServer(host=HOST, port=wanted, label=label, verbose=False)
-    # viser can offer a page to the world through a tunnel: not this one, whoever asks for it.
+    # viser can offer a page to the world through a tunnel: not this one, whatever a client requests.
     server.request_share_url = _refuse
     if server.get_port() != wanted and port is not None:
         stop_server(server)
