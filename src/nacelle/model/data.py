@@ -106,6 +106,24 @@ class RobotData:
         return self.joints[self.tree :]
 
     @cached_property
+    def couplings(self) -> tuple[int, ...]:
+        """Closures that couple coordinates of the tree."""
+        return tuple(k for k, joint in enumerate(self.joints) if joint.is_coupling)
+
+    @cached_property
+    def coupled_joints(self) -> tuple[int, ...]:
+        """Tree joints whose coordinates are coupled."""
+        return tuple(sorted({j for k in self.couplings for j, _ in self.joints[k].terms}))
+
+    def joints_at(self, body: int) -> list[int]:
+        """Joints with a frame on a body, tree joints first."""
+        return [
+            k
+            for k, joint in enumerate(self.joints)
+            if body in (joint.predecessor, joint.successor) and not joint.is_coupling
+        ]
+
+    @cached_property
     def revolute_actuators(self) -> tuple[bool, ...]:
         """For each actuator whether its joint is revolute (rad, N m), not prismatic (m, N)."""
         return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
@@ -196,6 +214,7 @@ class RobotData:
                     j.guess,
                     j.at_point,
                     *([j.drive_stiffness, j.drive_damping] if j.drive_stiffness else []),
+                    *([j.terms, j.offset] if j.terms else []),
                 ]
                 for j in self.joints
             ],

@@ -12,9 +12,11 @@ motion of the successor's joint frame in the predecessor's is a product of primi
     spherical-planar  R Tx(q1) Ty(q2)       the same joint with the plane on the successor
     fixed
     point             a spherical joint on a massless point: locks the position, nothing else
+    coupling          no frames: a gear, a belt, a differential, q_1 - sum ratio_k q_k = offset
 
 A joint of the spanning tree places its successor; a closure demands that the two frames, placed by
-the tree, agree in what the joint locks. Same data, two roles.
+the tree, agree in what the joint locks. Same data, two roles. A coupling is a closure that locks a
+combination of coordinates of revolute and prismatic joints of the tree.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class JointKind(StrEnum):
     SPHERICAL_PLANAR = "spherical-planar"
     FIXED = "fixed"
     POINT = "point"
+    COUPLING = "coupling"
 
 
 class Primitive(StrEnum):
@@ -90,12 +93,13 @@ MOTION: dict[JointKind, tuple[Primitive, ...]] = {
     JointKind.SPHERICAL_PLANAR: (_P.SPHERICAL, _P.TX, _P.TY),
     JointKind.FIXED: (),
     JointKind.POINT: (_P.SPHERICAL,),
+    JointKind.COUPLING: (),
 }
 
 # What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
 # has no component along axis i of the predecessor's frame. ("perpendicular", i, j): axis i of the
-# predecessor's frame is perpendicular to axis j of the successor's.
-Lock = tuple[str, int] | tuple[str, int, int]
+# predecessor's frame is perpendicular to axis j of the successor's. ("coupled",): the terms of a coupling.
+Lock = tuple[str] | tuple[str, int] | tuple[str, int, int]
 _AT_POINT: tuple[Lock, ...] = (("offset", 0), ("offset", 1), ("offset", 2))
 _ALONG_Z: tuple[Lock, ...] = (("offset", 0), ("offset", 1))
 _Z_PARALLEL: tuple[Lock, ...] = (("perpendicular", 0, 2), ("perpendicular", 1, 2))
@@ -111,6 +115,7 @@ LOCKS: dict[JointKind, tuple[Lock, ...]] = {
     JointKind.SPHERICAL_PLANAR: (("offset", 2),),
     JointKind.FIXED: _AT_POINT + _ALIGNED,
     JointKind.POINT: _AT_POINT,
+    JointKind.COUPLING: (("coupled",),),
 }
 
 LETTERS: dict[JointKind, str] = {
@@ -123,6 +128,7 @@ LETTERS: dict[JointKind, str] = {
     JointKind.SPHERICAL_PLANAR: "C5",
     JointKind.FIXED: "F",
     JointKind.POINT: "S",
+    JointKind.COUPLING: "G",
 }
 
 
@@ -173,6 +179,9 @@ class Joint:
         limits: for each friction axis (lower, upper), infinite where there is none.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point nacelle; the point locks the position already.
+        terms: of a coupling, (joint, factor) for each coordinate of the tree in it, the dependent one with 1
+            first: sum factor q = offset.
+        offset: of a coupling, rad or m.
     """
 
     name: str
@@ -190,6 +199,13 @@ class Joint:
     limits: tuple[tuple[float, float], ...] = ()
     guess: tuple[float, ...] = ()
     at_point: bool = False
+    terms: tuple[tuple[int, float], ...] = ()
+    offset: float = 0.0
+
+    @property
+    def is_coupling(self) -> bool:
+        """Whether it couples coordinates and has no frames."""
+        return self.kind is JointKind.COUPLING
 
     @property
     def primitives(self) -> tuple[Primitive, ...]:

@@ -45,6 +45,8 @@ class _Writer:
             data["base"] = {"display": list(robot.bodies[0].display)}
         data["nacelle"] = self.nacelle()
         data["legs"] = [self.leg(k) for k in range(len(robot.legs))]
+        if robot.couplings:
+            data["couplings"] = {self.coupling_name(k): self.coupling(k) for k in robot.couplings}
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
         if robot.shared:
             names = robot.shared
@@ -109,8 +111,9 @@ class _Writer:
             data |= self.body(robot.bodies[PLATFORM])
         if spec.joints:
             data["joints"] = {self.joint_name(j): self.joint(j, None) for j in spec.joints}
-        if spec.closures:
-            data["closures"] = {self.joint_name(c): self.joint(c, None) for c in spec.closures}
+        cuts = [c for c in spec.closures if not robot.joints[c].is_coupling]
+        if cuts:
+            data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
         return data
 
     def leg(self, k: int) -> dict[str, Any]:
@@ -122,7 +125,8 @@ class _Writer:
             self.local(self.robot.bodies[b].name, leg.name): self.body(self.robot.bodies[b])
             for b in leg.bodies
         }
-        for key, indices in (("joints", leg.joints), ("closures", leg.closures)):
+        cuts = tuple(c for c in leg.closures if not self.robot.joints[c].is_coupling)
+        for key, indices in (("joints", leg.joints), ("closures", cuts)):
             data[key] = {
                 self.local(self.robot.joints[j].name, leg.name): self.joint(j, leg.name) for j in indices
             }
@@ -173,6 +177,16 @@ class _Writer:
         if joint.guess and joint.guess != neutral(_written(kind)):
             data["guess"] = list(joint.guess)
         return data
+
+    def coupling_name(self, index: int) -> str:
+        return self.robot.joints[index].name.replace(".", "-")
+
+    def coupling(self, index: int) -> dict[str, Any]:
+        (first, one), *others = self.robot.joints[index].terms
+        assert one == 1.0
+        follows = {self.joint_name(j): -factor for j, factor in others}
+        data: dict[str, Any] = {"joint": self.joint_name(first), "follows": follows}
+        return data | ({"offset": offset} if (offset := self.robot.joints[index].offset) else {})
 
     def actuator(self, actuator: Actuator, joint: Joint) -> dict[str, Any]:
         data: dict[str, Any] = {}

@@ -45,6 +45,9 @@ def reason_not(mechanism: Mechanism) -> str:
         return (
             f"its nacelle has joints of its own ({names}), and F_p of [KI2007] (12) is that of one rigid body"
         )
+    if robot.couplings:
+        names = ", ".join(robot.joints[k].name for k in robot.couplings)
+        return f"its joints are coupled ({names}), and J_i of [KI2007] (18) has the closures of a leg alone"
     for leg in robot.legs:
         for j in leg.joints:
             if robot.joints[j].predecessor == PLATFORM:

@@ -12,7 +12,8 @@ Along its free axes a joint transmits its efforts and nothing else, which are th
     C_j . W_j = e_j,   and 0 for the twist of the platform, which no joint places:   J^T lambda = b
 
 with J the Jacobian of the closures. What J^T does not see (overconstrained closures) is inner stress.
-An idle spin is held by one more lock, a moment about its axis, which is zero unless something drives it.
+An idle spin is held by one more lock, a moment about its axis, which is zero unless something drives it. A
+coupling has no wrench: its lambda adds factor_j lambda to the effort e_j of each coupled joint.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
     wrenches: list[Array] = []
     zero = np.zeros(3)
     for joint in robot.closures:
+        if joint.is_coupling:
+            wrenches.append(np.zeros(6))
+            continue
         first, second = closure_frames(joint, motion)
         for lock in joint.locks:
             e = first.R[:, lock[1]]

@@ -43,9 +43,17 @@ from nacelle.kinematics.general.placed import (
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
+from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.iteration.branch import is_on_branch
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
+from nacelle.kinematics.mechanism.assembly import (
+    advance,
+    coupling_scale,
+    held_rates,
+    rate_scale,
+    row_scale,
+    solve_closures,
+)
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
@@ -210,6 +218,15 @@ def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
+def _row_unit(robot: Robot, tie: Tie, row: Row) -> float:
+    """What a row counts in: m, rad, m^2 for a rod, the largest factor of a coupling."""
+    if tie.is_coupling:
+        return coupling_scale(robot, robot.joints[tie.joint])
+    if row.kind in ("angular", "cross", "spin"):
+        return 1.0
+    return robot.size * robot.size if row.kind == "rod" else robot.size
+
+
 def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
@@ -219,15 +236,14 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     units: list[float] = []
     for at in placed:
         rows = [row for tie in at.ties[leg] for row in tie.rows]
-        units = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
-        units = [u * robot.size if row.kind == "rod" else u for u, row in zip(units, rows, strict=True)]
+        units = [_row_unit(robot, tie, row) for tie in at.ties[leg] for row in tie.rows]
         samples.append(
             [
                 [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
                 for row, u in zip(rows, units, strict=True)
             ]
         )
-        prices = [0.0 if row.kind in ("point", "rod", "strut") else 1.0 for row in rows]
+        prices = [0.0 if row.kind in ("point", "rod", "strut", "coupling") else 1.0 for row in rows]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
     zeros = frozenset(

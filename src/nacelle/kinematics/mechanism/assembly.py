@@ -24,7 +24,7 @@ from nacelle.errors import AssemblyError
 from nacelle.kinematics.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
 from nacelle.kinematics.tree.number_tree import NumberTree
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
-from nacelle.model.joint import Joint, Primitive
+from nacelle.model.joint import Joint, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -126,19 +126,41 @@ def held_rates(robot: Robot) -> Array:
 
 
 def row_scale(robot: Robot) -> Array:
-    """Scale of each lock (rows,): the robot's size (m) for offsets, 1 for angles."""
-    return np.array(
-        [robot.size if len(lock) == 2 else 1.0 for joint in robot.closures for lock in joint.locks]
-    )
+    """Scale of each lock (rows,): the robot's size (m) for offsets, 1 for angles.
+
+    That of a coupling makes the largest of its factors 1, without units.
+    """
+    return np.array([_lock_scale(robot, joint, lock) for joint in robot.closures for lock in joint.locks])
+
+
+def _lock_scale(robot: Robot, joint: Joint, lock: Lock) -> float:
+    if joint.is_coupling:
+        return coupling_scale(robot, joint)
+    return robot.size if len(lock) == 2 else 1.0
+
+
+def coupling_scale(robot: Robot, joint: Joint) -> float:
+    """Scale of the equation of a coupling: its largest factor, strokes in the robot's size; rad or m."""
+    units = [1.0 if robot.joints[j].primitives[0].is_rotation else robot.size for j, _ in joint.terms]
+    return max(abs(factor) * unit for (_, factor), unit in zip(joint.terms, units, strict=True))
 
 
 def rate_scale(robot: Robot) -> Array:
-    """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations."""
+    """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations.
+
+    A coupled joint that moves faster than those it is coupled with has as much more.
+    """
     scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
     for joint in robot.tree_joints:
         for primitive in joint.primitives:
             scale += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
-    return np.array(scale)
+    result = np.array(scale)
+    for k in robot.couplings:
+        top = coupling_scale(robot, robot.joints[k])
+        for j, factor in robot.joints[k].terms:
+            place = robot.platform_nv + robot.v_slices[j].start
+            result[place] = max(result[place], top / abs(factor))
+    return result
 
 
 def solve_closures(
@@ -195,11 +217,13 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     )
     bodies = [BASE, PLATFORM, *(robot.joints[j].successor for j in joints)]
     index = {body: k for k, body in enumerate(bodies)}
+    number = {j: k for k, j in enumerate(joints)}
     kept = [
         dataclasses.replace(
             robot.joints[j],
             predecessor=index[robot.joints[j].predecessor],
             successor=index[robot.joints[j].successor],
+            terms=tuple((number[k], factor) for k, factor in robot.joints[j].terms),
         )
         for j in (*joints, *closures)
     ]
@@ -386,6 +410,12 @@ def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Ga
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
         residual = state.residual[rows]
+        if joint.is_coupling:
+            gap = abs(float(residual[0]))
+            if not gap <= CLOSED * coupling_scale(robot, joint):
+                turns = robot.joints[joint.terms[0][0]].primitives[0].is_rotation
+                gaps[joint.name] = Gap(0.0, gap) if turns else Gap(gap, 0.0)
+            continue
         offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
         sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
         distance = float(np.linalg.norm(offsets))

@@ -23,6 +23,7 @@ from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
 from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.closed import generic_poses
+from nacelle.kinematics.mechanism.coupled import Followers, followers_of
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
@@ -141,7 +142,12 @@ class Mechanism:
     def iterated_joints(self) -> tuple[int, ...]:
         """Tree joints whose coordinates are found by iteration."""
         legs = [j for k in self.iterated_legs for j in self.robot.legs[k].joints]
-        return (*self.dependent_joints, *legs)
+        return tuple(j for j in (*self.dependent_joints, *legs) if j not in self.followers.joints)
+
+    @cached_property
+    def followers(self) -> Followers:
+        """Joints whose coordinates follow from others by couplings."""
+        return followers_of(self.robot)
 
     @property
     def chart_size(self) -> int:
@@ -231,7 +237,8 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
         spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
-        recipe = None if parasitic else _recipe(robot, leg, assembly)
+        coupled = any(robot.joints[c].is_coupling for c in leg.closures)
+        recipe = None if parasitic or coupled else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))

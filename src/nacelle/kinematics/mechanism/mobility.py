@@ -337,6 +337,7 @@ _PLANAR_LOCKS = {
     JointKind.FIXED: 3,
     JointKind.POINT: 2,
     JointKind.SPHERICAL: 2,
+    JointKind.COUPLING: 1,
 }
 
 

@@ -6,7 +6,7 @@ most of the time that small arrays take goes into making them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from nacelle.kinematics.tree.spanning_tree import (
     CosSin,
     Step,
     TreeMotion,
+    coupled_coordinates,
     motion_of_steps,
     tree_motion,
     tree_movers,
@@ -26,7 +27,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.rounding import CANCELLED, sum_of_three, total
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, Scalar
 
 Vector: TypeAlias = Sequence[float]
 Rows: TypeAlias = Sequence[Vector]
@@ -37,6 +38,7 @@ _FLOATS = (float, np.float64)
 _SMALL = 64 * CANCELLED
 _ZERO = (0.0, 0.0, 0.0)
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_NOTHING: dict[int, Scalar] = {}
 _IDENTITY: Placed = (_AXES, _ZERO)
 _IDENTITY_LISTS = [list(axis) for axis in _AXES], list(_ZERO)
 
@@ -69,7 +71,7 @@ class NumberTree:
             else:
                 steps.append(CosSin(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
             k += primitive.nq
-        return self._at(platform, steps)
+        return self._at(platform, steps, coupled_coordinates(self._robot, q))
 
     def at_steps(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
         """The same from the steps of the tree's primitives, as `motion_of_steps`."""
@@ -77,7 +79,9 @@ class NumberTree:
             return motion_of_steps(self._robot, platform, steps)
         return self._at(platform, steps)
 
-    def _at(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+    def _at(
+        self, platform: Pose, steps: Sequence[Step], coordinates: Mapping[int, Scalar] = _NOTHING
+    ) -> TreeMotion:
         robot, left = self._robot, iter(steps)
         own: Placed = platform.R.tolist(), platform.p.tolist()
         poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: own}
@@ -94,7 +98,7 @@ class NumberTree:
         bodies = range(len(robot.bodies))
         R = np.array([poses[body][0] for body in bodies])
         p = np.array([poses[body][1] for body in bodies])
-        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers)
+        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers, coordinates)
 
 
 @lru_cache(maxsize=64)

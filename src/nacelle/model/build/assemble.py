@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.build.draft import DraftError, draft_chain, draft_joint, draft_leg
+from nacelle.model.build.draft import DraftError, add_joint, draft_chain, draft_couplings, draft_leg
 from nacelle.model.build.graph import BodyGraph, Edge, Part
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
@@ -75,7 +75,8 @@ class _Builder:
         if spec.type != "articulated":
             chain.bodies[spec.name] = (spec, ("nacelle",))
         for name, joint in self.description.closures.items():
-            chain.closures.append(draft_joint(name, joint, ("closures", name)))
+            add_joint(chain, name, joint, ("closures", name), closes=True)
+        chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
         return Part("", ("nacelle",), chain, Placement(), None)
 
     def leg_parts(self) -> list[Part]:
@@ -88,7 +89,7 @@ class _Builder:
                 continue
             names.add(leg.name)
             try:
-                chain = draft_leg(leg, path)
+                chain = draft_leg(leg, path, self.nacelle.chain.bodies)
             except DraftError as error:
                 self.report(error.path, str(error), error.hint)
                 continue
@@ -117,6 +118,8 @@ class _Builder:
         self.check_guesses()
         made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
         joints = [joint for joint, _ in made]
+        number = {joint.name: k for k, joint in enumerate(joints[: len(tree)])}
+        couplings = [self.joints.coupling(coupling, number) for coupling in graph.couplings]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
@@ -125,7 +128,7 @@ class _Builder:
         robot = Robot(
             name=self.description.name,
             bodies=tuple(self.body(name) for name in order),
-            joints=tuple(joints),
+            joints=(*joints, *couplings),
             tree=len(tree),
             legs=tuple(legs),
             nacelle=self.robot_nacelle(tree, closing, joints),
@@ -167,10 +170,20 @@ class _Builder:
                 if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
                 and not joints[start + j].at_point
             ]
+            cuts += self.coupled(start + len(closing), k)
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
             bodies = tuple(joints[j].successor for j in own)
             result.append(Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0)))
+        return result
+
+    def coupled(self, start: int, group: int | None) -> list[int]:
+        """Indices of the couplings of a leg, or of the nacelle (None), which come after all other joints."""
+        result = []
+        for k, coupling in enumerate(self.graph.couplings, start):
+            groups = [self.graph.group_of.get(edge.successor) for edge in coupling.edges]
+            if next((g for g in groups if g is not None), None) == group:
+                result.append(k)
         return result
 
     def robot_nacelle(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> Nacelle:
@@ -182,6 +195,7 @@ class _Builder:
             if joints[start + j].at_point
             or (edge.successor not in group_of and edge.predecessor not in group_of)
         ]
+        cuts += self.coupled(start + len(closing), None)
         bodies = (PLATFORM, *(joints[j].successor for j in own))
         return Nacelle(self.description.nacelle.type, bodies, tuple(own), tuple(cuts))
 
@@ -191,7 +205,7 @@ class _Builder:
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
-            ends = {b for j in (*leg.joints, *leg.closures) for b in _ends(joints[j])}
+            ends = {b for j in (*leg.joints, *leg.closures) if j < len(joints) for b in _ends(joints[j])}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build.draft import JointDraft
-from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.draft import JointDraft, Written
+from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, Part, edge_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import PLATFORM
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.source.node import KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import cleaned
@@ -64,7 +64,7 @@ class JointBuilder:
         if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
             limits = (drive.position,)
         joint = Joint(
-            name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
+            name=edge_name(edge),
             kind=kind,
             predecessor=ends[0],
             successor=ends[1],
@@ -81,6 +81,26 @@ class JointBuilder:
             at_point=at_point,
         )
         return joint, drive
+
+    def coupling(self, coupling: CouplingEdges, number: Mapping[str, int]) -> Joint:
+        """Make a coupling: q_1 - sum ratio q = offset; `number` gives the joints of the tree by name."""
+        first, *others = coupling.edges
+        draft, path = coupling.draft, coupling.draft.path
+        rotates = [edge.draft.kind is JointKind.REVOLUTE for edge in coupling.edges]
+        kinds = {(True, True): "number", (False, False): "number", (False, True): "lead"}
+        terms = [(number[edge_name(first)], 1.0)]
+        for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
+            place = (*path, "follows", name)
+            kind = kinds.get((rotates[0], turns), "gear ratio per length")
+            ratio = written if isinstance(written, Written) else self.read.ratio(written, kind, place)
+            if ratio == 0.0:
+                self.read.report(place, "the ratio is zero", "leave the joint out")
+            terms.append((number[edge_name(edge)], -float(ratio)))
+        offset = 0.0
+        if not isinstance(draft.offset, Written):
+            quantity = "angle" if rotates[0] else "length"
+            offset = self.read.quantity(draft.offset, quantity, (*path, "offset"))
+        return Joint(coupling.name, JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
 
     def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, KeyPath] | None = None) -> Drive:
         """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
+from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
@@ -137,6 +138,7 @@ class Description(Strict):
     nacelle: NacelleSpec
     legs: Annotated[list[LegSpec], Field(min_length=1)]
     closures: dict[Name, JointSpec] = {}
+    couplings: dict[Name, CouplingSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
     shared: SharedLegs = None

@@ -293,6 +293,14 @@ class DriveReader:
             self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
         return numbers
 
+    def ratio(self, value: Any, kind: str, path: KeyPath) -> float:
+        """Read a ratio of two joints: a number, "1:50" or "3/4", or with its unit where that has one."""
+        if isinstance(value, str) and kind == "number":
+            fraction = _FRACTION.fullmatch(value)
+            if fraction is not None and float(fraction[2]) != 0.0:
+                return float(fraction[1]) / float(fraction[2])
+        return self.quantity(value, kind, path, 1.0)
+
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a rotating motor drives a prismatic joint."""
         value = spec.gear_ratio

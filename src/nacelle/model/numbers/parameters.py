@@ -73,6 +73,8 @@ class ParameterLayout:
 
 def _geometry(robot: RobotData) -> Entries:
     for joint in robot.joints:
+        if joint.is_coupling:
+            continue
         for side in ("predecessor", "successor"):
             frame: Pose = getattr(joint, f"frame_{side}")
             for name, value in zip(_FRAME_NAMES, (*np.ravel(frame.R), *frame.p), strict=True):
@@ -124,7 +126,9 @@ Changes = dict[str, Any]
 def _with_geometry(robot: RobotData, numbers: Numbers) -> Changes:
     return {
         "joints": tuple(
-            dataclasses.replace(
+            joint
+            if joint.is_coupling
+            else dataclasses.replace(
                 joint, frame_predecessor=_frame(joint, numbers), frame_successor=_frame(joint, numbers)
             )
             for joint in robot.joints
