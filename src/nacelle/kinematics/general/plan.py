@@ -50,6 +50,7 @@ from nacelle.kinematics.mechanism.assembly import (
     advance,
     coupling_scale,
     held_rates,
+    motion_scale,
     rate_scale,
     row_scale,
     solve_closures,
@@ -74,7 +75,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     robot, start = mechanism.robot, mechanism.assembly
     rng = np.random.default_rng(seed)
     held = held_rates(robot)
-    scale = rate_scale(robot)
+    scale = motion_scale(robot)
     nacelle = held.copy()
     nacelle[list(mechanism.w_rates)] = True
     states = [mechanism.reference]

@@ -34,7 +34,9 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
+from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.mechanism.rank import null_space
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.model.robot import Robot
@@ -51,6 +53,8 @@ _LONGEST = 0.5
 # A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
 # robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
 _NEAR_STEPS, _NEAR_STEP = 4, 0.125
+# A joint of a robot with couplings is fast where it turns by so many rad while the nacelle moves by its size.
+_FAST = 10.0
 
 
 class Unknowns(NamedTuple):
@@ -106,6 +110,27 @@ def nearby(mechanism: Mechanism) -> dict[str, Any]:
     return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
 
 
+def step_units(mechanism: Mechanism) -> Array:
+    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that couplings make fast.
+
+    At the reference u = U v over rates without units, and a rotation whose row of U is large turns by so much
+    while the nacelle moves by its own size: it is compensated by others about the same axis, or small.
+    """
+    units = unknown_units(mechanism)
+    if not mechanism.robot.couplings:
+        return units
+    robot, assembly = mechanism.robot, mechanism.assembly
+    N = null_space(scaled_closures(robot, assembly.closures))
+    U = np.max(np.abs(N @ np.linalg.pinv(N[list(mechanism.independent)])), axis=1)
+    place = mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        joint, rate = robot.joints[j], robot.platform_nv + robot.v_slices[j].start
+        if joint.nq == 1 and U[rate] > _FAST:
+            units[place] *= U[rate]
+        place += joint.nq
+    return units
+
+
 def unknowns(mechanism: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
     """Find what needs iteration at poses.
 
@@ -152,7 +177,7 @@ class _Search:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, unknown_units(mechanism))
+        self.equations = Equations(self.solver, self._conditioning, step_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""

@@ -88,7 +88,14 @@ class Assembly:
 def guess_coordinates(robot: Robot) -> Array:
     """The joints' reference values as coordinates of the tree (nq,): rad, m, quat_xyzw."""
     values = [value for joint in robot.tree_joints for value in joint.guess]
-    return np.array(values, dtype=float)
+    q = np.array(values, dtype=float)
+    for joint in (robot.joints[k] for k in robot.couplings):
+        # A joint that follows others has a guess of its own only where one is written.
+        (first, _), *others = joint.terms
+        place = robot.q_slices[first].start
+        if q[place] == 0.0:
+            q[place] = joint.offset - sum(factor * q[robot.q_slices[j].start] for j, factor in others)
+    return q
 
 
 def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
@@ -146,21 +153,31 @@ def coupling_scale(robot: Robot, joint: Joint) -> float:
 
 
 def rate_scale(robot: Robot) -> Array:
-    """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations.
-
-    A coupled joint that moves faster than those it is coupled with has as much more.
-    """
+    """Scale of each rate of the tree (rates,): the robot's size (m) for translations, 1 rad for rotations."""
     scale = [robot.size] * 3 + [1.0] * (robot.platform_nv - 3)
     for joint in robot.tree_joints:
         for primitive in joint.primitives:
             scale += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
-    result = np.array(scale)
+    return np.array(scale)
+
+
+def motion_scale(robot: Robot) -> Array:
+    """The same for motions that are tried: a joint moves as much more as it is faster than those coupled."""
+    result = rate_scale(robot)
     for k in robot.couplings:
         top = coupling_scale(robot, robot.joints[k])
         for j, factor in robot.joints[k].terms:
             place = robot.platform_nv + robot.v_slices[j].start
             result[place] = max(result[place], top / abs(factor))
     return result
+
+
+def rotation_mask(robot: Robot) -> Array:
+    """Which rates of the tree are rotations: a mask (rates,) over u."""
+    mask = [False] * 3 + [True] * (robot.platform_nv - 3)
+    for joint in robot.tree_joints:
+        mask += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
+    return np.array(mask)
 
 
 def solve_closures(
@@ -174,7 +191,8 @@ def solve_closures(
         -V diag(s / (s^2 + m)) U^T r,      s above `_IDLE` of the largest alone
 
     since r has rounding in the directions of the others, which the small damping near a solution would
-    enlarge by up to 1 / |r|. After so many steps that have not reduced the error, `patience`, it is left
+    enlarge by up to 1 / |r|. Couplings may wind joints by many turns, which full steps compensate and damping
+    does not: with them it begins small, and whole turns do not count in the length of a step. After so many steps that have not reduced the error, `patience`, it is left
     as it is.
     """
     free = np.flatnonzero(~held)
@@ -182,7 +200,9 @@ def solve_closures(
     tree, closures = NumberTree(robot), NumberClosures(robot)
     motion = tree.motion(platform, q)
     state = closures.state(motion)
-    damping, stalled = 1e-3, 0
+    winds = bool(robot.couplings)
+    turning = rotation_mask(robot)[free]
+    damping, stalled = 1e-12 if winds else 1e-3, 0
     for _ in range(_STEPS):
         r = state.residual / scale
         error = float(np.linalg.norm(r))
@@ -194,7 +214,10 @@ def solve_closures(
         m = min(damping, error * error) if error < 1e-3 else damping
         solution = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
         step = np.zeros(held.size)
-        step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
+        length = np.abs(solution)
+        if winds:
+            length = np.where(turning, np.abs(np.sin(0.5 * solution * units)), length)
+        step[free] = solution / max(1.0, float(np.max(length))) * units
         new_platform, new_q = advance(robot, platform, q, step)
         new_motion = tree.motion(new_platform, new_q)
         new_state = closures.state(new_motion)

@@ -136,7 +136,7 @@ class Description(Strict):
     ]
     base: BaseSpec = BaseSpec()
     nacelle: NacelleSpec
-    legs: Annotated[list[LegSpec], Field(min_length=1)]
+    legs: Annotated[list[LegSpec], Field(min_length=0)]
     closures: dict[Name, JointSpec] = {}
     couplings: dict[Name, CouplingSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
