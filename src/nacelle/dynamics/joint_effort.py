@@ -85,7 +85,9 @@ def axis_effort(
 
 def axis_coordinate(state: State, index: int, number: int) -> Scalar:
     """Coordinate of an axis (number) of a joint, rad or m; of a closure from the poses of its frames."""
-    robot = state.robot
+    robot, coordinates = state.robot, state.now.motion.coordinates
+    if index in coordinates:
+        return coordinates[index]
     if index < robot.tree:
         start = sum(len(other.primitives) for other in robot.tree_joints[:index])
         step = state.now.steps[start + number]
