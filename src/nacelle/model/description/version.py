@@ -58,6 +58,7 @@ NEW: tuple[New, ...] = (
     New("named motions in a list", ("modes", "*", "motion", "*"), _named_motion),
     New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
     New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
+    New("guesses in the reference", ("**", "reference", "guess")),
 )
 
 
