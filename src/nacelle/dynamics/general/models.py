@@ -286,7 +286,9 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
     rates = {k: rate for rate, k in active_rates(robot).items()}
     accelerations = {**moving.w_dot, **moving.u_dot}
     biases = [
-        accelerations.get(rates[k], 0.0) if k in rates else closure_acceleration(legs, moving, closing[actuator.joint])
+        accelerations.get(rates[k], 0.0)
+        if k in rates
+        else closure_acceleration(legs, moving, closing[actuator.joint])
         for k, actuator in enumerate(robot.actuators)
     ]
     return {

@@ -170,7 +170,7 @@ class _Checker:
                 "check the geometry, or leave it if that is meant",
                 "warning",
             )
-        if m.fits and m.undriven and (m.unfelt or m.actuators < m.platform):
+        if m.fits and m.is_underactuated:
             self.report(
                 ("motion",),
                 f"nothing drives {', '.join(m.undriven)}: {_count(m.actuators, 'actuator')} for "

@@ -30,7 +30,7 @@ def _coordinate_rates(robot: Robot) -> dict[str, int]:
 
 
 def _spanning(N: Array, places: dict[str, int]) -> list[str]:
-    """The first coordinates of those given that determine a motion of N (rates, k): their rows are a basis."""
+    """The first of some coordinates that determine a motion of N (rates, k): their rows are a basis."""
     chosen: list[str] = []
     for name, place in places.items():
         rows = N[[*(places[other] for other in chosen), place]]

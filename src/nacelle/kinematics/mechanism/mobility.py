@@ -112,6 +112,11 @@ class Mobility(Shown):
         """Number of actuators beyond the nacelle's motions; negative if they are too few."""
         return self.actuators - self.platform
 
+    @property
+    def is_underactuated(self) -> bool:
+        """Whether nothing drives some motions, by design: not because the actuators are singular."""
+        return bool(self.undriven) and (self.unfelt or self.actuators < self.platform)
+
     def _moves(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
         if self.mover != "nacelle":
@@ -141,9 +146,8 @@ class Mobility(Shown):
             lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
-            lines.append(
-                f"{_count(self.idle_count, 'idle motion')} {verb} the {self.mover} at rest: {_list(self.idle)}."
-            )
+            count = _count(self.idle_count, "idle motion")
+            lines.append(f"{count} {verb} the {self.mover} at rest: {_list(self.idle)}.")
         if self.overconstrained:
             lines.append(
                 f"The loops are overconstrained {_times(self.overconstrained)}: {_list(self.redundant)}."

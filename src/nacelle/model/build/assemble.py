@@ -402,7 +402,7 @@ class _Builder:
     def guesses(
         self, given: Mapping[str, Any], path: KeyPath, edges: list[Edge], joints: list[Joint]
     ) -> dict[int, tuple[float, ...]]:
-        """Coordinates of joints by index, of guesses by name: in full, or the last part where it is unique."""
+        """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
         names = [joint.name for joint in joints]
         result = {}
         for name, value in given.items():
