@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build.draft import JointDraft, Written
-from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, Part, edge_name
+from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, Part, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
@@ -43,14 +43,14 @@ class JointBuilder:
         ]
         ends = [index[edge.predecessor], index[edge.successor]]
         at_point = False
-        if self.graph.nacelle.type == "point" and not edge.closes and PLATFORM in ends:
+        if self.graph.at_point and not edge.closes and PLATFORM in ends:
             if kind is not JointKind.SPHERICAL:
                 self.read.report(
                     draft.path,
                     f"a {kind} joint cannot hang a body on a point, which has no axes",
                     "write it as the leg's closure, from the leg's last body to the point",
                 )
-        elif self.graph.nacelle.type == "point" and edge.closes:
+        elif self.graph.at_point and edge.closes:
             if PLATFORM in ends:
                 kind = self.point_kind(draft)
             elif part.spec is None:
@@ -64,7 +64,7 @@ class JointBuilder:
         if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
             limits = (drive.position,)
         joint = Joint(
-            name=edge_name(edge),
+            name=full_name(edge),
             kind=kind,
             predecessor=ends[0],
             successor=ends[1],
@@ -88,14 +88,14 @@ class JointBuilder:
         draft, path = coupling.draft, coupling.draft.path
         rotates = [edge.draft.kind is JointKind.REVOLUTE for edge in coupling.edges]
         kinds = {(True, True): "number", (False, False): "number", (False, True): "lead"}
-        terms = [(number[edge_name(first)], 1.0)]
+        terms = [(number[full_name(first)], 1.0)]
         for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
             place = (*path, "follows", name)
             kind = kinds.get((rotates[0], turns), "gear ratio per length")
             ratio = written if isinstance(written, Written) else self.read.ratio(written, kind, place)
             if ratio == 0.0:
                 self.read.report(place, "the ratio is zero", "leave the joint out")
-            terms.append((number[edge_name(edge)], -float(ratio)))
+            terms.append((number[full_name(edge)], -float(ratio)))
         offset = 0.0
         if not isinstance(draft.offset, Written):
             quantity = "angle" if rotates[0] else "length"
@@ -140,7 +140,7 @@ class JointBuilder:
 
     def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
         """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
-        base, nacelle, mirror = part.placement
+        base, nacelle, mirror = self.graph.placement(part)
         if mirror is not None:
             frame = Pose(mirror @ frame.R @ joint_mirror(kind) + 0.0, mirror @ frame.p + 0.0)
         if part.spec is not None and self.graph.owner(body) is not part:

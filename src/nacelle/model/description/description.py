@@ -17,6 +17,7 @@ from nacelle.model.description.fields import Accelerations3, Lengths3, Name, Raw
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.version import Format
 
 
 class NacelleSpec(BodySpec, ChainSpec):
@@ -56,10 +57,11 @@ class BaseSpec(Strict):
 
 
 class ReferenceSpec(Strict):
-    """Reference pose of the platform, in which the legs must reach it."""
+    """Reference pose of the platform, in which the legs must reach it; guesses of joints by name."""
 
     position: Lengths3 = (0.0, 0.0, 0.0)
     rotation: RotationSpec | None = None
+    guess: dict[Reference, RawList] = {}
 
 
 class ToolSpec(Strict):
@@ -120,7 +122,7 @@ class Description(Strict):
 
     also: ClassVar[tuple[str, ...]] = ("constants", "templates")
 
-    format: Literal["nacelle/1"]
+    format: Format
     name: Name
     title: str = ""
     notes: str = ""
@@ -135,8 +137,8 @@ class Description(Strict):
         WithJsonSchema({"type": ["string", "array"], "examples": ["se3", "xyz", "xyz+rz", "xy"]}),
     ]
     base: BaseSpec = BaseSpec()
-    nacelle: NacelleSpec
-    legs: Annotated[list[LegSpec], Field(min_length=0)]
+    nacelle: NacelleSpec | None = None
+    legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
     couplings: dict[Name, CouplingSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
