@@ -249,8 +249,8 @@ def _not_determined(
     names = ", ".join(robot.motion.coordinates[k] for k in places)
     if found.margin <= MET_FREE:
         return SingularError(
-            f"{robot.name}: those of the other coordinates do not determine the accelerations of {names}: what "
-            f"the actuators leave free does not move them (squared cosine {float(found.margin):.1e}); leave "
+            f"{robot.name}: the accelerations of {names} do not follow from those of the others: what the "
+            f"actuators leave free does not move them (squared cosine {float(found.margin):.1e}); leave "
             "other coordinates free",
             "free",
         )
