@@ -40,7 +40,7 @@ def margins(now: Configuration) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
     mechanism = now.mechanism
     values = [closed_form_margin(roots) for roots in now.root_margins]
-    if mechanism.closed_form:
+    if not (mechanism.iterated_legs or mechanism.dependent):
         return pack(values)
     system = equations(now.robot, now.motion)
     scale = rate_scale(now.robot.numeric)
