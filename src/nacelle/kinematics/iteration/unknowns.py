@@ -34,9 +34,7 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
-from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.mechanism.rank import null_space
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.model.robot import Robot
@@ -53,8 +51,6 @@ _LONGEST = 0.5
 # A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
 # robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
 _NEAR_STEPS, _NEAR_STEP = 4, 0.125
-# A joint of a robot with couplings is fast where it turns by so many rad while the nacelle moves by its size.
-_FAST = 10.0
 
 
 class Unknowns(NamedTuple):
@@ -111,23 +107,15 @@ def nearby(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def step_units(mechanism: Mechanism) -> Array:
-    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that couplings make fast.
-
-    At the reference u = U v over rates without units, and a rotation whose row of U is large turns by so much
-    while the nacelle moves by its own size: it is compensated by others about the same axis, or small.
-    """
+    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that couplings make fast."""
     units = unknown_units(mechanism)
     if not mechanism.robot.couplings:
         return units
-    robot, assembly = mechanism.robot, mechanism.assembly
-    N = null_space(scaled_closures(robot, assembly.closures))
-    U = np.max(np.abs(N @ np.linalg.pinv(N[list(mechanism.independent)])), axis=1)
-    place = mechanism.chart_size
+    robot, place = mechanism.robot, mechanism.chart_size
     for j in mechanism.iterated_joints:
-        joint, rate = robot.joints[j], robot.platform_nv + robot.v_slices[j].start
-        if joint.nq == 1 and U[rate] > _FAST:
-            units[place] *= U[rate]
-        place += joint.nq
+        if robot.joints[j].nq == 1:
+            units[place] = mechanism.scales[1][robot.platform_nv + robot.v_slices[j].start]
+        place += robot.joints[j].nq
     return units
 
 

@@ -12,13 +12,17 @@ given and never taken out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.mechanism.rank import null_space
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
+
+# A joint is fast where it moves by so much (rad, or the robot's size) while the nacelle moves by 1.
+_FAST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,21 @@ class Followers:
                     value = value + factor * given[leader]
             result[joint] = value
         return result
+
+
+def winding(J: Array, independent: Sequence[int]) -> Array:
+    """How much faster than the nacelle rates move (rates,), 1 for all but those that couplings make fast.
+
+    u = U v over rates without units, where J u = 0: a joint whose row of U is large turns by so much while the
+    nacelle moves by its own size, as a screw of small pitch and the bearing that takes its rotation off do.
+
+    Args:
+        J: Jacobian of the closures (rows, rates), without units.
+        independent: places of the entries of v.
+    """
+    N = null_space(J)
+    U = np.max(np.abs(N @ np.linalg.pinv(N[list(independent)])), axis=1)
+    return np.where(U > _FAST, U, 1.0)
 
 
 def followers_of(robot: Robot) -> Followers:

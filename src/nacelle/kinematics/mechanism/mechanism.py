@@ -20,10 +20,10 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
-from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
+from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale, require_assembly, row_scale
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.closed import generic_poses
-from nacelle.kinematics.mechanism.coupled import Followers, followers_of
+from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
@@ -172,6 +172,19 @@ class Mechanism:
         parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+
+    @cached_property
+    def scales(self) -> tuple[Array, Array]:
+        """Scales of closure equations (rows,) and rates (rates,) at which all of them count alike.
+
+        Those of lengths and angles; for joints that couplings make fast, as much more (`coupled`).
+        """
+        robot, rates = self.robot, rate_scale(self.robot)
+        if not robot.couplings:
+            return self.row_scale, rates
+        J = self.assembly.closures.jacobian / self.row_scale[:, None] * rates
+        fast = winding(J, self.independent)
+        return self.row_scale * np.maximum(1.0, np.max(np.abs(J) * fast, axis=1)), rates * fast
 
     @property
     def closed_form(self) -> bool:
