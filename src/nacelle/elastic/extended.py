@@ -187,6 +187,12 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
             f"{robot.name} has no flexible link: give bodies a 'section' and a 'material', or drives a "
             "'stiffness' (docs: format)"
         )
+    if robot.couplings:
+        name = robot.joints[robot.couplings[0]].name
+        raise KinematicsError(
+            f"flexible links are not computed beside coupled joints, and {name!r} couples some of "
+            f"{robot.name}; take the links as rigid (remove 'section'), or lock the coupled joints"
+        )
     normal = plane_normal(robot)
     if planar and normal is None:
         raise KinematicsError(f"{robot.name} does not move in one plane")

@@ -98,8 +98,8 @@ MOTION: dict[JointKind, tuple[Primitive, ...]] = {
 
 # What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
 # has no component along axis i of the predecessor's frame. ("perpendicular", i, j): axis i of the
-# predecessor's frame is perpendicular to axis j of the successor's. ("coupled",): the terms of a coupling.
-Lock = tuple[str] | tuple[str, int] | tuple[str, int, int]
+# predecessor's frame is perpendicular to axis j of the successor's. ("coupled", 0): the terms of a coupling.
+Lock = tuple[str, int] | tuple[str, int, int]
 _AT_POINT: tuple[Lock, ...] = (("offset", 0), ("offset", 1), ("offset", 2))
 _ALONG_Z: tuple[Lock, ...] = (("offset", 0), ("offset", 1))
 _Z_PARALLEL: tuple[Lock, ...] = (("perpendicular", 0, 2), ("perpendicular", 1, 2))
@@ -115,7 +115,7 @@ LOCKS: dict[JointKind, tuple[Lock, ...]] = {
     JointKind.SPHERICAL_PLANAR: (("offset", 2),),
     JointKind.FIXED: _AT_POINT + _ALIGNED,
     JointKind.POINT: _AT_POINT,
-    JointKind.COUPLING: (("coupled",),),
+    JointKind.COUPLING: (("coupled", 0),),
 }
 
 LETTERS: dict[JointKind, str] = {

@@ -99,9 +99,7 @@ class _Writer:
 
     def unchained(self, joints: tuple[int, ...]) -> list[int]:
         """The joints of the nacelle that are written by themselves, not in a chain that hangs on it."""
-        return [
-            j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling
-        ]
+        return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
 
     def joint_name(self, index: int) -> str:
         leg, name = self.joint_leg(index), self.robot.joints[index].name

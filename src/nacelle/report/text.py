@@ -50,6 +50,8 @@ def show(check: Check, console: Console) -> None:
     console.print(_tree(robot))
     console.print(_section("Legs", _legs(data)))
     console.print(_section("Joints", _joint_table(data)))
+    if data["couplings"]:
+        console.print(_section("Couplings", _coupling_table(data)))
     console.print(_section("Actuators", _actuator_table(data)))
     console.print(_section("Bodies", _body_table(data)))
     console.print(_section("Mobility", _mobility(data)))
@@ -86,6 +88,8 @@ def _tree(robot: Robot) -> Tree:
             massless = " [dim]massless[/]" if robot.bodies[child].massless else ""
             grow(node.add(f"{describe(k)} > {escape(robot.bodies[child].name)}{massless}"), child)
         for k, joint in enumerate(robot.closures, start=robot.tree):
+            if joint.is_coupling:
+                continue
             if joint.predecessor == body:
                 other = joint.successor
             elif joint.successor == body and joint.predecessor == PLATFORM:
@@ -140,6 +144,15 @@ def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
 
 def _short(value: float) -> str:
     return f"{value:.4g}"
+
+
+def _coupling_table(data: dict[str, Any]) -> Table:
+    table = plain_table("coupling", "joint", "follows")
+    for coupling in data["couplings"]:
+        terms = [f"{ratio:.6g} {name}" for name, ratio in coupling["follows"].items()]
+        terms += [f"{coupling['offset']:.6g}"] if coupling["offset"] else []
+        table.add_row(*map(escape, (coupling["name"], coupling["joint"], " + ".join(terms))))
+    return table
 
 
 def _joint_table(data: dict[str, Any]) -> Table:

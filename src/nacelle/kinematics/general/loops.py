@@ -24,7 +24,6 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, Scalar, plus
 
-
 _AT_REST = Frame(identity(), ZERO, ZERO, ZERO, ZERO)
 
 

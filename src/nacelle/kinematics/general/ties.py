@@ -85,7 +85,8 @@ class Row:
 
     Attributes:
         coefficients: M_ik by rate.
-        kind: "point" (along the locked point), "offset", "angular", "cross", "rod", "strut", "spin" or "coupling".
+        kind: "point" (along the locked point), "offset", "angular", "cross", "rod", "strut", "spin",
+            "coupling".
         force: direction (3,) along which the nacelle's point is felt, in the tie's axes.
         moment: the same for the nacelle's angular velocity.
     """

@@ -107,7 +107,7 @@ def nearby(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def step_units(mechanism: Mechanism) -> Array:
-    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that couplings make fast."""
+    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that are fast."""
     units = unknown_units(mechanism)
     if not mechanism.robot.couplings:
         return units

@@ -58,8 +58,8 @@ class Followers:
 def winding(J: Array, independent: Sequence[int]) -> Array:
     """How much faster than the nacelle rates move (rates,), 1 for all but those that couplings make fast.
 
-    u = U v over rates without units, where J u = 0: a joint whose row of U is large turns by so much while the
-    nacelle moves by its own size, as a screw of small pitch and the bearing that takes its rotation off do.
+    u = U v over rates without units, where J u = 0: a joint whose row of U is large turns by so much while
+    the nacelle moves by its own size, as a screw of small pitch and the bearing behind it do.
 
     Args:
         J: Jacobian of the closures (rows, rates), without units.
@@ -91,7 +91,7 @@ def followers_of(robot: Robot) -> Followers:
         # A factor that is small beside the others is that of a fast joint.
         able = [k for k in free if k not in pivots and size[k] > 1e-9 * max(top, 1e-300)]
         if not able:
-            # Between coordinates that are given, or said already: no mechanism moves so, and mobility says it.
+            # Between coordinates that are given, or said already: the motion does not fit, as mobility says.
             return Followers()
         best = min(able, key=lambda k: (round(float(size[k] / top), 9), k))
         pivots.append(best)

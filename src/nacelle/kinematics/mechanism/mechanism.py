@@ -250,8 +250,8 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
         spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
-        coupled = any(robot.joints[c].is_coupling for c in leg.closures)
-        recipe = None if parasitic or coupled else _recipe(robot, leg, assembly)
+        geared = any(robot.joints[c].is_coupling for c in leg.closures)
+        recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))

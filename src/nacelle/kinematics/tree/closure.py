@@ -150,7 +150,6 @@ class NumberClosures:
         )
         # The equation of a coupling takes the place of an offset along x, which is then replaced.
         locks = [(k, *lock[1:], -1)[:3] for k, joint in enumerate(joints) for lock in joint.locks]
-        locks = [lock if len(lock) == 3 else (lock[0], 0, -1) for lock in locks]
         self._closure, self._first, self._second = np.array(locks).T
         self._square = (self._second >= 0)[:, None]
         self._couplings = [

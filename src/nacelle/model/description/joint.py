@@ -40,8 +40,8 @@ class JointSpec(DriveSpec):
 
     `at` places the joint's frame in the parent, `child_at` in the child; `axis` is a direction in
     that frame. A universal joint has two `axes`; a planar-spherical joint slides on the plane through
-    the origin of its frame, perpendicular to `axis`, of the body that `plane` names. A screw joint turns about
-    `axis` and moves along it by `pitch` a revolution; its drive, friction and limits are those of the rotation.
+    the origin of its frame, perpendicular to `axis`, of the body that `plane` names. A screw joint turns
+    about `axis` and moves along it by `pitch` a revolution; drive, friction and limits are of the rotation.
     """
 
     type: AnyJointType
@@ -67,7 +67,7 @@ class JointSpec(DriveSpec):
         return self
 
     def kind(self) -> JointKind:
-        """Kind of the joint; the plane of a C5 joint may be on its child, a screw is driven by its rotation."""
+        """Kind of the joint; the plane of a C5 joint may be on its child, a screw turns."""
         if self.type == "screw":
             return JointKind.REVOLUTE
         if self.type == "planar-spherical" and self.plane == "child":

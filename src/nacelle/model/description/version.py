@@ -51,6 +51,10 @@ def _of_a_leg(value: Any) -> bool:
     return isinstance(value, str) and "." in value
 
 
+def _is_screw(value: Any) -> bool:
+    return bool(value == "screw")
+
+
 NEW: tuple[New, ...] = (
     New("robots without a nacelle", ("nacelle",), absent=True),
     New("robots without legs", ("legs",), absent=True),
@@ -62,7 +66,8 @@ NEW: tuple[New, ...] = (
     New("couplings", ("nacelle", "couplings")),
     New("couplings", ("legs", "*", "couplings")),
     New("couplings", ("templates", "*", "couplings")),
-    New("screw joints", ("**", "type"), lambda value: value == "screw" and "screw"),
+    New("screw joints", ("**", "joints", "*", "type"), _is_screw),
+    New("screw joints", ("**", "closures", "*", "type"), _is_screw),
     New("guesses in the reference", ("**", "reference", "guess")),
 )
 
