@@ -145,7 +145,7 @@ def judged(robot: Robot, states: States) -> Jacobian:
 
 
 def _norm(matrices: Array) -> Array:
-    return np.asarray(np.max(np.sum(np.abs(matrices), axis=-1), axis=-1))
+    return np.asarray(np.max(np.sum(np.abs(matrices), axis=-1), axis=-1, initial=0.0))
 
 
 def platform_jacobian(robot: Robot, x: Any) -> Array:

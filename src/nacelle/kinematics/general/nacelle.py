@@ -29,7 +29,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Primitive
-from nacelle.model.leg import PLATFORM
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus, product
@@ -236,6 +236,7 @@ class Nacelle:
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
         given: bodies of which some points are given.
+        grounded: bodies that the platform does not move: the base, and what hangs on it alone.
     """
 
     robot: Robot
@@ -247,6 +248,7 @@ class Nacelle:
     pole: Pole | None = None
     spread: bool = False
     given: Mapping[int, GivenFrame] = field(default_factory=dict)
+    grounded: frozenset[int] = frozenset()
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
@@ -272,6 +274,8 @@ class Nacelle:
         motion = (platform, angular, angular_dot, linear, add(linear_dot, -gravity), self.spread)
         local = None if self.pole is None else self.pole.local
         frames = {PLATFORM: Frame(*motion) if local is None else PoleFrame(*motion, pole=local)}
+        if self.grounded:
+            frames[BASE] = Frame(self.poses[BASE], ZERO, ZERO, ZERO, add(ZERO, -gravity))
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
@@ -310,6 +314,8 @@ class Nacelle:
         """
         forces: dict[int, Scalar] = {}
         wanted = set(self.moving)
+        if body in self.grounded:
+            wanted -= set(range(self.robot.platform_nv))
         for k in range(3):
             if k in wanted:
                 forces[k] = force[k]
@@ -362,6 +368,11 @@ def nacelle_at(now: Configuration) -> Nacelle:
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]
     axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
+    grounded: set[int] = set()
+    own = (*robot.nacelle.joints, *robot.nacelle.closures)
+    if any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in own):
+        poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
+        grounded.add(BASE)
     steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]] = {}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
@@ -379,6 +390,8 @@ def nacelle_at(now: Configuration) -> Nacelle:
             )
             rate += primitive.nv
         steps[j] = tuple(groups)
+        if joint.predecessor in grounded:
+            grounded.add(joint.successor)
         axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
     moving = (*mechanism.independent, *mechanism.dependent)
-    return Nacelle(robot, mechanism, poses, axes, steps, moving)
+    return Nacelle(robot, mechanism, poses, axes, steps, moving, grounded=frozenset(grounded))
