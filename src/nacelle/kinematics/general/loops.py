@@ -19,12 +19,9 @@ from nacelle.kinematics.general.tie_motion import second_derivatives
 from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
 from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
-from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, plus
-
-_AT_REST = Frame(identity(), ZERO, ZERO, ZERO, ZERO)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +42,7 @@ class Loop:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         if self.tie.is_coupling:
             return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
-        first, coefficients = (
-            {} if body == BASE else nacelle.onto(body, self.point, row.force, row.moment)
-            for body in self.bodies
-        )
+        first, coefficients = (nacelle.onto(body, self.point, row.force, row.moment) for body in self.bodies)
         for rate, value in first.items():
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients
@@ -57,7 +51,7 @@ class Loop:
         """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
         if self.tie.is_coupling:
             return [0.0]
-        near, far = (_AT_REST if body == BASE else frames[body] for body in self.bodies)
+        near, far = (frames[body] for body in self.bodies)
         arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
         gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
         slip = add(far.velocity_at(arms[1]), -near.velocity_at(arms[0]))
@@ -74,9 +68,8 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
         if joint.is_coupling:
             loops.append(Loop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
             continue
-        poses = {**nacelle.poses, BASE: identity()}
-        first = poses[joint.predecessor] @ joint.frame_predecessor
-        second: Pose = poses[joint.successor] @ joint.frame_successor
+        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
+        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
         _, locked, _ = locked_axes(joint)
         rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
         tie = Tie(0, rows, joint=c, arms=arms)
