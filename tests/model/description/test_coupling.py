@@ -56,7 +56,7 @@ def test_ratio_of_equal_joints_is_a_number_or_a_fraction() -> None:
 @pytest.mark.parametrize(
     ("coupling", "message"),
     [
-        ({"ratio": "3"}, "mm/rev"),
+        ({"ratio": "3 deg"}, "mm/rev"),
         ({"ratio": "0 mm/rad"}, "ratio is zero"),
         ({"follows": "knee"}, "no joint is called 'knee'"),
         ({"follows": "rack"}, "follows itself"),
