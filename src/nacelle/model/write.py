@@ -136,6 +136,8 @@ class _Writer:
         if body.beam:
             tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
             data["beam"] = body.beam | ({"tips": tips} if tips else {})
+        if body.spin:
+            data["spin"] = body.spin
         if body.display:
             data["display"] = list(body.display)
         return data

@@ -215,6 +215,7 @@ class _Builder:
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
             placed_beam(spec.beam, mirror) if spec.beam else None,
+            spec.spin or "",
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
