@@ -96,6 +96,11 @@ class RobotData:
     declaration: Declaration | None = None
 
     @property
+    def has_nacelle(self) -> bool:
+        """Whether it has a nacelle; otherwise `motion` names joints, and the platform body is the ground."""
+        return self.nacelle.kind != "none"
+
+    @property
     def tree_joints(self) -> tuple[Joint, ...]:
         """The joints of the spanning tree."""
         return self.joints[: self.tree]

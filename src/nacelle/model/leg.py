@@ -67,7 +67,8 @@ class Nacelle:
     """The moving platform: body 1 and what hangs on it.
 
     Attributes:
-        kind: "rigid", "point" or "articulated".
+        kind: "rigid", "point", "articulated", or "none": a robot without a nacelle, whose bodies hang on the
+            platform body, massless and fixed to the base.
         bodies: indices of its bodies; the first is placed by the platform coordinates.
         joints: indices of its tree joints.
         closures: indices of its own closures (loops of the nacelle, joints between legs at a point).

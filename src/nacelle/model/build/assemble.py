@@ -7,13 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.build.draft import DraftError, draft_chain, draft_joint, draft_leg
-from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.draft import ChainDraft, DraftError, draft_chain, draft_joint, draft_leg
+from nacelle.model.build.graph import GROUND, BodyGraph, Edge, Part, full_name
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
+from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
+from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
@@ -57,7 +60,10 @@ class _Builder:
         units = (units_for_bare_numbers(description.units) or {}) if source.root.value else SI
         self.nacelle = self.nacelle_part()
         self.legs = self.leg_parts()
-        self.graph = BodyGraph(description.nacelle, [self.nacelle, *self.legs], self.report)
+        motions = [description.motion, *(mode.motion for mode in description.modes.values())]
+        named = {name for motion in motions if isinstance(motion, list) for name in motion}
+        parts = [self.nacelle, *self.legs]
+        self.graph = BodyGraph(description.nacelle, parts, self.report, named)
         self.joints = JointBuilder(self.graph, DriveReader(units, self.report))
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
@@ -71,9 +77,13 @@ class _Builder:
 
     def nacelle_part(self) -> Part:
         spec = self.description.nacelle
-        chain = draft_chain(spec, ("nacelle",))
-        if spec.type != "articulated":
-            chain.bodies[spec.name] = (spec, ("nacelle",))
+        if spec is None:
+            chain = ChainDraft({GROUND: (BodySpec(), ())})
+            chain.closures.append(draft_joint(f"base-{GROUND}", _FIXED, ()))
+        else:
+            chain = draft_chain(spec, ("nacelle",))
+            if spec.type != "articulated":
+                chain.bodies[spec.name] = (spec, ("nacelle",))
         for name, joint in self.description.closures.items():
             chain.closures.append(draft_joint(name, joint, ("closures", name)))
         return Part("", ("nacelle",), chain, Placement(), None)
@@ -81,9 +91,11 @@ class _Builder:
     def leg_parts(self) -> list[Part]:
         parts: list[Part] = []
         names: set[str] = set()
+        spec = self.description.nacelle
+        main = GROUND if spec is None else spec.name
         for index, leg in enumerate(self.description.legs):
             path: KeyPath = ("legs", index)
-            if leg.name in names or leg.name in ("base", self.description.nacelle.name):
+            if leg.name in names or leg.name in ("base", main):
                 self.report((*path, "name"), f"the name {leg.name!r} is taken", "every leg has its own")
                 continue
             names.add(leg.name)
@@ -110,11 +122,12 @@ class _Builder:
                     )
 
     def assemble(self, motion: Motion) -> Robot | None:
-        graph, main = self.graph, self.description.nacelle.name
+        graph, main = self.graph, self.graph.main
         tree, closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
         order = ["base", main, *(edge.successor for edge in tree)]
         index = {name: k for k, name in enumerate(order)}
         self.check_guesses()
+        self.check_hanging()
         made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
         joints = [joint for joint, _ in made]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
@@ -183,7 +196,25 @@ class _Builder:
             or (edge.successor not in group_of and edge.predecessor not in group_of)
         ]
         bodies = (PLATFORM, *(joints[j].successor for j in own))
-        return Nacelle(self.description.nacelle.type, bodies, tuple(own), tuple(cuts))
+        spec = self.description.nacelle
+        kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
+        return Nacelle(kind, bodies, tuple(own), tuple(cuts))
+
+    def check_hanging(self) -> None:
+        """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
+        graph = self.graph
+        for part in (part for part in self.legs if part.name in graph.hanging_parts):
+            spec = part.spec
+            assert spec is not None
+            if self.description.format == OLDEST and graph.has_nacelle:
+                ends = "ends on the base and on the nacelle"
+                hint = f"legs that do not need format: {NEWEST}"
+                self.report(part.path, f"a leg {ends}, leg {part.name!r} does not", hint)
+            if spec.branch is not None:
+                message = "only a leg between base and nacelle has a branch"
+                self.report((*part.path, "branch"), message, "give guesses for its joints")
+            if spec.placement.nacelle is not None and not graph.has_nacelle:
+                self.report((*part.path, "placement", "nacelle"), "the robot has no nacelle", "remove it")
 
     def check_legs(self, legs: list[Leg], joints: list[Joint]) -> None:
         """Demand that every leg is joined to the base and reaches the nacelle."""
@@ -196,7 +227,9 @@ class _Builder:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
                 self.report(
-                    path, f"leg {leg.name!r} does not end on the nacelle", "give it a closure with it"
+                    path,
+                    f"leg {leg.name!r} does not end on the nacelle",
+                    "give it a closure with it; if it moves by itself, name its joints in motion",
                 )
 
     def body(self, name: str) -> Body:
@@ -241,8 +274,6 @@ class _Builder:
                     force=drive.force,
                 )
             )
-        if not result:
-            self.report(("legs",), "no joint is active", "set 'active: true' on the driven joints")
         names = [actuator.name for actuator in result]
         if len(set(names)) != len(names):
             self.report(("legs",), "two actuators have the same name", "every actuator has its own")
@@ -272,25 +303,52 @@ class _Builder:
         except MotionError as error:
             self.report(path, str(error), error.hint)
             return None
-        spec = self.description.nacelle
-        joints = {draft.name: draft for draft in self.nacelle.chain.joints}
-        for name in motion.joint_names:
-            if name not in joints:
-                hint = did_you_mean(name, [*AXES, *joints])
-                self.report(path, f"{name!r} is not a coordinate", hint)
-            elif joints[name].kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-                self.report(path, f"the nacelle's joint {name!r} has more than one coordinate")
-        if spec.type == "point" and any(axis.startswith("r") for axis in motion.coordinates):
+        if self.graph.at_point and any(axis in AXES[3:] for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
-        return motion
+        return Motion(tuple(self.coordinate(name, path) for name in motion.coordinates))
+
+    def coordinate(self, name: str, path: KeyPath) -> str:
+        """A coordinate of the motion: an axis of the nacelle, or a joint by its full name."""
+        graph = self.graph
+        joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
+        if graph.has_nacelle and name in AXES:
+            return name
+        alike = [full for full in joints if full == name or full.split(".")[-1] == name]
+        full = name if name in joints else alike[0] if len(alike) == 1 else ""
+        if full and joints[full].draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            self.report(path, f"the joint {full!r} has more than one coordinate", "choose another joint")
+        elif not full and len(alike) > 1:
+            self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
+        elif not full:
+            self.report(path, *self.no_coordinate(name, list(joints)))
+        return full
+
+    def no_coordinate(self, name: str, joints: list[str]) -> tuple[str, str]:
+        """Why a name is not a coordinate of the motion, and what would be one."""
+        others = {full_name(edge): edge for edge in self.graph.edges if full_name(edge) not in joints}
+        edge = others.get(name)
+        axes = AXES if self.graph.has_nacelle else ()
+        if edge is not None and edge.closes:
+            reason = f"the joint {name!r} closes a loop, so it is not a coordinate"
+        elif edge is not None:
+            reason = f"the leg of the joint {name!r} ends on the nacelle, so it is not a coordinate"
+        elif name in AXES:
+            reason = f"a robot without a nacelle has no coordinate {name!r}"
+        else:
+            reason = f"{name!r} is not a coordinate"
+        near = did_you_mean(name, [*axes, *joints])
+        return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
 
     def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
         """Index of a body of the nacelle that a tool or payload names."""
         if name is None:
+            if not self.graph.has_nacelle:
+                self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
-        bodies = [n for n, body in self.graph.bodies.items() if body.part is None]
+        bodies = [n for n in self.graph.bodies if n not in self.graph.group_of and n != GROUND]
         if name not in bodies:
-            self.report(path, f"the nacelle has no body {name!r}", did_you_mean(name, bodies))
+            whose = "nacelle" if self.graph.has_nacelle else "robot"
+            self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return index[name]
 
@@ -341,6 +399,9 @@ class _Builder:
             pose = reference if spec.reference is None else _reference_pose(spec.reference)
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess)))
         return tuple(result)
+
+
+_FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
 def _ends(joint: Joint) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build.draft import JointDraft
-from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.graph import BodyGraph, Edge, Part, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
@@ -43,14 +43,14 @@ class JointBuilder:
         ]
         ends = [index[edge.predecessor], index[edge.successor]]
         at_point = False
-        if self.graph.nacelle.type == "point" and not edge.closes and PLATFORM in ends:
+        if self.graph.at_point and not edge.closes and PLATFORM in ends:
             if kind is not JointKind.SPHERICAL:
                 self.read.report(
                     draft.path,
                     f"a {kind} joint cannot hang a body on a point, which has no axes",
                     "write it as the leg's closure, from the leg's last body to the point",
                 )
-        elif self.graph.nacelle.type == "point" and edge.closes:
+        elif self.graph.at_point and edge.closes:
             if PLATFORM in ends:
                 kind = self.point_kind(draft)
             elif part.spec is None:
@@ -64,7 +64,7 @@ class JointBuilder:
         if len(limits) == 1 and limits[0] == (-np.inf, np.inf):
             limits = (drive.position,)
         joint = Joint(
-            name=f"{part.name}.{draft.name}" if part.spec is not None else draft.name,
+            name=full_name(edge),
             kind=kind,
             predecessor=ends[0],
             successor=ends[1],
@@ -120,7 +120,7 @@ class JointBuilder:
 
     def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
         """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
-        base, nacelle, mirror = part.placement
+        base, nacelle, mirror = self.graph.placement(part)
         if mirror is not None:
             frame = Pose(mirror @ frame.R @ joint_mirror(kind) + 0.0, mirror @ frame.p + 0.0)
         if part.spec is not None and self.graph.owner(body) is not part:

@@ -16,6 +16,7 @@ from nacelle.model.description.fields import Accelerations3, Lengths3, Name, Raw
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.version import Format
 
 
 class NacelleSpec(BodySpec, ChainSpec):
@@ -119,7 +120,7 @@ class Description(Strict):
 
     also: ClassVar[tuple[str, ...]] = ("constants", "templates")
 
-    format: Literal["nacelle/1"]
+    format: Format
     name: Name
     title: str = ""
     notes: str = ""
@@ -134,8 +135,8 @@ class Description(Strict):
         WithJsonSchema({"type": ["string", "array"], "examples": ["se3", "xyz", "xyz+rz", "xy"]}),
     ]
     base: BaseSpec = BaseSpec()
-    nacelle: NacelleSpec
-    legs: Annotated[list[LegSpec], Field(min_length=1)]
+    nacelle: NacelleSpec | None = None
+    legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
