@@ -38,9 +38,11 @@ from nacelle.kinematics.mechanism.assembly import (
 )
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
+from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
 
 # The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
@@ -56,8 +58,6 @@ _ROUNDS = 6
 _STEPS = 8
 # Singular values of the closures below this part of the largest are not acted on by the coordinates.
 _RANK = 1e-5
-# Changes below this are rounding.
-_ROUNDING = 1e-15
 
 Place = tuple[int, str]
 Configuration = tuple[Pose, Array]
@@ -91,10 +91,9 @@ def snapped(robot: Robot, start: Assembly) -> Change | None:
     """
     if not robot.closures or _left(robot, start.closures.residual) > _WORTH:
         return None
-    places = [(j, "predecessor") for j in range(len(robot.joints))]
-    places += [(j, "successor") for j in range(robot.tree, len(robot.joints))]
     rng = np.random.default_rng(7)
     held = held_rates(robot)
+    places = _places(robot)
     theta = np.zeros((len(places), 6))
     near: list[Configuration] = [(start.platform, start.q)]
     near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
@@ -107,9 +106,17 @@ def snapped(robot: Robot, start: Assembly) -> Change | None:
         theta, changed = solution
         others = _configurations(changed, start, held, rng, _MORE)
         if all(_gap(changed, own, held) < _CONFIRMED for own in others):
-            return _confirmed(robot, places, theta, changed)
+            return _confirmed(robot, places, theta, changed.alike)
         near += others
     return None
+
+
+def _places(robot: Robot) -> list[Place]:
+    """The frames that may change: of the tree's joints on predecessors, both of closures; none on a point."""
+    listed = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
+    listed += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
+    fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
+    return [(j, side) for j, side, body in listed if body not in fixed]
 
 
 def _left(robot: Robot, residual: Array) -> float:
@@ -176,7 +183,7 @@ def _with_twists(robot: Robot, places: list[Place], theta: Array) -> Robot:
             continue
         frame: Pose = getattr(joints[j], f"frame_{side}")
         R = nearest_rotation(frame.R @ rotation_quat(quat_from_vector(twist[:3])))
-        moved = Pose(R if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
+        moved = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
         joints[j] = dataclasses.replace(joints[j], **{f"frame_{side}": moved})
     return dataclasses.replace(robot, joints=tuple(joints))
 

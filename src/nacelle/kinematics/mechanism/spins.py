@@ -39,6 +39,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, inertia_matrix, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
+from nacelle.spatial.rounding import cleaned
 from nacelle.spatial.scalar import Array
 
 # An asymmetry that is rounding, and the largest that is neglected without being asked.
@@ -96,7 +97,7 @@ def with_axisymmetric(robot: Robot, spins: list[Spin]) -> Robot:
         ten = axisymmetric(np.array(bodies[spin.body].inertia), spin)
         inertia = tuple(float(value) for value in ten)
         bodies[spin.body] = dataclasses.replace(bodies[spin.body], inertia=inertia)
-    return dataclasses.replace(robot, bodies=tuple(bodies))
+    return dataclasses.replace(robot, bodies=tuple(bodies)).alike
 
 
 def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, ...]) -> float:
@@ -185,7 +186,7 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
     universal = _universal(robot, joint, start.motion, neighbour, np.where(np.abs(a) < 1e-12, 0.0, a))
     joints = list(robot.joints)
     joints[own[0]] = universal
-    return dataclasses.replace(robot, joints=tuple(joints)), joint.name
+    return dataclasses.replace(robot, joints=tuple(joints)).alike, joint.name
 
 
 def _direction(motion: TreeMotion, spin: Spin, neighbour: int) -> Array:
@@ -209,8 +210,8 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
     second = second / np.linalg.norm(second)
     x, y = (first, second) if neighbour == joint.predecessor else (second, first)
     R = np.column_stack([x, y, np.cross(x, y)])
-    pre = Pose(motion.poses[joint.predecessor].R.T @ R, joint.frame_predecessor.p)
-    suc = Pose(motion.poses[joint.successor].R.T @ R, joint.frame_successor.p)
+    pre = Pose(cleaned(motion.poses[joint.predecessor].R.T @ R), joint.frame_predecessor.p)
+    suc = Pose(cleaned(motion.poses[joint.successor].R.T @ R), joint.frame_successor.p)
     free = (-math.inf, math.inf)
     return dataclasses.replace(
         joint,

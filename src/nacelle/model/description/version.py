@@ -51,6 +51,10 @@ def _of_a_leg(value: Any) -> bool:
     return isinstance(value, str) and "." in value
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 NEW: tuple[New, ...] = (
     New("robots without a nacelle", ("nacelle",), absent=True),
     New("robots without legs", ("legs",), absent=True),
@@ -58,6 +62,7 @@ NEW: tuple[New, ...] = (
     New("named motions in a list", ("modes", "*", "motion", "*"), _named_motion),
     New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
     New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
+    New("choices for idle spins", ("**", "spin"), _is_text),
 )
 
 
