@@ -16,6 +16,7 @@ from nacelle.model.description.fields import Accelerations3, Lengths3, Name, Raw
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import Format
 
 
@@ -143,4 +144,5 @@ class Description(Strict):
     shared: SharedLegs = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
+    springs: dict[Name, LineSpringSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

@@ -63,6 +63,12 @@ NEW: tuple[New, ...] = (
     New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
     New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
     New("choices for idle spins", ("**", "spin"), _is_text),
+    New("springs between bodies", ("springs",)),
+    New("springs between bodies", ("legs", "*", "springs")),
+    New("end stops", ("**", "joints", "*", "stop")),
+    New("end stops", ("**", "closures", "*", "stop")),
+    New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
+    New("end stops", ("legs", "*", "end", "stop")),
 )
 
 
