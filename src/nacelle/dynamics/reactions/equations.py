@@ -5,8 +5,9 @@ that places body j transmits what the bodies from there on need, less what closu
 
     W_j = sum over bodies b beyond j of w_b  -  sum over closures c of s_jc (L_c lambda_c + E_c)
 
-w_b is inertia less weight less external less springs between bodies, s_jc is 1 where c's successor lies beyond j, -1 where its
-predecessor does, L_c are wrenches of what it locks and E_c its efforts: actuator, friction, spring, rotor.
+w_b is inertia less weight less external wrenches and springs between bodies, s_jc is 1 where c's successor
+lies beyond j, -1 where its predecessor does, L_c are wrenches of what it locks and E_c its efforts: actuator,
+friction, spring, rotor.
 Along its free axes a joint transmits its efforts and nothing else, which are the equations for lambda:
 
     C_j . W_j = e_j,   and 0 for the twist of the platform, which no joint places:   J^T lambda = b

@@ -128,7 +128,7 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
 
 
 def _drives_nacelle_loops(robot: Robot) -> bool:
-    """Whether a closure of the nacelle's own loops has a rotor or an actuator, which ties of legs alone have."""
+    """Whether a closure of the nacelle's own loops has a rotor or an actuator; only ties of legs do here."""
     driven = {actuator.joint for actuator in robot.actuators}
     return any(robot.joints[c].rotor_inertia or c in driven for c in robot.nacelle.closures)
 

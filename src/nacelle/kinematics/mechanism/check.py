@@ -28,6 +28,7 @@ from nacelle.kinematics.mechanism.spins import (
     EXACT,
     NEGLECTED,
     asymmetry,
+    felt_by,
     force_error,
     with_axisymmetric,
     with_universal,
@@ -258,6 +259,16 @@ class _Checker:
             )
         if near:
             self.neglect(near, assembly, m.spinning)
+        for spin in m.spinning:
+            reason = felt_by(self.robot, spin)
+            if reason:
+                self.report(
+                    self.body_path(spin.body),
+                    f"the spin of {self.robot.bodies[spin.body].name!r} about its axis is set to zero, but "
+                    f"{reason} would drive it",
+                    "write spin: universal in the body to hold its spin by a universal joint",
+                    "warning",
+                )
         bodies = tuple(dataclasses.replace(body, spin="") for body in self.robot.bodies)
         if bodies != self.robot.bodies:
             self.robot = dataclasses.replace(self.robot, bodies=bodies)

@@ -79,6 +79,19 @@ def asymmetry(robot: Robot, spin: Spin) -> float:
     return max(float(np.max(np.abs(I - I_near))) / size, float(np.linalg.norm(c - c_near)) / length)
 
 
+def felt_by(robot: Robot, spin: Spin) -> str:
+    """What drives the idle spin of a body: a rotor of its joints, a spring beside its axis; or empty."""
+    for joint in robot.joints:
+        if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
+            return f"the rotor of {joint.name}"
+    x, point = np.array(spin.axis), np.array(spin.point)
+    for spring in robot.springs:
+        for body, end in zip(spring.bodies, spring.points, strict=True):
+            if body == spin.body and np.linalg.norm(np.cross(x, end - point)) > EXACT * robot.size:
+                return f"spring {spring.name}, which is not fixed on the axis,"
+    return ""
+
+
 def axisymmetric(ten: Array, spin: Spin) -> Array:
     """Ten parameters of the nearest body that is axisymmetric about the axis of a spin."""
     x, point = np.array(spin.axis), np.array(spin.point)

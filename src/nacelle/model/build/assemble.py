@@ -382,7 +382,7 @@ class _Builder:
         return tuple(made)
 
     def spring_end(self, part: Part, spec: LineSpringSpec, k: int, path: KeyPath) -> tuple[str, Array] | None:
-        """The body at an end of a spring by its full name, and the point in its frame, placed with the leg."""
+        """The body at an end of a spring, by its full name, and the point in its frame."""
         body = self.graph.resolve(part, spec.between[k], (*path, "between", k))
         if body is None:
             return None
