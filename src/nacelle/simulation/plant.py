@@ -295,7 +295,7 @@ class Limit(NamedTuple):
 
 
 def limits_of(robot: Robot) -> list[Limit]:
-    """All limits of actuators and joints that can be met; a coordinate with an end stop goes beyond its own."""
+    """All limits of actuators and joints that can be met; none where there is an end stop."""
     limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):

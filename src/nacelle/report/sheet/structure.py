@@ -100,8 +100,8 @@ class Structure:
         lines = [f"Tool {tool['name']} on {tool['body']}." for tool in data["tools"]]
         lines += [f"Payload {p['name']} on {p['body']}, {short(p['mass'])} kg." for p in data["payload"]]
         lines += [
-            f"Spring {s['name']} between {' and '.join(s['between'])}, {short(s['stiffness'])} N/m, free length "
-            f"{short(s['length'])} m."
+            f"Spring {s['name']} between {' and '.join(s['between'])}, {short(s['stiffness'])} N/m, "
+            f"free length {short(s['length'])} m."
             for s in data["springs"]
         ]
         lines += [f"Mode {mode['name']}: motion {mode['motion']}." for mode in data["modes"]]
