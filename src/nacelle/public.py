@@ -69,6 +69,7 @@ _MODULES = {
         "SingularError",
         "TableError",
         "TooLargeError",
+        "UnderactuatedError",
         "UnknownRobotError",
         "UnobservableError",
         "UnreachableError",

@@ -41,7 +41,8 @@ def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
 
 def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
     """Rate of every actuator as a row over the tree's rates (actuators, rates)."""
-    return np.stack([joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators])
+    rows = [joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators]
+    return np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
 
 
 def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:

@@ -104,6 +104,11 @@ class RobotData:
         return self.nacelle.kind != "none"
 
     @property
+    def mover(self) -> str:
+        """What `motion` moves, in a word: the nacelle, or the mechanism of a robot without one."""
+        return "nacelle" if self.has_nacelle else "mechanism"
+
+    @property
     def tree_joints(self) -> tuple[Joint, ...]:
         """The joints of the spanning tree."""
         return self.joints[: self.tree]

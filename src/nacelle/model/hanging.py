@@ -20,7 +20,7 @@ def chain_name(name: str) -> str:
 def hanging_chains(robot: RobotData) -> tuple[Leg, ...]:
     """The chains of the nacelle's mechanism, in an order that gives the same tree when they are read.
 
-    The tree is read layer by layer (`nacelle.model.build.graph`), in each layer in the order of the chains; so
+    The tree is read layer by layer (`nacelle.model.build.graph`), in each layer in the order of the chains:
     the chains come in the order that they have in every layer.
     """
     nacelle = robot.nacelle

@@ -283,8 +283,11 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
     closing = closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
+    accelerations = {**moving.w_dot, **moving.u_dot}
     biases = [
-        moving.u_dot[rates[k]] if k in rates else closure_acceleration(legs, moving, closing[actuator.joint])
+        accelerations.get(rates[k], 0.0)
+        if k in rates
+        else closure_acceleration(legs, moving, closing[actuator.joint])
         for k, actuator in enumerate(robot.actuators)
     ]
     return {

@@ -120,9 +120,13 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
+    own = set(legs.plan.mechanism.nacelle_rates)
     for place, k in active_rates(robot).items():
-        rows[k] = legs.held_along_v({place: 1.0}, {})
+        unit: Rates = {place: 1.0}
+        rows[k] = legs.held_along_v(*(({}, unit) if place in own else (unit, {})))
     for rate in closure_rates(legs.placed).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
+    if not rows:
+        return np.zeros((0, robot.motion.n))
     return pack([rows[k] for k in range(len(robot.actuators))])

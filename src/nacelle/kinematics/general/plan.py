@@ -121,16 +121,17 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     bars by their line which is asked.
     """
     own = robot.numeric
-    if not robot.is_like_numeric or _drives_nacelle_loops(own):
+    if not robot.is_like_numeric or _drives_nacelle_closures(own):
         return False
     way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
     return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
 
 
-def _drives_nacelle_loops(robot: Robot) -> bool:
-    """Whether a closure of the nacelle's own loops has a rotor or an actuator; only ties of legs do here."""
+def _drives_nacelle_closures(robot: Robot) -> bool:
+    """Whether a joint that closes a loop of the nacelle's own has an actuator or a rotor."""
     driven = {actuator.joint for actuator in robot.actuators}
-    return any(robot.joints[c].rotor_inertia or c in driven for c in robot.nacelle.closures)
+    own = [c for c in robot.nacelle.closures if not robot.joints[c].at_point]
+    return any(c in driven or robot.joints[c].rotor_inertia for c in own)
 
 
 @lru_cache(maxsize=64)

@@ -167,7 +167,7 @@ class _Checker:
             self.report(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
-                "determine the motion of the nacelle; beside it they do",
+                f"determine the motion of the {robot.mover}; beside it they do",
                 "choose another reference pose, or other coordinates",
                 "warning",
             )
@@ -180,17 +180,19 @@ class _Checker:
                 "check the geometry, or leave it if that is meant",
                 "warning",
             )
-        if m.actuators < m.platform:
+        if m.fits and m.is_underactuated:
             self.report(
-                ("legs",),
-                f"fewer actuators than motions: {m.actuators} for the {m.platform} of the nacelle; "
-                f"with them locked there remains: {', '.join(m.uncontrolled)}",
-                "make more joints active, or add the missing legs",
+                ("motion",),
+                f"nothing drives {', '.join(m.undriven)}: {_count(m.actuators, 'actuator')} for "
+                f"{_count(m.platform, 'motion')} of the {m.mover}",
+                "forward dynamics and simulation find their motion; inverse_dynamics needs free=; to drive "
+                "them make more joints active",
+                "warning",
             )
-        elif m.controlled < m.platform:
+        elif m.controlled < m.platform and m.fits:
             self.report(
                 ("legs",),
-                f"the {m.actuators} actuators do not control every motion of the nacelle; with them "
+                f"the {m.actuators} actuators do not control every motion of the {m.mover}; with them "
                 f"locked there remains: {', '.join(m.uncontrolled)}",
                 "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
@@ -412,13 +414,21 @@ def _misfit(robot: Robot, m: Mobility) -> str:
     if len(names) != m.platform:
         reason = f"it has {len(names)} coordinate{'' if len(names) == 1 else 's'}"
     elif len(names) == 1:
-        reason = f"{names[0]} does not describe how the nacelle moves"
+        reason = f"{names[0]} does not describe how the {robot.mover} moves"
     else:
-        reason = f"{', '.join(names)} do not describe how the nacelle moves"
+        reason = f"{', '.join(names)} do not describe how the {robot.mover} moves"
     return f"the motion {robot.motion.name} does not fit: {reason}; {m.motion_words()}"
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
+
+
 def _motion_hint(m: Mobility) -> str:
+    if m.mover != "nacelle":
+        if len(m.joints) < m.platform:
+            return "joints of one coordinate cannot describe it: make a spherical joint of a rod universal"
+        return f"write motion: [{', '.join(m.joints)}]"
     axes = [*m.free, *m.coupled]
     if m.platform == len(m.free) and not m.inside:
         return "write motion: " + ("se3" if len(m.free) == 6 else f"[{', '.join(m.free)}]")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +135,10 @@ class _Builder:
         self.check_hanging()
         made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
         joints = [joint for joint, _ in made]
+        start = self.guesses(
+            self.description.reference.guess, ("reference", "guess"), [*tree, *closing], joints
+        )
+        joints = [replace(joint, guess=start.get(k, joint.guess)) for k, joint in enumerate(joints)]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
@@ -405,7 +411,6 @@ class _Builder:
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
-        joint_names = [joint.name for joint in joints]
         for name, spec in self.description.modes.items():
             path: KeyPath = ("modes", name)
             own = motion
@@ -418,18 +423,31 @@ class _Builder:
                     self.report((*path, "branch", leg), f"no leg is called {leg!r}", hint)
                 else:
                     branch[leg_names.index(leg)] = value
-            guess = []
-            for joint, value in spec.guess.items():
-                if joint not in joint_names:
-                    hint = did_you_mean(joint, joint_names)
-                    self.report((*path, "guess", joint), f"no joint is called {joint!r}", hint)
-                    continue
-                k = joint_names.index(joint)
-                drive = self.joints.drive(edges[k], joints[k].kind, (value, (*path, "guess", joint)))
-                guess.append((k, drive.guess))
-            pose = reference if spec.reference is None else _reference_pose(spec.reference)
-            result.append(Mode(name, own, pose, tuple(branch), tuple(guess)))
+            guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
+            pose = reference
+            if spec.reference is not None:
+                pose = _reference_pose(spec.reference)
+                guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"), edges, joints)
+            result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
+
+    def guesses(
+        self, given: Mapping[str, Any], path: KeyPath, edges: list[Edge], joints: list[Joint]
+    ) -> dict[int, tuple[float, ...]]:
+        """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
+        names = [joint.name for joint in joints]
+        result = {}
+        for name, value in given.items():
+            alike = [k for k, full in enumerate(names) if full == name or full.split(".")[-1] == name]
+            k = names.index(name) if name in names else alike[0] if len(alike) == 1 else -1
+            if k < 0:
+                hint = f"write one of {', '.join(names[j] for j in alike)}" if alike else ""
+                hint = hint or did_you_mean(name, names)
+                what = f"several joints are called {name!r}" if alike else f"no joint is called {name!r}"
+                self.report((*path, name), what, hint)
+            else:
+                result[k] = self.joints.drive(edges[k], joints[k].kind, (value, (*path, name))).guess
+        return result
 
 
 _FIXED = JointSpec(type="fixed", parent="base", child=GROUND)

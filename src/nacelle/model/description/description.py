@@ -57,10 +57,11 @@ class BaseSpec(Strict):
 
 
 class ReferenceSpec(Strict):
-    """Reference pose of the platform, in which the legs must reach it."""
+    """Reference pose of the platform, in which the legs must reach it; guesses of joints by name."""
 
     position: Lengths3 = (0.0, 0.0, 0.0)
     rotation: RotationSpec | None = None
+    guess: dict[Reference, RawList] = {}
 
 
 class ToolSpec(Strict):

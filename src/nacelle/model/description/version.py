@@ -69,6 +69,7 @@ NEW: tuple[New, ...] = (
     New("end stops", ("**", "closures", "*", "stop")),
     New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
     New("end stops", ("legs", "*", "end", "stop")),
+    New("guesses in the reference", ("**", "reference", "guess")),
 )
 
 
