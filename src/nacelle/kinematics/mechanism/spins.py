@@ -35,6 +35,7 @@ from nacelle.kinematics.mechanism.rank import null_space
 from nacelle.kinematics.tree.closure import ClosureState
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import Joint, JointKind, neutral
+from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, inertia_matrix, parameters_from_com
 from nacelle.spatial.pose import Pose
@@ -67,7 +68,7 @@ class Neglected:
 
 def asymmetry(robot: Robot, spin: Spin) -> float:
     """How far a body is from being axisymmetric about its idle spin; 0 for a massless one."""
-    ten = np.array(robot.bodies[spin.body].inertia)
+    ten = np.asarray(body_parameters(robot, spin.body), dtype=float)
     if not ten[0]:
         return 0.0
     near = axisymmetric(ten, spin)
@@ -107,7 +108,9 @@ def with_axisymmetric(robot: Robot, spins: list[Spin]) -> Robot:
     """The robot with the nearest axisymmetric inertias for some bodies that spin idly."""
     bodies = list(robot.bodies)
     for spin in spins:
-        ten = axisymmetric(np.array(bodies[spin.body].inertia), spin)
+        whole, own = body_parameters(robot, spin.body), np.array(bodies[spin.body].inertia)
+        # A payload on the body stays what it is: the two together are axisymmetric.
+        ten = axisymmetric(np.asarray(whole, dtype=float), spin) - (whole - own)
         inertia = tuple(float(value) for value in ten)
         bodies[spin.body] = dataclasses.replace(bodies[spin.body], inertia=inertia)
     return dataclasses.replace(robot, bodies=tuple(bodies)).alike
@@ -156,7 +159,7 @@ def _forces(robot: Robot, motion: TreeMotion, N: Array, z: Array) -> Array:
     """M z + g (n, samples): what accelerations z and the weight require along the motions N."""
     total = np.zeros((N.shape[1], z.shape[1]))
     for body, pose in enumerate(motion.poses):
-        ten = np.array(robot.bodies[body].inertia)
+        ten = np.asarray(body_parameters(robot, body), dtype=float)
         if not body or not ten.any():
             continue
         # In the body's axes, about its origin.

@@ -349,15 +349,17 @@ class _Builder:
         near = did_you_mean(name, [*axes, *joints])
         return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
 
-    def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
-        """Index of a body of the nacelle that a tool or payload names."""
+    def nacelle_body(
+        self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
+    ) -> int:
+        """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
             if not self.graph.has_nacelle:
                 self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
-        bodies = [n for n in self.graph.bodies if n not in self.graph.group_of and n != GROUND]
+        bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            whose = "nacelle" if self.graph.has_nacelle else "robot"
+            whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return index[name]
@@ -402,7 +404,7 @@ class _Builder:
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), index)
+            body = self.nacelle_body(load.body, ("payload", name, "body"), index, of_legs=True)
             loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 

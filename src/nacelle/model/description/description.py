@@ -72,7 +72,7 @@ class ToolSpec(Strict):
 
 
 class PayloadSpec(BodySpec):
-    """What the robot carries: a body fixed to one of the nacelle's, at a frame."""
+    """What the robot carries: a body fixed to another at a frame, to the nacelle if none is named."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()

@@ -65,6 +65,7 @@ NEW: tuple[New, ...] = (
     New("choices for idle spins", ("**", "spin"), _is_text),
     New("springs between bodies", ("springs",)),
     New("springs between bodies", ("legs", "*", "springs")),
+    New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
     New("end stops", ("**", "joints", "*", "stop")),
     New("end stops", ("**", "closures", "*", "stop")),
     New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
