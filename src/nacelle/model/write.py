@@ -74,7 +74,7 @@ class _Writer:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
         if len(self.chains) == len(robot.legs):
             data["format"] = oldest_format(data)
-        return "\n".join(_block(data, 0)) + "\n"
+        return "\n".join(block(data, 0)) + "\n"
 
     # ---- names
 
@@ -337,7 +337,7 @@ def _flow(value: Any) -> str:
     return _scalar(value)
 
 
-def _block(value: dict[str, Any], depth: int) -> list[str]:
+def block(value: dict[str, Any], depth: int) -> list[str]:
     """Write a mapping in block style; short values stay on their line."""
     pad = "  " * depth
     lines = []
@@ -347,11 +347,11 @@ def _block(value: dict[str, Any], depth: int) -> list[str]:
         if not isinstance(item, dict | list | tuple) or not item or len(head) + len(flow) < 100:
             lines.append(f"{head} {flow}")
         elif isinstance(item, dict):
-            lines += [head, *_block(item, depth + 1)]
+            lines += [head, *block(item, depth + 1)]
         elif all(isinstance(entry, dict) for entry in item):
             lines.append(head)
             for entry in item:
-                inner = _block(entry, depth + 2)
+                inner = block(entry, depth + 2)
                 lines.append(f"{pad}  - {inner[0].lstrip()}")
                 lines += inner[1:]
         else:

@@ -1,0 +1,142 @@
+"""Importing a robot: from a file of another engine to a description, with a report of what was lost."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.passes.groups import grouped
+from nacelle.exchange.passes.lines import joined
+from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.text.description import described
+from nacelle.exchange.xml import read_xml
+from nacelle.files import write_whole
+from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.model.read import read_text
+from nacelle.model.robot import Robot
+from nacelle.model.write import block
+from nacelle.pictures import Shown
+
+
+@dataclass(frozen=True, eq=False)
+class Imported(Shown):
+    """A robot from a file of another engine.
+
+    Attributes:
+        robot: the robot, checked.
+        text: its description, YAML.
+        steps: what was done to the file's mechanism without changing its dynamics, a sentence each.
+        losses: what was left out or changed, a sentence each.
+        warnings: of the check of the description.
+    """
+
+    robot: Robot
+    text: str
+    steps: tuple[str, ...]
+    losses: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the description to a file, whole or not at all."""
+        write_whole(Path(path), self.text)
+
+
+def import_robot(
+    file: str | os.PathLike[str],
+    *,
+    closures: str | os.PathLike[str] | None = None,
+    keyframe: str | None = None,
+    name: str | None = None,
+) -> Imported:
+    """Read a robot from MJCF, or from URDF with its closures.
+
+    Args:
+        file: an MJCF file (`<mujoco>`) or a URDF file (`<robot>`).
+        closures: for URDF, the file with its closures (Gepetto's YAML).
+        keyframe: for MJCF, the keyframe in which the robot is assembled; the first if None, the drawn pose
+            if empty.
+        name: of the robot; the file's if None.
+
+    Returns:
+        The robot, its description and the report.
+
+    Raises:
+        DescriptionError: with the place of what is wrong; what cannot be imported says why.
+    """
+    path = Path(file)
+    root = read_xml(path)
+    graph = _reader(root.tag, path)(path, closures, keyframe)
+    return _imported(graph, name)
+
+
+def _reader(tag: str, path: Path) -> Callable[[Path, Any, str | None], Graph]:
+    if tag == "mujoco":
+        return _mjcf
+    if tag == "robot":
+        return _urdf
+    raise broken(str(path), f"<{tag}> is not the root of a format that is read", "MJCF (<mujoco>), URDF (<robot>)")
+
+
+def _mjcf(path: Path, closures: Any, keyframe: str | None) -> Graph:
+    if closures is not None:
+        raise broken(str(path), "an MJCF file has its closures in itself", "leave the closures out")
+    from nacelle.exchange.mjcf.read import read_mjcf
+
+    return read_mjcf(path, keyframe)
+
+
+def _urdf(path: Path, closures: Any, keyframe: str | None) -> Graph:
+    if keyframe is not None:
+        raise broken(str(path), "a URDF file has no keyframes", "leave the keyframe out")
+    from nacelle.exchange.urdf.read import read_urdf
+
+    return read_urdf(path, None if closures is None else Path(closures))
+
+
+def _imported(graph: Graph, name: str | None) -> Imported:
+    graph = joined(merged(graph))
+    chosen = chosen_motion(graph)
+    graph = grouped(chosen.graph, chosen.joints)
+    written = described(graph, chosen.joints)
+    report = graph.report
+    data = written.data
+    if name is not None:
+        data["name"] = name
+    head = {key: data.pop(key) for key in ("format", "name")}
+    head["title"] = f"Imported from {Path(graph.file).name}"
+    if report.losses:
+        head["notes"] = "Left out or changed: " + "; ".join(report.losses) + "."
+    head["sources"] = [Path(graph.file).name]
+    text = "\n".join(_wrapped(line) for line in block(head | data, 0)) + "\n"
+    try:
+        robot, source = read_text(text, f"{graph.name}.yaml")
+        found = check_robot(robot, source).require()
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
+    return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+
+
+def _wrapped(line: str) -> str:
+    """A long line of a flow mapping, continued below its opening brace."""
+    if len(line) <= 118 or "{" not in line:
+        return line
+    indent = " " * (line.index("{") + 1)
+    pieces = textwrap.wrap(
+        line, 116, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
+    return "\n".join(pieces) if all(piece.count('"') % 2 == 0 for piece in pieces) else line
+
+
+def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
+    """The problems of a description that an import has made, as those of the imported file."""
+    return DescriptionError(
+        Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        for problem in error.problems
+    )

@@ -1,0 +1,1 @@
+"""URDF with closures beside it: read by `pinocchio` as a graph."""
