@@ -3,8 +3,9 @@
 With the rows J of all closures at the assembly, scaled to be without units, the rates that keep the loops
 closed are u = N z, N a basis of the null space of J. Joints are independent as long as their rows of N are;
 a joint is taken where its row has a part of at least 0.05 that those before do not span, and in a second
-round where it has any. What spherical joints keep to themselves is an idle spin where it turns one body about
-itself alone; otherwise such a joint is written as three hinges.
+round where it has any. A spherical joint has no coordinate that could be independent: where its rotations are
+among the motions (a ball pendulum, the spin of a rod between two balls) it is written as three hinges, the last
+along the rod.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
 from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import frame_with_z, rotation_quat
 from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are digits of the file.
@@ -29,11 +31,10 @@ _CLEAR, _SOME = 0.05, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The graph in its assembly, the independent joints, and the bodies that spin idly."""
+    """The graph in its assembly, and the independent joints."""
 
     graph: Graph
     joints: tuple[str, ...]
-    spinning: tuple[str, ...]
 
 
 def chosen_motion(graph: Graph) -> Chosen:
@@ -50,8 +51,7 @@ def chosen_motion(graph: Graph) -> Chosen:
         if not split:
             break
         graph = _as_hinges(graph, split)
-    spinning = _spinning(graph, written, robot, left)
-    return Chosen(graph, found, spinning)
+    return Chosen(graph, found)
 
 
 def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
@@ -95,7 +95,7 @@ def _independent(
         basis = np.linalg.qr(N[:6].T)[0]
     names: list[str] = []
     for threshold in (_CLEAR, _SOME):
-        for joint in sorted(graph.joints, key=lambda j: (j.motor is None, _is_follower(graph, j))):
+        for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
             if len(joint.axes) != 1 or joint.name in names or basis.shape[1] == N.shape[1]:
                 continue
             row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
@@ -108,8 +108,10 @@ def _independent(
     return N @ full[:, basis.shape[1] :], tuple(sorted(names, key=lambda name: order[name]))
 
 
-def _is_follower(graph: Graph, joint: Link) -> bool:
-    return any(coupling.joint == joint.name for coupling in graph.couplings)
+def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
+    """Driven joints before others, leaders before those that follow, hinges that carry a mass before others."""
+    follows = any(coupling.joint == joint.name for coupling in graph.couplings)
+    return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
 
 def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[str, Array]:
@@ -122,50 +124,43 @@ def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[s
     }
 
 
-def _spinning(graph: Graph, written: Written, robot: Robot, left: Array) -> tuple[str, ...]:
-    shares = _shares(graph, written, robot, left)
-    return tuple(j.child for j in graph.joints if j.spherical and np.linalg.norm(shares[j.name]) > 1e-6)
-
-
 def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list[str]:
-    """Spherical joints whose rotations are independent and more than the spin of one body."""
-    carriers = {joint.parent for joint in graph.joints}
-    split = []
-    total = 0
-    for joint in graph.joints:
-        if not joint.spherical:
-            continue
-        share = _shares(graph, written, robot, left)[joint.name]
-        rank = int(np.linalg.matrix_rank(share, 1e-6)) if share.size else 0
-        total += rank
-        tied = sum(joint.child in (closure.parent, closure.child) for closure in graph.closures)
-        idle = rank == 1 and joint.child not in carriers and tied == 1
-        if rank and not idle:
-            split.append(joint.name)
-    if left.shape[1] > total:
-        raise broken(graph.file, f"{left.shape[1] - total} motions belong to no hinge, slide or ball joint")
+    """Spherical joints whose rotations are among the motions that are left."""
+    shares = _shares(graph, written, robot, left)
+    split = [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
+    if left.shape[1] and not split:
+        raise broken(graph.file, f"{left.shape[1]} motions belong to no hinge, slide or ball joint")
     return split
 
 
 def _as_hinges(graph: Graph, names: list[str]) -> Graph:
-    """The graph with some spherical joints as three hinges about z, y and x."""
+    """The graph with some spherical joints as three hinges, which are at zero in the assembly."""
     bodies = dict(graph.bodies)
     joints: list[Link] = []
     for joint in graph.joints:
         if joint.name not in names:
             joints.append(joint)
             continue
-        R = rotation_quat(joint.quat)
-        angles = (np.arctan2(R[1, 0], R[0, 0]), -np.arcsin(np.clip(R[2, 0], -1, 1)), np.arctan2(R[2, 1], R[2, 2]))
-        parent, at = joint.parent, joint.at
-        for k, (axis, angle) in enumerate(zip(np.eye(3)[::-1], angles, strict=True)):
-            child = joint.child if k == 2 else f"{joint.name}-{'zy'[k]}"
+        parent = joint.parent
+        at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
+        axes = _spin_frame(graph, joint)
+        for k, word in enumerate(("tilt", "swing", "spin")):
+            child = joint.child if k == 2 else f"{joint.name}-{word}"
             bodies.setdefault(child, Solid())
-            hinge = Axis(axis, value=float(angle), damping=joint.damping, armature=joint.armature)
-            here = Link(f"{joint.name}-{'zyx'[k]}", parent, child, at, axes=(hinge,))
-            joints.append(replace(here, child_at=joint.child_at) if k == 2 else here)
-            parent, at = child, here.child_at
-        graph.report.done(f"the ball joint {joint.name!r} moves by itself: three hinges about z, y and x")
+            axis = Axis(axes[:, k], damping=joint.damping, armature=joint.armature)
+            hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
+            joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
+            parent, at = child, hinge.child_at
+        graph.report.done(f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate")
         if joint.damping or joint.armature:
             graph.report.lost(f"damping and armature of the ball joint {joint.name!r} act about its three hinges")
     return replace(graph, joints=tuple(joints), bodies=bodies)
+
+
+def _spin_frame(graph: Graph, joint: Link) -> Array:
+    """Axes of three hinges (3, 3) in the frame of a spherical joint: the last along the line to a closure."""
+    ends = [c.at.p for c in graph.closures if c.parent == joint.child]
+    ends += [c.child_at.p for c in graph.closures if c.child == joint.child]
+    line = joint.child_at.R.T @ (ends[0] - joint.child_at.p) if ends else np.zeros(3)
+    long = float(np.linalg.norm(line))
+    return frame_with_z(line / long) if long > 0.0 else np.eye(3)

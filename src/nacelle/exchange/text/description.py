@@ -31,20 +31,19 @@ class Written:
         return self.joints[name]
 
 
-def described(graph: Graph, motion: tuple[str, ...], spinning: tuple[str, ...] = ()) -> Written:
+def described(graph: Graph, motion: tuple[str, ...]) -> Written:
     """Write a graph whose independent joints are known.
 
     Args:
         graph: the graph.
         motion: names of the independent joints, beside the six motions of a floating body.
-        spinning: bodies with an idle spin.
     """
-    return _Writer(graph, spinning).written(motion)
+    return _Writer(graph).written(motion)
 
 
 class _Writer:
-    def __init__(self, graph: Graph, spinning: tuple[str, ...]) -> None:
-        self.graph, self.spinning = graph, spinning
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         self.legs = pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
@@ -104,8 +103,6 @@ class _Writer:
             if np.any(solid.com):
                 data["com"] = vector(solid.com, "mm", 1e3)
             data["inertia"] = _inertia(solid.inertia)
-        if name in self.spinning:
-            data["spin"] = "neglect"
         if solid.shapes:
             data["display"] = [self.shape(shape) for shape in solid.shapes]
         return data
