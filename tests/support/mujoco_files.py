@@ -31,7 +31,9 @@ class File:
     def _body(self, name: str) -> int:
         """The robot's body with a name, 0 for the base and what is welded to it."""
         names = [body.name for body in self.robot.bodies]
-        found = [k for k, own in enumerate(names) if own.replace(".", "-") == name.replace("_", "-") or own == name]
+        found = [
+            k for k, own in enumerate(names) if own.replace(".", "-") == name.replace("_", "-") or own == name
+        ]
         found = found or [k for k, own in enumerate(names) if own.replace(".", "_") == name]
         return found[0] if found else 0
 
@@ -95,8 +97,7 @@ def rows(file: File) -> tuple[Array, Array]:
             continue
         blocks = []
         for body, point in ((one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])):
-            if int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD):
-                point = data.xpos[one] if body == other else model.eq_data[k, :3]  # noqa: PLW2901
+            assert int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_CONNECT)
             place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
             jac, dot = np.zeros((3, model.nv)), np.zeros((3, model.nv))
             mj.mj_jac(model, data, jac, None, place, body)
@@ -139,7 +140,10 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
         for robot_joint in (robot.tree_joints.index(robot.joints[act.joint]) for act in robot.actuators)
     ]
     for k in range(states):
-        for what, acceleration, force in (("inverse", a[k], inverse.force[k]), ("forward", ahead[k], pushed[k])):
+        for what, acceleration, force in (
+            ("inverse", a[k], inverse.force[k]),
+            ("forward", ahead[k], pushed[k]),
+        ):
             qpos, u, u_dot = accelerations(file, drawn.x[k], drawn.v[k], acceleration)
             tau = np.zeros(model.nv)
             tau[places] = force

@@ -1,1 +1,1 @@
-"""Robots from the formats of other engines: MJCF, URDF with closures; what is lost on the way is reported."""
+"""Robots from the formats of other engines: MJCF; what is lost on the way is reported."""

@@ -248,7 +248,9 @@ class Graph:
 
     def with_values(self, values: dict[str, Array]) -> Graph:
         """The graph with other coordinates in the assembly, by the names of joints."""
-        return replace(self, joints=tuple(_with_value(joint, values.get(joint.name)) for joint in self.joints))
+        return replace(
+            self, joints=tuple(_with_value(joint, values.get(joint.name)) for joint in self.joints)
+        )
 
 
 def _with_value(joint: Link, value: Array | None) -> Link:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
@@ -23,6 +21,8 @@ from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.model.write import block
 from nacelle.pictures import Shown
+
+_INSTALL = "pip install 'nacelle[verify]'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +51,14 @@ class Imported(Shown):
 def import_robot(
     file: str | os.PathLike[str],
     *,
-    closures: str | os.PathLike[str] | None = None,
     keyframe: str | None = None,
     name: str | None = None,
 ) -> Imported:
-    """Read a robot from MJCF, or from URDF with its closures.
+    """Read a robot from MJCF, the format of MuJoCo.
 
     Args:
-        file: an MJCF file (`<mujoco>`) or a URDF file (`<robot>`).
-        closures: for URDF, the file with its closures (Gepetto's YAML).
-        keyframe: for MJCF, the keyframe in which the robot is assembled; the first if None, the drawn pose
+        file: an MJCF file.
+        keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
 
@@ -72,32 +70,13 @@ def import_robot(
     """
     path = Path(file)
     root = read_xml(path)
-    graph = _reader(root.tag, path)(path, closures, keyframe)
-    return _imported(graph, name)
-
-
-def _reader(tag: str, path: Path) -> Callable[[Path, Any, str | None], Graph]:
-    if tag == "mujoco":
-        return _mjcf
-    if tag == "robot":
-        return _urdf
-    raise broken(str(path), f"<{tag}> is not the root of a format that is read", "MJCF (<mujoco>), URDF (<robot>)")
-
-
-def _mjcf(path: Path, closures: Any, keyframe: str | None) -> Graph:
-    if closures is not None:
-        raise broken(str(path), "an MJCF file has its closures in itself", "leave the closures out")
-    from nacelle.exchange.mjcf.read import read_mjcf
-
-    return read_mjcf(path, keyframe)
-
-
-def _urdf(path: Path, closures: Any, keyframe: str | None) -> Graph:
-    if keyframe is not None:
-        raise broken(str(path), "a URDF file has no keyframes", "leave the keyframe out")
-    from nacelle.exchange.urdf.read import read_urdf
-
-    return read_urdf(path, None if closures is None else Path(closures))
+    if root.tag != "mujoco":
+        raise root.fault(f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>")
+    try:
+        from nacelle.exchange.mjcf.read import read_mjcf
+    except ModuleNotFoundError as error:
+        raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
+    return _imported(read_mjcf(path, keyframe), name)
 
 
 def _imported(graph: Graph, name: str | None) -> Imported:
@@ -129,7 +108,12 @@ def _wrapped(line: str) -> str:
         return line
     indent = " " * (line.index("{") + 1)
     pieces = textwrap.wrap(
-        line, 116, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+        line,
+        116,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
     )
     return "\n".join(pieces) if all(piece.count('"') % 2 == 0 for piece in pieces) else line
 

@@ -14,7 +14,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Axis, Motor, Report
-from nacelle.exchange.mjcf.tendons import followed, fixed_terms
+from nacelle.exchange.mjcf.tendons import fixed_terms, followed
 from nacelle.exchange.names import Names
 
 _HINGE, _SLIDE = int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)
@@ -75,16 +75,16 @@ def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float] | None:
     return None if leader is None else (leader[0], gear * leader[1])
 
 
-def _motor(
-    model: mj.MjModel, actuator: int, name: str, joint: int, gear: float, report: Report
-) -> Motor:
+def _motor(model: mj.MjModel, actuator: int, name: str, joint: int, gear: float, report: Report) -> Motor:
     plain = (
         int(model.actuator_gaintype[actuator]) == int(mj.mjtGain.mjGAIN_FIXED)
         and int(model.actuator_biastype[actuator]) == int(mj.mjtBias.mjBIAS_NONE)
         and int(model.actuator_dyntype[actuator]) == int(mj.mjtDyn.mjDYN_NONE)
     )
     if not plain:
-        report.lost(f"the law of the actuator {name!r} left out: it drives its joint with the force given to it")
+        report.lost(
+            f"the law of the actuator {name!r} left out: it drives its joint with the force given to it"
+        )
     if np.any(model.actuator_damping[actuator]) or np.any(model.actuator_armature[actuator]):
         report.lost(f"damping and armature of the actuator {name!r} left out")
     ends: list[tuple[float, float]] = []

@@ -33,9 +33,7 @@ class Ties:
     struts: tuple[Strut, ...]
 
 
-def ties(
-    model: mj.MjModel, bodies: list[str], joints: list[str], kept: set[int], report: Report
-) -> Ties:
+def ties(model: mj.MjModel, bodies: list[str], joints: list[str], kept: set[int], report: Report) -> Ties:
     """Read all equalities and tendons."""
     reader = _Ties(model, bodies, joints, report)
     for k in range(model.neq):
@@ -104,7 +102,7 @@ class _Ties:
         return Pose(_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
     def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
-        """left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
+        """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
         model = self.model
         a = [float(value) for value in model.eq_data[k, :5]]
         joint, *_ = left
@@ -142,7 +140,9 @@ class _Ties:
         kinds = [int(model.wrap_type[k]) for k in range(first, first + count)]
         lower, upper = (float(v) for v in model.tendon_lengthspring[tendon])
         if kinds != [int(mj.mjtWrap.mjWRAP_SITE)] * 2 or lower != upper:
-            self.report.lost(f"spring and damper of the tendon {name!r} left out: it is not one straight line")
+            self.report.lost(
+                f"spring and damper of the tendon {name!r} left out: it is not one straight line"
+            )
             return
         sites = [int(model.wrap_objid[k]) for k in (first, first + 1)]
         ends = [int(model.site_bodyid[site]) for site in sites]

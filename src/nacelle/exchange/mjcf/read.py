@@ -6,8 +6,8 @@ Frames of bodies, their inertia and the coordinates of joints are those of MuJoC
 
 from __future__ import annotations
 
-
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco as mj
@@ -23,7 +23,6 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 _FREE, _BALL = int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)
-_HINGE = int(mj.mjtJoint.mjJNT_HINGE)
 
 
 def compiled(path: Path, report: Report) -> mj.MjModel:
@@ -39,7 +38,9 @@ def compiled(path: Path, report: Report) -> mj.MjModel:
         words = " ".join(str(error).split())
         line = re.search(r"line (\d+)", words)
         message = re.sub(r"^(XML )?Error: ", "", words)
-        raise broken(str(path), f"MuJoCo cannot read it: {message}", "", int(line[1]) if line else 0) from None
+        raise broken(
+            str(path), f"MuJoCo cannot read it: {message}", "", int(line[1]) if line else 0
+        ) from None
 
 
 def read_mjcf(path: Path, keyframe: str | None = None) -> Graph:
@@ -58,7 +59,9 @@ class _Reader:
     def __init__(self, model: mj.MjModel, path: Path, report: Report, keyframe: str | None) -> None:
         self.model, self.path, self.report = model, path, report
         self.names = Names()
-        self.bodies = [BASE] + [self.names.new(self._name("BODY", b), f"body{b}") for b in range(1, model.nbody)]
+        self.bodies = [BASE] + [
+            self.names.new(self._name("BODY", b), f"body{b}") for b in range(1, model.nbody)
+        ]
         joint_names = Names()
         self.joints = [joint_names.new(self._name("JOINT", j), f"joint{j}") for j in range(model.njnt)]
         self.qpos = self._assembly(keyframe)
@@ -126,7 +129,9 @@ class _Reader:
             return None
         sizes = {body: int(np.sum(np.array(model.body_rootid) == body)) for body in free}
         chosen = max(free, key=lambda body: sizes[body])
-        fixed = [b for b in range(1, model.nbody) if model.body_dofnum[b] and model.body_rootid[b] not in free]
+        fixed = [
+            b for b in range(1, model.nbody) if model.body_dofnum[b] and model.body_rootid[b] not in free
+        ]
         if fixed and sizes[chosen] == 1:
             chosen = -1
         for body in free:
@@ -186,7 +191,7 @@ class _Reader:
             )  # fmt: skip
         assert drive is not None
         ref = float(model.qpos0[q])
-        axis = _with_value(drive, float(self.qpos[q]))
+        axis = replace(drive, value=float(self.qpos[q]))
         return Link(name, parent, child, at @ axis.pose(-ref), here, (axis,))
 
     def _shapes(self, body: int) -> tuple[Shape, ...]:
@@ -222,12 +227,6 @@ class _Reader:
                     lost(f"{what} of the free joint left out")
 
 
-def _with_value(axis: Axis, value: float) -> Axis:
-    from dataclasses import replace
-
-    return replace(axis, value=value)
-
-
 def _rotation(quat_wxyz: Array) -> Array:
     R = np.zeros(9)
     mj.mju_quat2Mat(R, np.asarray(quat_wxyz, dtype=float) / np.linalg.norm(quat_wxyz))
@@ -238,6 +237,3 @@ def _model_name(model: mj.MjModel) -> str:
     """The name of a model: the first of the compiled names."""
     end = bytes(model.names).index(b"\0")
     return bytes(model.names)[:end].decode("utf-8", "replace")
-
-
-

@@ -76,7 +76,8 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
         if abs(directions[0] @ directions[1]) > _RIGHT:
             return None
         axes = tuple(
-            replace(link.axes[0], direction=direction) for link, direction in zip(chain, directions, strict=True)
+            replace(link.axes[0], direction=direction)
+            for link, direction in zip(chain, directions, strict=True)
         )
         made, words = replace(joint, axes=axes), "a universal joint"
     else:
@@ -90,9 +91,7 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
     names = ", ".join(repr(link.name) for link in chain)
     graph.report.done(f"the hinges {names} meet in a point: {words}")
     gone = {link.child for link in chain[:-1]}
-    joints = tuple(
-        made if link is chain[0] else link for link in graph.joints if link not in chain[1:]
-    )
+    joints = tuple(made if link is chain[0] else link for link in graph.joints if link not in chain[1:])
     bodies = {name: solid for name, solid in graph.bodies.items() if name not in gone}
     return replace(graph, joints=joints, bodies=bodies)
 

@@ -151,9 +151,13 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
             hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
             joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
             parent, at = child, hinge.child_at
-        graph.report.done(f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate")
+        graph.report.done(
+            f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
+        )
         if joint.damping or joint.armature:
-            graph.report.lost(f"damping and armature of the ball joint {joint.name!r} act about its three hinges")
+            graph.report.lost(
+                f"damping and armature of the ball joint {joint.name!r} act about its three hinges"
+            )
     return replace(graph, joints=tuple(joints), bodies=bodies)
 
 

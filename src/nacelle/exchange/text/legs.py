@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 
@@ -56,7 +55,8 @@ def pieces(graph: Graph) -> list[Piece]:
 
 def _prefix(names: list[str]) -> str:
     """What all names begin with, up to a hyphen or underscore; nothing if less than a word would be left."""
-    common = re.match(r"(.*[-_])?", os.path.commonprefix(names))
-    prefix = common[0] if common else ""
+    first, last = min(names), max(names)
+    same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    prefix = re.sub("[^-_]*$", "", first[:same])
     left = [name.removeprefix(prefix) for name in names]
     return prefix if len(names) > 1 and all(name and name[0].isalpha() for name in left) else ""

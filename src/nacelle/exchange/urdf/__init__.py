@@ -1,1 +1,0 @@
-"""URDF with closures beside it: read by `pinocchio` as a graph."""
