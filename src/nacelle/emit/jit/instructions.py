@@ -15,16 +15,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from nacelle.emit.jit.plan import Chunk, Plan, operands
+from nacelle.emit.jit.plan import Chunk, Plan
+from nacelle.emit.jit.signs import operands
 
 # The functions of the mathematics library, in the order of their addresses in the table.
 LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
 
 
-# A load or store is short (a byte for the offset) within so many vectors of a pointer, to both sides.
-_WINDOW = 128
-# Most pointers into the tile that a chunk uses: what general registers hold.
-_POINTERS = 10
+# A load or store is short (x86: a byte for the offset) within so many vectors of a pointer, to both sides.
+_CENTRED = 128
+# On other machines its offset is within the instruction up to so many vectors after a pointer.
+_AFTER = 4096
+# Most pointers that a chunk uses: what general registers hold. Of them for the table of constants.
+_POINTERS, _TO_TABLE = 10, 2
 
 
 def constant(value: float) -> str:
@@ -64,7 +67,7 @@ class Writer:
 
     Loads of one value go in turn through pointers that LLVM takes for different ones, so that it does not
     make one load of several and then keep or spill the value in between. The pointers are in the midst
-    of windows of the tile, so that offsets from them are short.
+    or at the beginning of windows of the tile, so that offsets from them are short.
     """
 
     def __init__(self, plan: Plan, width: int, prefix: str) -> None:
@@ -73,10 +76,17 @@ class Writer:
         self.width = width
         self.prefix = prefix
         self.type = type_name(width)
+        self.constants = plan.constants
         self.lines: list[str] = []
+        # How often a value was loaded, and the name under which a register holds it.
         self._loads: dict[int, int] = {}
-        self._windows = min(-(-plan.size // (2 * _WINDOW)), _POINTERS // 2) or 1
-        self._turns = _POINTERS // self._windows
+        self._names: dict[int, str] = {}
+        self._middle = _CENTRED if plan.style.centred else 0
+        self._window = 2 * _CENTRED if plan.style.centred else _AFTER
+        most = _POINTERS - _TO_TABLE if plan.constants else _POINTERS
+        self._windows = min(-(-plan.size // self._window), most // 2) or 1
+        self._turns = most // self._windows
+        # By window, or -1 for the table, and turn.
         self._pointers: dict[tuple[int, int], str] = {}
 
     def chunk(self, chunk: Chunk) -> list[str]:
@@ -89,29 +99,43 @@ class Writer:
         for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
             step = self.code[k]
             assert step is not None
+            anew = chunk.anew.get(k)
             for a in fetched:
-                self._load(a)
+                if a != anew:
+                    self._load(a)
             names = [self._value(a) for a in operands(step)]
+            if anew is not None:
+                names[-1] = self._loaded(anew)
             self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
             self._store(k, chunk.stores.get(k, ()))
         return [*self._heads(), *self.lines]
 
     def _load(self, k: int) -> None:
-        """Load a value from the tile; constants need none."""
-        if k in self.home:
-            count = self._loads.get(k, 0)
-            self._loads[k] = count + 1
-            pointer = f"%p{k}.{count}"
+        """Load a value from the tile or the table; a constant that is in none needs no load."""
+        if k in self.home or k in self.constants:
+            self._names[k] = self._loaded(k)
+
+    def _loaded(self, k: int) -> str:
+        """Load a value and give its name."""
+        count = self._loads.get(k, 0)
+        self._loads[k] = count + 1
+        pointer, name = f"%p{k}.{count}", f"%l{k}.{count}"
+        if k in self.constants:
+            base = self._pointers.setdefault((-1, count % _TO_TABLE), f"%t{len(self._pointers)}")
+            offset = self.constants[k] * 8 * self.width
+            self.lines.append(f"{pointer} = getelementptr i8, ptr {base}, i64 {offset}")
+        else:
             self.lines.append(self._address(pointer, self.home[k], count))
-            self.lines.append(f"%l{k}.{count} = load {self.type}, ptr {pointer}, align {8 * self.width}")
+        self.lines.append(f"{name} = load {self.type}, ptr {pointer}, align {8 * self.width}")
+        return name
 
     def _value(self, k: int) -> str:
-        """Name a value: a constant, what was loaded last, or what was made here."""
+        """Name a value: what was loaded last, a constant, or what was made here."""
         step = self.code[k]
         assert step is not None
-        if step[0] == "const":
+        if step[0] == "const" and k not in self._names:
             return splat(step[1], self.width)
-        return f"%l{k}.{self._loads[k] - 1}" if k in self._loads else f"%v{k}"
+        return self._names.get(k, f"%v{k}")
 
     def _store(self, k: int, places: tuple[int, ...]) -> None:
         for place in places:
@@ -121,16 +145,17 @@ class Writer:
 
     def _address(self, name: str, place: int, turn: int = 0) -> str:
         """Write the address of a place in the tile, by one of the pointers into its window."""
-        window = min(place // (2 * _WINDOW), self._windows - 1)
+        window = min(place // self._window, self._windows - 1)
         pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
-        offset = (place - (2 * window + 1) * _WINDOW) * 8 * self.width
+        offset = (place - window * self._window - self._middle) * 8 * self.width
         return f"{name} = getelementptr i8, ptr {pointer}, i64 {offset}"
 
     def _heads(self) -> Iterator[str]:
         """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
         for (window, _), pointer in self._pointers.items():
-            offset = (2 * window + 1) * _WINDOW * 8 * self.width
-            yield f"{pointer}.m = getelementptr i8, ptr %tile, i64 {offset}"
+            offset = 0 if window < 0 else (window * self._window + self._middle) * 8 * self.width
+            base = f"@{self.prefix}constants" if window < 0 else "%tile"
+            yield f"{pointer}.m = getelementptr i8, ptr {base}, i64 {offset}"
             yield f'{pointer} = call ptr asm "", "=r,0"(ptr {pointer}.m)'
 
 
@@ -233,6 +258,8 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     """
     used = {step[0] for step in plan.code if step}
     texts = [library_call(op, width, prefix) for op in LIBRARY if op in used]
+    if plan.constants:
+        texts.append(_table(plan, width, prefix))
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(
@@ -259,6 +286,13 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     lines += ["done:", "ret void", "}"]
     texts.append("\n".join(lines))
     return "\n\n".join(texts)
+
+
+def _table(plan: Plan, width: int, prefix: str) -> str:
+    """Write the table of constants, each repeated over the lanes."""
+    kind = type_name(width)
+    listed = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
+    return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{listed}], align 64"
 
 
 def stride(plan: Plan, width: int) -> int:

@@ -19,7 +19,7 @@ import os
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,16 @@ from nacelle.emit.jit.entries import batch, single, single_in_tile
 from nacelle.emit.jit.instructions import attributes, evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share
 from nacelle.emit.jit.plan import Plan, plan
+from nacelle.emit.jit.style import style_of
 from nacelle.emit.machine import Machine, host
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
 
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
-_VERSION = 2
+_VERSION = 3
+# A program of up to so many chunks of a given length is not cut.
+_WHOLE = 5
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
@@ -53,15 +56,15 @@ class Options:
         width: samples in a vector, a power of two above one.
         fma: fuse products with sums.
         chunk: about how many operations one function has; up to five times as many are not cut.
-        tiles: how many vectors of samples go through one function before the next.
+        tiles: how many vectors of samples go through one function before the next, if a program is cut.
         level: of LLVM's optimisation, 0 to 3; above 1 the code was measured to be the same, and slower made.
         machine: another machine, whose code cannot be loaded here.
     """
 
     width: int | None = None
     fma: bool | None = None
-    chunk: int = 300
-    tiles: int = 1
+    chunk: int | None = None
+    tiles: int | None = None
     level: int = 1
     machine: Machine | None = None
 
@@ -104,10 +107,11 @@ def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str
     width, layout = vector_width(options), make_plan(program, options)
     inputs = [variable.size for variable in program.inputs]
     outputs = [variable.size for variable in program.outputs]
+    tiles = layout.style.tiles if len(layout.chunks) > 1 else 1
     many = [
-        info([_VERSION, width, options.tiles, stride(layout, width)]),
+        info([_VERSION, width, tiles, stride(layout, width)]),
         evaluation(layout, width, "v_"),
-        batch(layout, inputs, outputs, width, options.tiles),
+        batch(layout, inputs, outputs, width, tiles),
     ]
     if layout.operations > _LONG:
         return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
@@ -133,9 +137,14 @@ def module_text(program: Program, options: Options = DEFAULT) -> str:
 
 def make_plan(program: Program, options: Options = DEFAULT) -> Plan:
     """Lay out a program for the machine."""
-    machine = options.of_machine()
-    fma = machine.fma if options.fma is None else options.fma
-    return plan(program, fma=fma, chunk=options.chunk, registers=machine.registers)
+    style = style_of(options.of_machine())
+    if options.fma is not None:
+        style = replace(style, fma=options.fma)
+    if options.chunk is not None:
+        style = replace(style, chunk=options.chunk, whole=_WHOLE * options.chunk)
+    if options.tiles is not None:
+        style = replace(style, tiles=options.tiles)
+    return plan(program, style)
 
 
 def compile_text(text: str, options: Options = DEFAULT) -> bytes:
