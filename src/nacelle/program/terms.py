@@ -1,10 +1,10 @@
 """The order of the terms of a sum: those that are ready late come last.
 
-A sum of many terms is added up one after the other. What is needed for its last term may take long to
-compute, a quotient or the sum of another such chain; everything else is added up by then, and the result waits
-for one sum only. Terms are ordered by when they are ready at the earliest, on a machine that does any number
-of operations at a time. The order decides how sums round: it is part of the program, so that all targets round
-alike.
+A sum of many terms is added up one after the other. What its last term needs may take long to compute, a
+quotient or another such sum; all else is added up by then, and the result waits for one sum only. Terms are
+ordered by when they are ready at the earliest, on a machine that does any number of operations at a time; of
+those that are no products the first one begins, because products are then added to something, each by one
+fused operation. The order decides how sums round: it is part of the program, so that all targets round alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ _TIMES |= {"abs": 2, "min": 4, "max": 4, "where": 4, "sign": 6, "floor": 6}
 _CALL = 40
 # A product that is added to something is one operation with the sum.
 _FUSED = 4
-SLACK = 10**6
 
 
 def late_terms_last(program: Program) -> Program:
@@ -82,11 +81,9 @@ class _Writer:
             op, a, b = self.code[item]
             stack += [(b, negative != (op == "sub")), (a, negative)]
         terms.sort()
-        # A sum that begins with a product is one operation more: products are added to something.
-        plain = next((t for t in terms if not self._is_product(t[1])), None)
-        if plain is not None and plain[0] <= terms[0][0] + SLACK:
-            terms.remove(plain)
-            terms.insert(0, plain)
+        begin = next((term for term in terms if not self._is_product(term[1])), terms[0])
+        terms.remove(begin)
+        terms.insert(0, begin)
         graph = self.graph
         _, first, negative = terms[0]
         total = graph.neg(self.place[first]) if negative else self.place[first]
@@ -96,6 +93,7 @@ class _Writer:
         return total
 
     def _is_product(self, k: int) -> bool:
+        """Whether a term is a product that only this sum uses."""
         return self.code[k][0] == "mul" and self.single[k]
 
     def _arrival(self, k: int) -> int:
@@ -113,13 +111,9 @@ class _Writer:
             if not ARITY[op]:
                 ready.append(0)
                 continue
+            when = [ready[b] for b in a]
             if op in ("add", "sub"):
-                when = [
-                    max(ready[c] for c in nodes[b][1:]) + _FUSED - _TIMES[op]
-                    if nodes[b][0] == "mul"
-                    else ready[b]
-                    for b in a
-                ]
-            else:
-                when = [ready[b] for b in a]
+                for place, b in enumerate(a):
+                    if nodes[b][0] == "mul":
+                        when[place] = max(ready[c] for c in nodes[b][1:]) + _FUSED - _TIMES[op]
             ready.append(max(when) + _TIMES.get(op, _CALL))

@@ -2,8 +2,8 @@
 
 An order with few values alive has long runs in which every operation needs the one before it. Processors
 look ahead by some dozen operations only. Here the next operation is chosen among those within a *window* of
-that order whose operands are ready by then: the one from which the way to the results takes longest, which are
-mostly those that lead to a quotient or a root.
+that order whose operands are ready by then: the one from which the way to the results takes longest, mostly
+one that leads to a quotient or a root.
 """
 
 from __future__ import annotations

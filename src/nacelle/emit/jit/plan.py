@@ -8,7 +8,7 @@ The plan is made once for a program and then written out for any vector width:
    operands are ready when they are needed (`latency`);
 4. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
    takes grows faster than the length of a function;
-5. *hold*: values stay in registers as long as there are any (`residence`), and none beyond the end of a chunk;
+5. *hold*: values stay in registers as long as there are any (`residence`), none beyond the end of a chunk;
 6. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
    that holds one evaluation: the inputs, the slots, the results.
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from nacelle.emit.jit.instructions import type_name
 
-
 # Entries of a variable up to which its rows are moved without a loop.
 _LONG = 64
 

@@ -142,7 +142,7 @@ class _Signs:
         self._settle()
 
     def own(self, k: int) -> int:
-        """The sign with which a value comes out of the signs of its operands; where both do, the one liked."""
+        """The sign of a value by the signs of its operands; where it may have either, the one liked."""
         step = self.code[k]
         assert step is not None
         op, *a = step
@@ -320,14 +320,13 @@ class _Writer:
             return self._product(a[0], a[1], sign, op)
         if op in FUSED:
             alpha, beta = FUSED[op]
-            if not self.constant[a[2]] and self.sign[a[2]] * beta != sign:
-                # As a product and a sum, which are as many instructions as a negation and a fused one.
-                left, right, product = self._factors(a[0], a[1])
-                made = self.put("mul", left, right)
-                return self._sum((made, alpha * sign * product), self._term(a[2], beta * sign))
             left, right, product = self._factors(a[0], a[1])
+            product *= alpha * sign
+            if not self.constant[a[2]] and self.sign[a[2]] * beta != sign and product > 0:
+                # As a product and a sum, which are as many instructions as a negation and a fused one.
+                return self.put("sub", self.put("mul", left, right), self.at[a[2]])
             third = self.taken(a[2], beta * sign)
-            return self.put("fma" if product * alpha == sign else "fnma", left, right, third)
+            return self.put("fma" if product > 0 else "fnma", left, right, third)
         if op in _SUMS:
             return self._sum(self._term(a[0], sign), self._term(a[1], sign * _SUMS[op]))
         if op == "neg":

@@ -40,8 +40,8 @@ class Style:
 def style_of(machine: Machine) -> Style:
     """Choose for a machine.
 
-    On a Neoverse-N1 all of it was measured (`benchmarks/program.py`); for x86 what LLVM stores on the stack was
-    counted in the code.
+    On a Neoverse-N1 all of it was measured (`benchmarks/program.py`); for x86, what LLVM stores on the stack
+    was counted in the code that it writes.
     """
     if not machine.is_x86:
         return Style(
