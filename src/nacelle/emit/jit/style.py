@@ -56,4 +56,4 @@ def style_of(machine: Machine) -> Style:
             centred=False,
         )
     many = machine.registers == 32
-    return Style(fma=machine.fma, registers=28 if many else 12, window=64 if many else 16, table=not many)
+    return Style(fma=machine.fma, registers=28 if many else 12, window=32 if many else 16, table=not many)
