@@ -140,7 +140,7 @@ class Pinocchio:
         """A call of `lcaba` at state k; None where it does not support the robot.
 
         Its proximal iteration goes on until the accelerations of the gaps are below 1e-11. With mu = 1e-4 the
-        accelerations of the platform are right to 1e-10; smaller ones save an iteration and are right to 1e-8.
+        accelerations of the platform are right to 1e-10; smaller ones save an iteration and give 1e-8.
         """
         if self.engine.anchors is None or not hasattr(pin, "lcaba"):
             return None

@@ -149,9 +149,9 @@ def page(records):
         '`make bench ONLY="startup calls"` runs some of them; `python benchmarks/collect.py --page` writes '
         "the page again. Nothing here is asserted: tests assert counts and errors, never times.\n\n"
         "Times are the shortest of several; the load of the machine is beside each table. Under load "
-        "compare only what runs in turn in one process (`program.py`, `dynamics.py`, `regressor.py`). Other times are "
-        "upper bounds then, and a peer that is timed in one long run looks slower than it is, so such "
-        "results are left out. What a peer's number contains is printed with it.\n"
+        "compare only what runs in turn in one process (`program.py`, `dynamics.py`, `regressor.py`). Other "
+        "times are upper bounds then, and a peer that is timed in one long run looks slower than it is, so "
+        "such results are left out. What a peer's number contains is printed with it.\n"
     )
     if missing:
         head += "\nNot run here: " + ", ".join(f"`benchmarks/{name}.py`" for name in missing) + ".\n"

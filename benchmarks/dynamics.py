@@ -3,7 +3,7 @@
 For some robots, at states of their workspaces, in one run on this machine and on one thread, the time of a
 state by nacelle's named models in a batch of 1e5 and in single calls, beside Pinocchio, MuJoCo and CasADi;
 what each number contains is printed with them. All that is compared computes the same: nacelle, Pinocchio's
-composition, `constraintDynamics`, `lcaba` and CasADi to 1e-9, MuJoCo's forces of the tree to those of Pinocchio.
+composition, `constraintDynamics`, `lcaba` and CasADi to 1e-9, MuJoCo's forces of the tree to Pinocchio's.
 MuJoCo holds loops softly, so its accelerations are not compared.
 
 What is measured is run in turn, round by round; times are the shortest, ratios those of the shortest times,

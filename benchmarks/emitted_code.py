@@ -1,8 +1,8 @@
 """What LLVM writes for processors that are not at hand: `python benchmarks/emitted_code.py`.
 
-The programs of `program.py` are compiled for a Neoverse-N1, for AVX2 and for AVX-512 and counted, not run: all
-instructions of the functions that evaluate vectors, negations, copies between registers, stores to the tile and
-stores to the stack, which are values that LLVM could not hold although the plan has room for them.
+The programs of `program.py` are compiled for a Neoverse-N1, for AVX2 and for AVX-512 and counted, not run:
+instructions of the functions that evaluate vectors; of them negations (and masks of signs), copies between
+registers, stores to the tile, and stores to the stack: values that LLVM did not hold as they were planned.
 """
 
 import argparse

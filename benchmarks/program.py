@@ -5,8 +5,8 @@ model written plainly (2000) and its Jacobian (20 000), in one run on this machi
 and reload; time per sample on one thread, on all, and per single bound call; beside gcc on the emitted C in
 two orders of its operations (the emitter's own, and the one that the native code begins with), CasADi's
 virtual machine, CasADi's C under the same gcc, and NumPy; and the part of one core's measured peak of fused
-multiply-adds. What is compared runs in turn, in short calls, of which the shortest count. Nothing is asserted:
-machines are noisy, ratios within a run are what counts.
+multiply-adds. The native code and gcc run in turn, in short calls, of which the shortest count. Nothing is
+asserted: machines are noisy, ratios within a run are what counts.
 """
 
 import argparse
@@ -60,8 +60,7 @@ def native_order(program):
 
 def gcc_batch(program, folder, arrays, results, operations=None):
     """The emitted C as a batch function: compile time and a call; in another order of the operations."""
-    orders = mock.patch.object(c_parts, "schedule", lambda _: operations or schedule(program))
-    with orders:
+    with mock.patch.object(c_parts, "schedule", return_value=operations or schedule(program)):
         files = c_source(program, COptions(name="hexapod_model"))
     for name, text in files.items():
         (Path(folder) / name).write_text(text)

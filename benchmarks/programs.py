@@ -1,4 +1,4 @@
-"""The programs of the compiler's benchmarks: PaLiDA's inverse dynamics, a hexapod written plainly, its Jacobian."""
+"""Programs of the compiler's benchmarks: PaLiDA's inverse dynamics, a plain hexapod's, its Jacobian."""
 
 import sys
 from pathlib import Path

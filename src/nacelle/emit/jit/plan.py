@@ -88,14 +88,15 @@ class Plan:
 
 def plan(program: Program, style: Style) -> Plan:
     """Lay out a program."""
-    code, results = fuse(program, enabled=style.fma), program.results
+    code = fuse(program, enabled=style.fma)
+    results: Sequence[int] = program.results
     if style.fma and style.accumulates:
         code, results = without_negations(code, results)
     listed = order(code, results, style.registers)
     if style.window:
         made = set(listed)
         needs = {k: tuple(a for a in read if a in made) for k, read in values_read(code, listed).items()}
-        listed = latency_order(listed, code, needs, style.window)
+        listed = latency_order(listed, code, needs, style.window, style.registers)
     cuts = _cut(listed, code, style)
     stored = {k for k, step in enumerate(code) if step and step[0] in ("input", "const")}
     consumed = _consumed(code, listed) if style.accumulates else {}

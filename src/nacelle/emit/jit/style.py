@@ -48,7 +48,7 @@ def style_of(machine: Machine) -> Style:
             fma=machine.fma,
             accumulates=machine.accumulates,
             registers=28,
-            window=128,
+            window=256,
             table=True,
             chunk=2000,
             whole=4000,
