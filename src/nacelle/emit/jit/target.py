@@ -10,10 +10,10 @@ reference to rounding, and are the same for a sample alone and in a batch. Other
 rounds as IEEE 754 says, and NaN and infinities are never assumed away.
 
 Signed zeros: on machines without a * b - c (NEON) values are kept as v or as -v (`signs`). A sum whose terms
-cancel, or the sign of a zero, is +0 by the reference, and may be -0 there. That is so only where no divisor and
-no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for a
-sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of the
-other sign. On other machines zeros have the signs of the reference.
+cancel, or the sign of a zero, is +0 by the reference, and may be -0 there. That is so only where no divisor
+and no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for
+a sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of
+the other sign. On other machines zeros have the signs of the reference.
 """
 
 from __future__ import annotations
