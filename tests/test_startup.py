@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import nacelle
-from nacelle.cli.commands import COMMANDS, registered
+from nacelle.cli.commands import COMMANDS, app, registered
 
 HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "llvmlite", "typer", "click", "rich", "matplotlib"}
 
@@ -203,6 +203,8 @@ def test_every_command_is_in_the_table() -> None:
                 ".".join(("nacelle.cli", *file.relative_to(folder).with_suffix("").parts))
             )
     assert {info.name for info in registered.registered_commands} == set(COMMANDS)
+    # Those of the application itself typer builds before every line.
+    assert app.registered_commands == []
 
 
 def test_without_a_command_the_help_is_printed() -> None:
