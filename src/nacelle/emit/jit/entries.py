@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nacelle.emit.jit.instructions import stride
+from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.rows import move_few, move_whole, pack_shared, tile_moves
 
@@ -161,3 +161,8 @@ def _single(
         place += size
     lines += ["ret void", "}"]
     return "\n".join(lines)
+
+
+def around(plan: Plan, width: int, prefix: str) -> str:
+    """Write what a driver of this width calls."""
+    return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)

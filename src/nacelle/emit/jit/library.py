@@ -19,7 +19,6 @@ from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
 from nacelle.emit.jit import compiler_worker
-from nacelle.emit.jit.instructions import LIBRARY
 from nacelle.emit.machine import host
 from nacelle.emit.registry import TargetError
 
@@ -66,6 +65,9 @@ def library_table() -> ctypes.Array[ctypes.c_void_p]:
     source = ctypes.CDLL(name or ("libm.so.6" if platform.libc_ver()[0] == "glibc" else None))
     addresses = [ctypes.cast(getattr(source, function), ctypes.c_void_p).value for function in LIBRARY]
     return (ctypes.c_void_p * len(LIBRARY))(*addresses)
+
+
+LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
 
 
 def aligned_memory(size: int) -> NDArray[np.uint8]:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.instructions import splat, stride
+from nacelle.emit.jit.entries import around
+from nacelle.emit.jit.instructions import stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share, step_of
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.target import (
@@ -25,7 +26,8 @@ from nacelle.emit.jit.target import (
     objects,
     vector_width,
 )
-from nacelle.emit.jit.vector_text import Text, around, begin_samples, end_samples
+from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
+from nacelle.emit.jit.vectors import splat
 from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, samples
 from nacelle.program.program import Program
 

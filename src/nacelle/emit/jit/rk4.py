@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.instructions import evaluation, splat, stride
+from nacelle.emit.jit.entries import around
+from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share, step_of
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.target import DEFAULT, Options, compile_text, info, make_plan, module, vector_width
-from nacelle.emit.jit.vector_text import Text, around, begin_samples, end_samples
+from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
+from nacelle.emit.jit.vectors import splat
 from nacelle.emit.rk4 import Integrator, Task, sizes
 from nacelle.program.program import Program
 

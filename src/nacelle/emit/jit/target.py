@@ -36,7 +36,7 @@ from nacelle.program.program import Program
 
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
-_VERSION = 2
+_VERSION = 3
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
