@@ -63,7 +63,10 @@ def loop(name, lines, width):
             "br label %loop",
             "loop:",
             "%i = phi i64 [ 0, %start ], [ %n, %loop ]",
-            *(f"%{p} = getelementptr i8, ptr %{q}, i64 %i" for p, q in (("pa", "x"), ("pb", "y"), ("pr", "z"))),
+            *(
+                f"%{p} = getelementptr i8, ptr %{q}, i64 %i"
+                for p, q in (("pa", "x"), ("pb", "y"), ("pr", "z"))
+            ),
             f"%a = load {kind}, ptr %pa, align 8",
             f"%b = load {kind}, ptr %pb, align 8",
             *lines,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacelle.emit.jit import functions
+from nacelle.emit.jit.functions.texts import function_texts
 from nacelle.emit.jit.plan import Chunk, Plan, operands
 from nacelle.emit.jit.vectors import splat, suffix, type_name
 
@@ -193,7 +193,7 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     once for many samples.
     """
     used = {step[0] for step in plan.code if step}
-    texts = functions.texts(used, width, prefix, fma=plan.fma)
+    texts = function_texts(used, width, prefix, fma=plan.fma)
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(

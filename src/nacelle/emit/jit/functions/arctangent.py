@@ -4,8 +4,8 @@ Let n <= d be the smaller and the larger of |x|, |y|. With j = 1 where n > d tan
 
     t = (n - j d) / (d + j n) in [-tan(π/8), tan(π/8)],    atan(n / d) = j π/4 + atan t,
 
-atan t = t + t³ A(t²) (Cody & Waite), and the angle of (x, y) is m π/4 + σ atan t with whole m and σ = ±1 by the
-octant. t keeps what the rounding of both sums and of the quotient loses.
+atan t = t + t³ A(t²) (Cody & Waite), and the angle of (x, y) is m π/4 + σ atan t with whole m and σ = ±1 by
+the octant. t keeps what the rounding of both sums and of the quotient loses.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from nacelle.emit.jit.functions.coefficients import ATAN, QUARTER_PI
 from nacelle.emit.jit.functions.formula import SIGN, Formula
 
 _TAN_PI_8 = math.sqrt(2.0) - 1.0
-# Points are scaled where the larger coordinate is beyond the first, else where the smaller is below the second,
-# so that no operation overflows, and the remainder of the quotient does not underflow.
+# Points are scaled where the larger coordinate is beyond the first, else where the smaller is below the
+# second, so that no operation overflows, and the remainder of the quotient does not underflow.
 _FAR, _NEAR = 2.0**800, 2.0**-900
 _SHRINK, _ENLARGE = 2.0**-300, 2.0**160
 

@@ -1,8 +1,8 @@
 """Constants and coefficients of the functions: tests/emit/jit/functions/test_coefficients.py makes them anew.
 
-A polynomial meets its function at points that spread its error evenly: the zeros of a Chebyshev polynomial on the
-interval (Muller 2016, 3.2), where it is in r² stretched so that the least of them is 0, at which the function's
-value is exact already. Errors given are relative to the function.
+A polynomial meets its function at points that spread its error evenly: the zeros of a Chebyshev polynomial on
+the interval (Muller 2016, 3.2). Where it is in r² they are stretched so that the least of them is 0, at which
+the function's value is exact already. Errors given are relative to the function.
 """
 
 # (sin r - r) / r³ in r², |r| <= π/4: 2^-57

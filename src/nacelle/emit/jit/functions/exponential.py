@@ -16,7 +16,7 @@ from collections.abc import Callable
 from nacelle.emit.jit.functions.coefficients import EXP, LN2
 from nacelle.emit.jit.functions.formula import ROUNDER, Formula
 
-# Up to this size of its argument exp and its factors are normal numbers; beyond the others it is infinite, or 0.
+# Up to this size of its argument exp is a normal number; beyond the others it is infinite, or 0.
 _NORMAL = 708.0
 _MOST, _LEAST = 710.0, -746.0
 # tanh is 1 from half of this on.
@@ -29,27 +29,21 @@ def exp(formula: Callable[[], Formula]) -> str:
     """Write `@<prefix>exp(x)`."""
     f = formula()
     f.begin("exp", f"{f.real} %x")
-    extreme = f.any(f.compare("ogt", f.size("%x"), f.number(_NORMAL)))
-    f(f"br i1 {extreme}, label %extreme, label %usual", "extreme:")
-    y = f.choose(f.compare("ogt", "%x", f.number(_MOST)), f.number(_MOST), "%x")
-    y = f.choose(f.compare("olt", y, f.number(_LEAST)), f.number(_LEAST), y)
-    result, k = _power(f, y, 2 * _BIAS)
-    # 2^k by two factors, of which none is out of range.
-    first = f.integers("lshr", k, 1)
-    for exponent in (first, f.integers("sub", k, first)):
-        result = f.mul(result, f.double(f.integers("shl", exponent, 52)))
-    f(f"ret {f.real} {result}", "usual:")
-    result, k = _power(f, "%x", _BIAS)
-    return f.text(f.mul(result, f.double(f.integers("shl", k, 52))))
-
-
-def _power(f: Formula, y: str, bias: int) -> tuple[str, str]:
-    """Give e^r, and k + bias in the lowest bits of an integer."""
-    r, lost, k = _reduced(f, y, bias)
+    r, lost, k = _reduced(f, "%x")
     one = f.number(1.0)
     rough = f.add(one, r)
     lost = f.add(f.add(f.sub(one, rough), r), lost)
-    return f.add(rough, _change(f, r, lost)), k
+    power = f.add(rough, _change(f, r, lost))
+    usual = f.mul(power, f.double(f.integers("shl", k, 52)))
+    extreme = f.any(f.compare("ogt", f.size("%x"), f.number(_NORMAL)))
+    f(f"br i1 {extreme}, label %extreme, label %usual", "usual:", f"ret {f.real} {usual}", "extreme:")
+    # 2^k by two factors, of which none is out of range.
+    k = f.integers("add", k, _BIAS)
+    first = f.integers("lshr", k, 1)
+    for exponent in (first, f.integers("sub", k, first)):
+        power = f.mul(power, f.double(f.integers("shl", exponent, 52)))
+    power = f.choose(f.compare("ogt", "%x", f.number(_MOST)), f.number(math.inf), power)
+    return f.text(f.choose(f.compare("olt", "%x", f.number(_LEAST)), f.number(0.0), power))
 
 
 def tanh(formula: Callable[[], Formula]) -> str:
@@ -59,7 +53,7 @@ def tanh(formula: Callable[[], Formula]) -> str:
     y = f.size("%x")
     y = f.add(y, y)
     y = f.choose(f.compare("ogt", y, f.number(_ONE)), f.number(_ONE), y)
-    r, lost, k = _reduced(f, y, _BIAS)
+    r, lost, k = _reduced(f, y)
     power = f.double(f.integers("shl", k, 52))
     high, low = (f.mul(part, power) for part in f.sum_and_rest(r, _change(f, r, lost)))
     above, below = (_sum_of_three(f, power, f.number(one), high, low) for one in (-1.0, 1.0))
@@ -68,16 +62,16 @@ def tanh(formula: Callable[[], Formula]) -> str:
 
 
 def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> tuple[str, str]:
-    """Give power + one + high + low as a number and a small rest; 1 may be below the last place of the power."""
+    """Give power + one + high + low as a number and a small rest; 1 may be below the power's last place."""
     whole, lost = f.sum_and_rest(power, one)
     total, rest = f.sum_and_rest(whole, high)
     return total, f.add(rest, f.add(lost, low))
 
 
-def _reduced(f: Formula, y: str, bias: int) -> tuple[str, str, str]:
-    """Give r, what e^r lacks for what the rounding of r has lost, and k + bias in the lowest bits of an integer."""
-    turns = f.product_sum(y, f.number(1.0 / math.log(2.0)), f.number(ROUNDER + bias))
-    k = f.sub(turns, f.number(ROUNDER + bias))
+def _reduced(f: Formula, y: str) -> tuple[str, str, str]:
+    """Give r, what e^r lacks by the rounding of r, and k + 1023 in the lowest bits of an integer."""
+    turns = f.product_sum(y, f.number(1.0 / math.log(2.0)), f.number(ROUNDER + _BIAS))
+    k = f.sub(turns, f.number(ROUNDER + _BIAS))
     first = f.product_sum(k, f.number(-LN2[0]), y)
     second = f.mul(k, f.number(LN2[1]))
     r = f.sub(first, second)

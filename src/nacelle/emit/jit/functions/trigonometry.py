@@ -24,23 +24,49 @@ LARGEST = 1e5
 
 def sincos(formula: Callable[[], Formula]) -> str:
     """Write `{sine, cosine} @<prefix>sincos(x)`, and what it calls."""
-    f, other = formula(), formula()
-    pair = f"{{ {f.real}, {f.real} }}"
+    f = formula()
+    pair = _pair_type(f)
     f.begin("sincos", f"{f.real} %x", pair)
     a = f.size("%x")
+    sine, cosine = _turned(f, _reduced(f, a))
     large = f.any(f.compare("ogt", a, f.number(LARGEST)))
-    f(f"br i1 {large}, label %large, label %usual", "large:")
-    f(f"ret {pair} {f.value(f'call {pair} @{f.prefix}sincos_large({f.real} %x)')}", "usual:")
-    text = f.text(_turned(f, _reduced(f, a)), pair)
+    f(f"br i1 {large}, label %large, label %usual", "usual:")
+    f(f"ret {pair} {f.record(sine, cosine)}", "large:")
+    both = f"{f.real} {sine}, {f.real} {cosine}"
+    mended = f.value(f"call {pair} @{f.prefix}sincos_lanes({f.real} %x, {both})")
+    texts = large_angles.table(f.prefix), _large(Formula(1, f.prefix, fma=f.fma)), _lanes(formula())
+    return "\n\n".join([*texts, f.text(mended, pair)])
 
-    # A function of its own: what calls need is not prepared where there are none.
-    other.begin("sincos_large", f"{f.real} %x", pair)
-    a = other.size("%x")
-    finite = other.compare("olt", a, other.number(math.inf))
-    large = other.both(finite, other.compare("ogt", a, other.number(LARGEST)))
-    reduced = large_angles.in_lanes(other, a, large, _reduced(other, a))
-    texts = other.text(_turned(other, reduced), pair), text
-    return "\n\n".join([large_angles.reduction(Formula(1, f.prefix, fma=f.fma)), *texts])
+
+def _large(f: Formula) -> str:
+    """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
+    f.begin("sincos_large", "double %x", _pair_type(f))
+    reduced = large_angles.reduced(f, f.size("%x"))
+    return f.text(f.record(*_turned(f, reduced)), _pair_type(f))
+
+
+def _lanes(f: Formula) -> str:
+    """Write `@<prefix>sincos_lanes(x, sine, cosine)`, which puts in those of large angles.
+
+    It is apart from `sincos`, which then has nothing to keep over a call.
+    """
+    pair, one = _pair_type(f), "{ double, double }"
+    f.begin("sincos_lanes", f"{f.real} %x, {f.real} %sine, {f.real} %cosine", pair)
+    sines, cosines = [], []
+    for lane in range(f.width):
+        x = f.lane("%x", lane)
+        made = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
+        sines.append(f.value(f"extractvalue {one} {made}, 0"))
+        cosines.append(f.value(f"extractvalue {one} {made}, 1"))
+    a = f.size("%x")
+    finite = f.compare("olt", a, f.number(math.inf))
+    large = f.both(finite, f.compare("ogt", a, f.number(LARGEST)))
+    sine = f.choose(large, f.vector(sines), "%sine")
+    return f.text(f.record(sine, f.choose(large, f.vector(cosines), "%cosine")), pair)
+
+
+def _pair_type(f: Formula) -> str:
+    return f"{{ {f.real}, {f.real} }}"
 
 
 def _reduced(f: Formula, a: str) -> tuple[str, str, str]:
@@ -55,19 +81,18 @@ def _reduced(f: Formula, a: str) -> tuple[str, str, str]:
     return r, f.product_sum(k, f.number(-HALF_PI[2]), lost), f.bits(turns)
 
 
-def _turned(f: Formula, reduced: tuple[str, str, str]) -> str:
+def _turned(f: Formula, reduced: tuple[str, str, str]) -> tuple[str, str]:
     """Give the pair of %x: the sine is odd in it, and quarter turns change the two and their signs."""
     r, lost, quarters = reduced
     sine, cosine = _pair(f, r, lost)
-    pair = f"{{ {f.real}, {f.real} }}"
     odd = f.value(f"trunc {f.integer} {quarters} to {f.bit}")
     one, two = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)
-    result = "poison"
-    for i, (values, sign) in enumerate((((cosine, sine), f.bits("%x")), ((sine, cosine), one))):
-        sign = f.integers("and", f.integers("xor", two, sign), SIGN)
-        value = f.double(f.integers("xor", f.bits(f.choose(odd, *values)), sign))
-        result = f.value(f"insertvalue {pair} {result}, {f.real} {value}, {i}")
-    return result
+
+    def signed(value: str, sign: str) -> str:
+        change = f.integers("and", f.integers("xor", two, sign), SIGN)
+        return f.double(f.integers("xor", f.bits(value), change))
+
+    return signed(f.choose(odd, cosine, sine), f.bits("%x")), signed(f.choose(odd, sine, cosine), one)
 
 
 def _pair(f: Formula, r: str, lost: str) -> tuple[str, str]:
