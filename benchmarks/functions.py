@@ -1,130 +1,210 @@
-"""sin, cos, tanh, exp and atan2 in native code: `python benchmarks/functions.py`, figures of docs/programs.md.
+"""sin, cos, tanh, exp and atan2 in native code: `python benchmarks/functions.py`, for docs/programs.md.
 
-Nanoseconds a value over an array that the nearest cache holds: nacelle's own functions on vectors, the same on
+Nanoseconds a value over an array that the nearest cache holds: functions of nacelle on vectors, the same on
 one value at a time, and the C library of the machine called for every value; taken in turn, the shortest of
-each. The sine and the cosine of an angle come from one call of the first two. `--json` writes the figures alone.
+each. The sine and the cosine of an angle come from one call of the first two.
+
+    --programs     nanoseconds a sample of programs of robots that have angles, with either's functions
+    --errors N     largest errors over N arguments of each kind, against mpmath
 """
 
 import argparse
 import ctypes
 import ctypes.util
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from timing import in_turn
 
-from nacelle.emit.jit import functions
+import nacelle
+from nacelle.emit.jit import instructions
+from nacelle.emit.jit.functions.texts import function_texts
 from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.target import DEFAULT, compile_text, module, vector_width
+from nacelle.emit.jit.target import DEFAULT, compile_text, kernel, module, vector_width
 from nacelle.emit.jit.vectors import type_name
+from nacelle.kinematics.tree.closure import closure_state
+from nacelle.kinematics.tree.spanning_tree import tree_motion
+from nacelle.spatial.pose import Pose
+from support.functions import ENTRY, FUNCTIONS, call, loop, worst
 
 COUNT, REPEATS = 1024, 50
-FUNCTIONS = ("sin", "cos", "sin and cos", "tanh", "exp", "atan2")
+BOTH = "sin and cos"
 RANGES = {"exp": (-20.0, 20.0), "tanh": (-5.0, 5.0)}
 
 
-def called(function, width, prefix):
-    """Lines that make the value of one of `FUNCTIONS`, or the sum of both, of %a and %b."""
-    kind = type_name(width)
-    if function == "atan2" or function in ("exp", "tanh"):
-        arguments = f"{kind} %a, {kind} %b" if function == "atan2" else f"{kind} %a"
-        return [f"%r = call {kind} @{prefix}{function}({arguments})"]
-    pair = f"{{ {kind}, {kind} }}"
-    lines = [f"%p = call {pair} @{prefix}sincos({kind} %a)"]
-    if function == "sin and cos":
-        halves = [f"%h{i} = extractvalue {pair} %p, {i}" for i in range(2)]
-        return [*lines, *halves, f"%r = fadd {kind} %h0, %h1"]
-    return [*lines, f"%r = extractvalue {pair} %p, {int(function == 'cos')}"]
+def by_library(op, arguments):
+    """A call of the C library, by its address."""
+    source = ctypes.CDLL(ctypes.util.find_library("m"))
+    address_ = ctypes.cast(getattr(source, op), ctypes.c_void_p).value
+    listed = ", ".join(f"double {argument}" for argument in arguments)
+    return f"call double inttoptr (i64 {address_} to ptr)({listed})"
 
 
-def of_library(function):
-    """The same by the C library, whose functions are given as pointers."""
-    if function == "sin and cos":
-        return [
-            "%h0 = call double %first(double %a)",
-            "%h1 = call double %second(double %a)",
-            "%r = fadd double %h0, %h1",
-        ]
-    return [f"%r = call double %first(double %a{', double %b' if function == 'atan2' else ''})"]
+def library_loop(function):
+    """Lines that make the value by the C library."""
+    if function == BOTH:
+        calls = [f"%{op} = {by_library(op, ['%a'])}" for op in ("sin", "cos")]
+        return [*calls, "%r = fadd double %sin, %cos"]
+    return [f"%r = {by_library(function, ['%a', '%b'] if function == 'atan2' else ['%a'])}"]
 
 
-def loop(name, lines, width):
-    """Write `@<name>(a, b, results, first, second)`: a loop over the arrays."""
-    kind, step = type_name(width), 8 * width
-    return "\n".join(
-        [
-            f"define void @{name}(ptr %x, ptr %y, ptr %z, ptr %first, ptr %second) #0 {{",
-            "start:",
-            "br label %loop",
-            "loop:",
-            "%i = phi i64 [ 0, %start ], [ %n, %loop ]",
-            *(
-                f"%{p} = getelementptr i8, ptr %{q}, i64 %i"
-                for p, q in (("pa", "x"), ("pb", "y"), ("pr", "z"))
-            ),
-            f"%a = load {kind}, ptr %pa, align 8",
-            f"%b = load {kind}, ptr %pb, align 8",
-            *lines,
-            f"store {kind} %r, ptr %pr, align 8",
-            f"%n = add i64 %i, {step}",
-            f"%more = icmp ult i64 %n, {8 * COUNT}",
-            "br i1 %more, label %loop, label %done",
-            "done:",
-            "ret void",
-            "}",
-        ]
-    )
+def library_texts(operations, width, prefix, *, fma):
+    """Functions as those of `function_texts` that call the C library for every lane."""
+    kind, texts = type_name(width), []
+    for name, ops in (("sincos", ("sin", "cos")), *((op, (op,)) for op in FUNCTIONS[2:])):
+        if operations.isdisjoint(ops):
+            continue
+        taken = ("%a", "%b") if name == "atan2" else ("%a",)
+        lines, results = [], []
+        for op in ops:
+            made = "poison"
+            for lane in range(width):
+                parts = [f"%{op}{lane}{a[1:]}" if width > 1 else a for a in taken]
+                if width > 1:
+                    lines += [
+                        f"{x} = extractelement {kind} {a}, i64 {lane}"
+                        for x, a in zip(parts, taken, strict=True)
+                    ]
+                lines.append(f"%{op}{lane} = {by_library(op, parts)}")
+                if width > 1:
+                    lines.append(
+                        f"%{op}{lane}v = insertelement {kind} {made}, double %{op}{lane}, i64 {lane}"
+                    )
+                made = f"%{op}{lane}v" if width > 1 else f"%{op}{lane}"
+            results.append(made)
+        result, shape = results[0], kind
+        if len(ops) == 2:
+            shape, result = f"{{ {kind}, {kind} }}", "%pair"
+            lines.append(f"%half = insertvalue {shape} poison, {kind} {results[0]}, 0")
+            lines.append(f"%pair = insertvalue {shape} %half, {kind} {results[1]}, 1")
+        head = f"define internal {shape} @{prefix}{name}({', '.join(f'{kind} {a}' for a in taken)})"
+        texts.append("\n".join([f"{head} noinline #0 {{", *lines, f"ret {shape} {result}", "}"]))
+    return texts
+
+
+def own(function, width, prefix):
+    """Lines that make the value by nacelle's functions."""
+    if function != BOTH:
+        return call(function, width, prefix)
+    made, first = call("sin", width, prefix)
+    kind = made.split("call ")[1].split(" @")[0]
+    second = f"%h1 = extractvalue {kind} %p, 1"
+    return [made, first.replace("%r", "%h0"), second, f"%r = fadd {kind[1:].split(',')[0]} %h0, %h1"]
 
 
 def measured(rounds=40):
     """Nanoseconds a value for each function: on vectors, one at a time, by the library."""
     width, fma = vector_width(DEFAULT), DEFAULT.of_machine().fma
-    ops = {"sin", "cos", "tanh", "exp", "atan2"}
+    functions = ("sin", "cos", BOTH, *FUNCTIONS[2:])
     parts, names = [], []
     for prefix, lanes in (("v_", width), ("s_", 1)):
-        parts += functions.texts(ops, lanes, prefix, fma=fma)
-    for number, function in enumerate(FUNCTIONS):
+        parts += function_texts(set(FUNCTIONS), lanes, prefix, fma=fma)
+    for number, function in enumerate(functions):
         for prefix, lines, lanes in (
-            ("v", called(function, width, "v_"), width),
-            ("s", called(function, 1, "s_"), 1),
-            ("c", of_library(function), 1),
+            ("v", own(function, width, "v_"), width),
+            ("s", own(function, 1, "s_"), 1),
+            ("c", library_loop(function), 1),
         ):
             names.append(f"{prefix}{number}")
             parts.append(loop(names[-1], lines, lanes))
     library = Library(compile_text(module(parts, DEFAULT)), names)
-    source = ctypes.CDLL(ctypes.util.find_library("m"))
     rng = np.random.default_rng(0)
     rows = {}
-    for number, function in enumerate(FUNCTIONS):
+    for number, function in enumerate(functions):
         a = rng.uniform(*RANGES.get(function, (-10.0, 10.0)), COUNT)
         b, results = rng.normal(size=COUNT), np.empty(COUNT)
-        first = function.split()[0]
-        pointers = [ctypes.cast(getattr(source, name), ctypes.c_void_p) for name in (first, "cos")]
-        arguments = [ctypes.c_void_p(address(array)) for array in (a, b, results)] + pointers
+        arguments = [*(address(array) for array in (a, b, results)), COUNT]
         calls = {}
         for prefix, name in (("v", "vectors"), ("s", "one at a time"), ("c", "C library")):
-            entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(library.address(f"{prefix}{number}"))
+            entry = ENTRY(library.address(f"{prefix}{number}"))
             calls[name] = lambda entry=entry, arguments=arguments: [entry(*arguments) for _ in range(REPEATS)]
         times = in_turn(calls, rounds)
         rows[function] = {name: 1e9 * min(times[name]) / (COUNT * REPEATS) for name in calls}
     return rows
 
 
+def largest_errors(count):
+    """Largest errors of each function, in units in the last place: usual arguments, and all sizes."""
+    rng = np.random.default_rng(0)
+    count += -count % 8
+
+    def sizes(least, most):
+        return rng.choice([-1.0, 1.0], count) * 2.0 ** rng.uniform(least, most, count)
+
+    drawn = {
+        "sin": (rng.uniform(-10.0, 10.0, count), sizes(-1074.0, 1023.9)),
+        "tanh": (rng.uniform(-2.0, 2.0, count), sizes(-1074.0, 4.5)),
+        "exp": (rng.uniform(-745.0, 709.7, count), sizes(-1074.0, 9.47)),
+        "atan2": (rng.normal(size=(2, count)), np.stack([sizes(-1074.0, 1023.9) for _ in range(2)])),
+    }
+    drawn["cos"] = drawn["sin"]
+    for op in FUNCTIONS:
+        yield op, [worst(op, *np.atleast_2d(arguments)) for arguments in drawn[op]]
+
+
+@nacelle.physics(position=(3,), q=lambda robot: (robot.nq,))
+def closure(robot, position, q):
+    """What the loops leave open at a position of the platform and joint coordinates, and its Jacobian."""
+    state = closure_state(robot, tree_motion(robot, Pose(np.eye(3), position), q))
+    return {"residual": state.residual, "jacobian": state.jacobian}
+
+
+def programs():
+    """Programs with angles, by name."""
+    for name in ("3rps", "h4", "delta4"):
+        robot = nacelle.load(name)
+        yield f"{name}, inverse dynamics", nacelle.model(robot, "inverse_dynamics").compile().program
+    for name in ("delta", "orthoglide"):
+        yield f"{name}, closure of its tree", nacelle.compile(closure, nacelle.load(name)).program
+
+
+def with_either(program, count=2048):
+    """Nanoseconds a sample in a batch, and of one alone, with nacelle's functions and the C library's."""
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(count, variable.size)) for variable in program.inputs]
+    outputs = [np.empty((count, variable.size)) for variable in program.outputs]
+    calls = {}
+    for name, write in (("own", function_texts), ("library", library_texts)):
+        instructions.function_texts = write
+        made = kernel(program)
+        calls[name, "batch"] = lambda made=made: made.run(inputs, outputs)
+        bound = made.bind([a[:1].copy() for a in inputs], [a[:1].copy() for a in outputs])
+        calls[name, "one"] = lambda bound=bound: [bound() for _ in range(200)]
+    instructions.function_texts = function_texts
+    times = in_turn(calls, 40)
+    return {case: 1e9 * min(times[case]) / (count if case[1] == "batch" else 200) for case in calls}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true")
-    rows = measured()
-    if parser.parse_args().json:
-        print(json.dumps(rows, indent=1))
+    parser.add_argument("--programs", action="store_true")
+    parser.add_argument("--errors", type=int, metavar="N")
+    options = parser.parse_args()
+    if options.errors:
+        print("| function | usual arguments | all sizes |\n|---|---|---|")
+        for function, errors in largest_errors(options.errors):
+            print(f"| {function} | {' | '.join(f'{error:.3f} ulp' for error in errors)} |")
+        return
+    if options.programs:
+        print("| program | operations | angles | batch, own | library | ratio | one, own | library |")
+        print("|---|---|---|---|---|---|---|---|")
+        for name, program in programs():
+            ops = [step[0] for step in program.code if step[0] not in ("input", "const", "neg")]
+            t = with_either(program)
+            print(
+                f"| {name} | {len(ops)} | {ops.count('sin')} | {t['own', 'batch']:.0f} ns "
+                f"| {t['library', 'batch']:.0f} ns | {t['library', 'batch'] / t['own', 'batch']:.2f} "
+                f"| {t['own', 'one']:.0f} ns | {t['library', 'one']:.0f} ns |"
+            )
         return
     print("| function | on vectors | one at a time | C library | C library / vectors |")
     print("|---|---|---|---|---|")
-    for function, row in rows.items():
+    for function, row in measured().items():
         cells = " | ".join(f"{value:.1f} ns" for value in row.values())
         print(f"| {function} | {cells} | {row['C library'] / row['vectors']:.2f} |")
 

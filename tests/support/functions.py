@@ -34,15 +34,12 @@ def call(op: str, width: int, prefix: str) -> list[str]:
 
 
 def loop(name: str, lines: Sequence[str], width: int) -> str:
-    """Write `@<name>(a, b, results, count, first, second)`: lines that make %r of %a and %b, over arrays.
-
-    The last two are pointers for the lines' use.
-    """
+    """Write `@<name>(a, b, results, count)`: lines that make %r of %a and %b, over arrays."""
     kind = type_name(width)
     arrays = (("pa", "x"), ("pb", "y"), ("pr", "z"))
     return "\n".join(
         [
-            f"define void @{name}(ptr %x, ptr %y, ptr %z, i64 %count, ptr %first, ptr %second) #0 {{",
+            f"define void @{name}(ptr %x, ptr %y, ptr %z, i64 %count) #0 {{",
             "start:",
             "br label %loop",
             "loop:",
@@ -62,7 +59,7 @@ def loop(name: str, lines: Sequence[str], width: int) -> str:
     )
 
 
-ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64, *[ctypes.c_void_p] * 2)
+ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)
 
 
 @functools.cache
@@ -87,7 +84,7 @@ def values(op: str, *arguments: Array, width: int = 2, fma: bool | None = None) 
     results = np.empty(len(a))
     assert len(a) == len(b)
     assert len(a) % max(WIDTHS) == 0
-    ENTRY(library.address(f"{op}{width}"))(address(a), address(b), address(results), len(a), None, None)
+    ENTRY(library.address(f"{op}{width}"))(address(a), address(b), address(results), len(a))
     return results
 
 
