@@ -188,7 +188,7 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
 def evaluation(plan: Plan, width: int, prefix: str) -> str:
     """Write the functions that evaluate tiles.
 
-    `@<prefix>tiles(tile, tiles, table)` evaluates that many tiles, which follow one another. It runs a
+    `@<prefix>tiles(tile, tiles)` evaluates that many tiles, which follow one another. It runs a
     chunk over all of them before the next chunk, so that the instructions of a long program are fetched
     once for many samples.
     """
@@ -197,10 +197,9 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(
-            f"define internal void @{prefix}chunk{number}(ptr %tile, ptr %table) noinline #0 {{\n"
-            f"{body}\nret void\n}}"
+            f"define internal void @{prefix}chunk{number}(ptr %tile) noinline #0 {{\n{body}\nret void\n}}"
         )
-    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles, ptr %table) #0 {{", "start:"]
+    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles) #0 {{", "start:"]
     lines.append("br label %chunk0")
     for number in range(len(plan.chunks)):
         before = "start" if number == 0 else f"chunk{number - 1}"
@@ -210,7 +209,7 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
             f"%i{number} = phi i64 [ 0, %{before} ], [ %n{number}, %chunk{number} ]",
             f"%o{number} = mul i64 %i{number}, {stride(plan, width)}",
             f"%t{number} = getelementptr i8, ptr %tile, i64 %o{number}",
-            f"call void @{prefix}chunk{number}(ptr %t{number}, ptr %table)",
+            f"call void @{prefix}chunk{number}(ptr %t{number})",
             f"%n{number} = add i64 %i{number}, 1",
             f"%m{number} = icmp ult i64 %n{number}, %tiles",
             f"br i1 %m{number}, label %chunk{number}, label %{after}",
