@@ -12,6 +12,7 @@ import argparse
 import ctypes
 import ctypes.util
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from timing import in_turn
 
 import nacelle
-from nacelle.emit.jit import instructions
+from nacelle.emit.jit import compiler_worker, instructions
 from nacelle.emit.jit.functions.texts import function_texts
 from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.target import DEFAULT, compile_text, kernel, module, vector_width
+from nacelle.emit.jit.target import DEFAULT, compile_text, kernel, module, module_texts, vector_width
 from nacelle.emit.jit.vectors import type_name
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -118,11 +119,11 @@ def measured(rounds=40):
     for number, function in enumerate(functions):
         a = rng.uniform(*RANGES.get(function, (-10.0, 10.0)), COUNT)
         b, results = rng.normal(size=COUNT), np.empty(COUNT)
-        arguments = [*(address(array) for array in (a, b, results)), COUNT]
+        arguments = [*(address(array) for array in (a, b, results)), COUNT, REPEATS]
         calls = {}
         for prefix, name in (("v", "vectors"), ("s", "one at a time"), ("c", "C library")):
             entry = ENTRY(library.address(f"{prefix}{number}"))
-            calls[name] = lambda entry=entry, arguments=arguments: [entry(*arguments) for _ in range(REPEATS)]
+            calls[name] = lambda entry=entry, arguments=arguments: entry(*arguments)
         times = in_turn(calls, rounds)
         rows[function] = {name: 1e9 * min(times[name]) / (COUNT * REPEATS) for name in calls}
     return rows
@@ -164,20 +165,33 @@ def programs():
 
 
 def with_either(program, count=2048):
-    """Nanoseconds a sample in a batch, and of one alone, with nacelle's functions and the C library's."""
+    """Nanoseconds a sample in a batch, and of one alone, with nacelle's functions and the C library's.
+
+    And milliseconds of the processor that LLVM takes for its two modules.
+    """
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(count, variable.size)) for variable in program.inputs]
     outputs = [np.empty((count, variable.size)) for variable in program.outputs]
-    calls = {}
+    calls, compiling = {}, {}
+    machine = DEFAULT.of_machine()
+    job = {"triple": machine.triple, "cpu": machine.cpu, "features": machine.features, "level": DEFAULT.level}
     for name, write in (("own", function_texts), ("library", library_texts)):
         instructions.function_texts = write
-        made = kernel(program)
+        made, texts = kernel(program), module_texts(program)
+        seconds = []
+        for _ in range(5):
+            start = time.process_time()
+            for text in texts:
+                compiler_worker.emit_object(job, text)
+            seconds.append(time.process_time() - start)
+        compiling[name, "compile"] = 1e3 * min(seconds)
         calls[name, "batch"] = lambda made=made: made.run(inputs, outputs)
         bound = made.bind([a[:1].copy() for a in inputs], [a[:1].copy() for a in outputs])
         calls[name, "one"] = lambda bound=bound: [bound() for _ in range(200)]
     instructions.function_texts = function_texts
     times = in_turn(calls, 40)
-    return {case: 1e9 * min(times[case]) / (count if case[1] == "batch" else 200) for case in calls}
+    each = {case: 1e9 * min(times[case]) / (count if case[1] == "batch" else 200) for case in calls}
+    return each | compiling
 
 
 def main():
@@ -191,15 +205,17 @@ def main():
             print(f"| {function} | {' | '.join(f'{error:.3f} ulp' for error in errors)} |")
         return
     if options.programs:
-        print("| program | operations | angles | batch, own | library | ratio | one, own | library |")
-        print("|---|---|---|---|---|---|---|---|")
+        heads = ("batch, own", "library", "ratio", "one, own", "library", "LLVM, own", "library")
+        print(f"| program | operations | angles | {' | '.join(heads)} |")
+        print("|---|---|---|---|---|---|---|---|---|---|")
         for name, program in programs():
             ops = [step[0] for step in program.code if step[0] not in ("input", "const", "neg")]
             t = with_either(program)
             print(
                 f"| {name} | {len(ops)} | {ops.count('sin')} | {t['own', 'batch']:.0f} ns "
                 f"| {t['library', 'batch']:.0f} ns | {t['library', 'batch'] / t['own', 'batch']:.2f} "
-                f"| {t['own', 'one']:.0f} ns | {t['library', 'one']:.0f} ns |"
+                f"| {t['own', 'one']:.0f} ns | {t['library', 'one']:.0f} ns "
+                f"| {t['own', 'compile']:.0f} ms | {t['library', 'compile']:.0f} ms |"
             )
         return
     print("| function | on vectors | one at a time | C library | C library / vectors |")

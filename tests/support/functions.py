@@ -34,16 +34,19 @@ def call(op: str, width: int, prefix: str) -> list[str]:
 
 
 def loop(name: str, lines: Sequence[str], width: int) -> str:
-    """Write `@<name>(a, b, results, count)`: lines that make %r of %a and %b, over arrays."""
+    """Write `@<name>(a, b, results, count, repeats)`: lines that make %r of %a and %b, over arrays."""
     kind = type_name(width)
     arrays = (("pa", "x"), ("pb", "y"), ("pr", "z"))
     return "\n".join(
         [
-            f"define void @{name}(ptr %x, ptr %y, ptr %z, i64 %count) #0 {{",
+            f"define void @{name}(ptr %x, ptr %y, ptr %z, i64 %count, i64 %repeats) #0 {{",
             "start:",
+            "br label %begin",
+            "begin:",
+            "%k = phi i64 [ 0, %start ], [ %m, %again ]",
             "br label %loop",
             "loop:",
-            "%i = phi i64 [ 0, %start ], [ %n, %loop ]",
+            "%i = phi i64 [ 0, %begin ], [ %n, %loop ]",
             *(f"%{pointer} = getelementptr double, ptr %{array}, i64 %i" for pointer, array in arrays),
             f"%a = load {kind}, ptr %pa, align 8",
             f"%b = load {kind}, ptr %pb, align 8",
@@ -51,7 +54,11 @@ def loop(name: str, lines: Sequence[str], width: int) -> str:
             f"store {kind} %r, ptr %pr, align 8",
             f"%n = add i64 %i, {width}",
             "%more = icmp ult i64 %n, %count",
-            "br i1 %more, label %loop, label %done",
+            "br i1 %more, label %loop, label %again",
+            "again:",
+            "%m = add i64 %k, 1",
+            "%another = icmp ult i64 %m, %repeats",
+            "br i1 %another, label %begin, label %done",
             "done:",
             "ret void",
             "}",
@@ -59,7 +66,7 @@ def loop(name: str, lines: Sequence[str], width: int) -> str:
     )
 
 
-ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)
+ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
 
 
 @functools.cache
@@ -84,7 +91,7 @@ def values(op: str, *arguments: Array, width: int = 2, fma: bool | None = None) 
     results = np.empty(len(a))
     assert len(a) == len(b)
     assert len(a) % max(WIDTHS) == 0
-    ENTRY(library.address(f"{op}{width}"))(address(a), address(b), address(results), len(a))
+    ENTRY(library.address(f"{op}{width}"))(address(a), address(b), address(results), len(a), 1)
     return results
 
 
