@@ -8,6 +8,8 @@ import pytest
 from support.functions import values, worst
 
 COUNT = 800
+# Units in the last place.
+BOUNDS = {"exp": 0.9, "tanh": 1.0}
 
 
 def sizes(least: float, most: float) -> np.ndarray:
@@ -29,12 +31,12 @@ def sizes(least: float, most: float) -> np.ndarray:
     ],
 )
 def test_errors(op: str, least: float, most: float) -> None:
-    assert worst(op, np.random.default_rng(3).uniform(least, most, COUNT)) <= 0.95
+    assert worst(op, np.random.default_rng(3).uniform(least, most, COUNT)) <= BOUNDS[op]
 
 
 @pytest.mark.parametrize("op", ["exp", "tanh"])
 def test_errors_of_every_size(op: str) -> None:
-    assert worst(op, sizes(-1074.0, 4.5)) <= 0.95
+    assert worst(op, sizes(-1074.0, 4.5)) <= BOUNDS[op]
 
 
 def test_exp_of_special_values() -> None:
