@@ -156,7 +156,7 @@ if TYPE_CHECKING:
         linear_parameters,
         with_linear_parameters,
     )
-    from nacelle.model.payload import with_payload
+    from nacelle.model.payload import carrying, with_payload
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
@@ -316,6 +316,7 @@ __all__ = [
     "buckling",
     "build",
     "camera_for",
+    "carrying",
     "check",
     "check_measurement",
     "closed_loop",

@@ -169,7 +169,7 @@ _MODULES = {
         "linear_parameters",
         "with_linear_parameters",
     ),
-    "nacelle.model.payload": ("with_payload",),
+    "nacelle.model.payload": ("carrying", "with_payload"),
     "nacelle.model.data": ("Actuator",),
     "nacelle.model.robot": ("Robot",),
     "nacelle.report.sheet.sheet": ("DataSheet",),

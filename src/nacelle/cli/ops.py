@@ -9,6 +9,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 
 if TYPE_CHECKING:
     from nacelle.report.operations import Operations
@@ -30,13 +31,15 @@ def ops_command(
     source: Annotated[
         str, typer.Option("--input", help="What the model takes: pose, elements or encoders.")
     ] = "pose",
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Operations of a model in its smallest form, by class and by stage, beside what is published."""
     from nacelle.report.operations import operation_count
 
-    operations = operation_count(load_robot(robot_name, mode), model, input=source, friction=friction)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    operations = operation_count(robot, model, input=source, friction=friction)
     if as_json:
         print_json(operations.data())
     else:

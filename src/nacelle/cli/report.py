@@ -19,6 +19,7 @@ from nacelle.cli.common import (
     write_new,
 )
 from nacelle.cli.inputs import ModeOption
+from nacelle.cli.loads import PayloadOption
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def report_command(
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
     ] = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -47,7 +49,7 @@ def report_command(
         from nacelle.report.sheet.subject import subject_of
 
         names = section_names(section)
-        subject = subject_of(robot_name, mode)
+        subject = subject_of(robot_name, mode, payload or ())
     if out is None and not as_json:
         out = Path(re.sub(r"[^\w.-]+", "_", subject.robot.name).strip("._") or "robot").with_suffix(".html")
     check_new(out)

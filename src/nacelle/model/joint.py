@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Scalar
+from nacelle.spatial.scalar import Scalar, absolute, maximum, minimum
 
 
 class JointKind(StrEnum):
@@ -160,6 +160,35 @@ class Spring:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """A compliant end stop at the limits of one coordinate.
+
+    With s how far the coordinate q is beyond a limit, signed (0 within the limits), it pushes back with
+
+        F = k s + d,     d = damping q', held within -k |s| and k |s|          k the stiffness
+
+    a spring and a damper whose force is never larger than the spring's: so F is continuous where the stop is
+    met and left, never pulls, and the damper only takes power.
+
+    Attributes:
+        stiffness: N m/rad or N/m.
+        damping: N m s/rad or N s/m.
+    """
+
+    stiffness: float
+    damping: float = 0.0
+
+    def spring_force(self, s: Scalar) -> Scalar:
+        """The part k s of the force, N or N m, at s beyond a limit."""
+        return self.stiffness * s
+
+    def damper_force(self, s: Scalar, rate: Scalar) -> Scalar:
+        """The part d of the force, N or N m, at s beyond a limit and a rate of the coordinate."""
+        most = self.stiffness * absolute(s)
+        return minimum(maximum(self.damping * rate, -most), most)
+
+
+@dataclass(frozen=True)
 class Joint:
     """One joint of a robot, in the tree or as a closure.
 
@@ -172,7 +201,9 @@ class Joint:
         frame_successor: pose of the joint frame in the successor's body frame.
         friction: for each friction axis (`friction_axes`) its terms.
         springs: for each friction axis a spring or None.
-        rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear.
+        stops: for each friction axis an end stop at its limits or None; empty if there is none.
+        rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear; of a spherical joint
+            about all three axes.
         gear_ratio: motor rate per joint rate.
         drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
         drive_damping: beside this spring, N m s/rad or N s/m.
@@ -192,6 +223,7 @@ class Joint:
     frame_successor: Pose = field(default_factory=identity)
     friction: tuple[tuple[FrictionTerm, ...], ...] = ()
     springs: tuple[Spring | None, ...] = ()
+    stops: tuple[Stop | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     drive_stiffness: float = 0.0
@@ -227,6 +259,11 @@ class Joint:
     def nv(self) -> int:
         """Number of rates."""
         return sum(primitive.nv for primitive in self.primitives)
+
+    @property
+    def is_sprung(self) -> bool:
+        """Whether a force in it depends on its coordinates: a spring, or an end stop."""
+        return any(self.springs) or any(self.stops)
 
     @property
     def friction_axes(self) -> tuple[Primitive, ...]:

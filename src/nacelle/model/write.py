@@ -15,6 +15,7 @@ from nacelle.model.description.version import NEWEST, oldest_format
 from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg
+from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
@@ -67,6 +68,8 @@ class _Writer:
                 load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
                 for load in robot.payload
             }
+        if robot.springs:
+            data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
         if robot.modes:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
         if len(self.chains) == len(robot.legs):
@@ -152,6 +155,8 @@ class _Writer:
         if body.beam:
             tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
             data["beam"] = body.beam | ({"tips": tips} if tips else {})
+        if body.spin:
+            data["spin"] = body.spin
         if body.display:
             data["display"] = list(body.display)
         return data
@@ -182,6 +187,10 @@ class _Writer:
         if any(joint.springs):
             data["spring"] = [
                 spring and {"stiffness": spring.stiffness, "rest": spring.rest} for spring in joint.springs
+            ]
+        if any(joint.stops):
+            data["stop"] = [
+                stop and {"stiffness": stop.stiffness, "damping": stop.damping} for stop in joint.stops
             ]
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
             pairs = [_pair(pair) for pair in joint.limits]
@@ -227,6 +236,19 @@ class _Writer:
             data["limits"] = limits
         return data
 
+    @staticmethod
+    def spring_name(name: str) -> str:
+        return name.replace(".", "-")
+
+    def spring(self, spring: LineSpring) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "between": [self.body_name(body, None) for body in spring.bodies],
+            "at": [[float(v) for v in point] for point in spring.points],
+            "stiffness": spring.stiffness,
+            "length": spring.length,
+        }
+        return data | ({"damping": spring.damping} if spring.damping else {})
+
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]
         data: dict[str, Any] = {
@@ -259,6 +281,7 @@ def _spherical_last(joint: Joint) -> Joint:
         joint,
         friction=(*joint.friction[1:], joint.friction[0]),
         springs=(*joint.springs[1:], joint.springs[0]),
+        stops=(*joint.stops[1:], joint.stops[0]) if joint.stops else (),
         limits=(*joint.limits[1:], joint.limits[0]),
         guess=(*joint.guess[4:], *joint.guess[:4]),
     )

@@ -67,6 +67,16 @@ def summary(check: Check) -> dict[str, Any]:
         "payload": [
             {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
         ],
+        "springs": [
+            {
+                "name": s.name,
+                "between": [robot.bodies[b].name for b in s.bodies],
+                "stiffness": s.stiffness,
+                "length": s.length,
+                "damping": s.damping,
+            }
+            for s in robot.springs
+        ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
         "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},
@@ -149,6 +159,12 @@ def _friction_words(joint: Joint) -> list[str]:
     return sorted(terms)
 
 
+def force_words(joint: dict[str, Any]) -> str:
+    """What acts in a joint of the summary, in words: friction, springs, end stops."""
+    kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
+    return " ".join([*joint["friction"], *kinds])
+
+
 def _joint(robot: Robot, k: int) -> dict[str, Any]:
     joint = robot.joints[k]
     return {
@@ -161,6 +177,7 @@ def _joint(robot: Robot, k: int) -> dict[str, Any]:
         "freedoms": joint.nv,
         "friction": _friction_words(joint),
         "spring": any(spring is not None for spring in joint.springs),
+        "stop": any(stop is not None for stop in joint.stops),
         "rotor_inertia": joint.rotor_inertia,
         "limits": [_finite(pair) for pair in joint.limits],
     }

@@ -17,7 +17,7 @@ from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.report.summary import summary, tree_data
+from nacelle.report.summary import force_words, summary, tree_data
 from nacelle.report.table import plain_table
 
 
@@ -164,7 +164,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
             joint["role"],
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
-            " ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "-",
+            force_words(joint) or "-",
             _limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
@@ -232,6 +232,11 @@ def _platform(data: dict[str, Any]) -> RenderableType:
     ]
     lines += [f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]]
     lines += [f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]]
+    lines += [
+        f"spring {s['name']} between {' and '.join(s['between'])}, {_short(s['stiffness'])} N/m, free length "
+        f"{_short(s['length'])} m"
+        for s in data["springs"]
+    ]
     lines += [f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]]
     return Group(*(escape(line) for line in lines))
 

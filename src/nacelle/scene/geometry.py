@@ -22,13 +22,14 @@ from nacelle.scene.colours import (
     JOINT_COLOUR,
     LEG_COLOURS,
     NACELLE_COLOUR,
+    SPRING_COLOUR,
     hexadecimal,
 )
 from nacelle.scene.marks import joint_marks
 from nacelle.scene.meshes import body_meshes
 from nacelle.scene.motion import BodyMotion, rotations
 from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
-from nacelle.shapes.solid import Block, Drawn, Rod, described_solids
+from nacelle.shapes.solid import Ball, Block, Drawn, Rod, described_solids
 from nacelle.shapes.strokes import Range
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -39,8 +40,8 @@ class BodyPart:
     """One thing to draw, fixed on a body.
 
     Attributes:
-        kind: "base", "body" or "joint".
-        name: of the body, or of the joint that it marks.
+        kind: "base", "body", "joint" or "spring".
+        name: of the body, or of the joint, or the spring whose end it marks.
         body: index of the body that carries it.
         solids: its solids in the frame of that body, m.
         colours: of each solid, #rrggbb.
@@ -105,6 +106,10 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
             shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (own,), (shown,), active))
+    for spring in robot.springs:
+        for b, point in zip(spring.bodies, spring.points, strict=True):
+            ball = Ball(np.asarray(point, dtype=float), 2.0 * THIN * placed.extent)
+            parts.append(BodyPart("spring", spring.name, b, (ball,), (SPRING_COLOUR,)))
     return parts
 
 

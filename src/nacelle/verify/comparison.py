@@ -248,7 +248,7 @@ def _dynamics(
     mine: ours.Dynamics,
 ) -> None:
     now, G, state = view.now, view.projection.G, view.state
-    extra = efforts(robot, view.axes, state.u, engine.rotors_inside)
+    extra = efforts(robot, now, view.axes, state.u, engine.rotors_inside)
 
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, DYNAMICS, one, two, scale)

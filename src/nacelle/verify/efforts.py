@@ -19,6 +19,7 @@ import numpy as np
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.verify.engine import Snapshot
 from nacelle.verify.loops import AxisMotion
 
 _BASIS: dict[str, Callable[[float, float], float]] = {
@@ -62,11 +63,25 @@ class Efforts:
     spring_energy: float
 
 
-def efforts(robot: Robot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool) -> Efforts:
-    """Friction, springs and rotors of all joints.
+def _beyond(q: float, limits: tuple[float, float], rotation: bool) -> float:
+    """How far a coordinate is beyond its limits; of an angle the least of those that differ by turns."""
+    lower, upper = limits
+
+    def past(value: float) -> float:
+        return value - upper if value > upper else value - lower if value < lower else 0.0
+
+    turns = (-1, 0, 1) if rotation else (0,)
+    return min((past(q + 2.0 * math.pi * k) for k in turns), key=abs)
+
+
+def efforts(
+    robot: Robot, now: Snapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
+) -> Efforts:
+    """Friction, springs, end stops and rotors of all joints, and springs between bodies.
 
     Args:
         robot: the robot.
+        now: poses and Jacobians of its bodies, from the engine.
         axes: for every joint its axes.
         u: rates of the tree.
         rotors_inside: whether the engine has the rotors of tree joints already.
@@ -88,9 +103,31 @@ def efforts(robot: Robot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, roto
                 stretch = axis.coordinate - spring.rest
                 sprung += axis.rows[0] * (spring.stiffness * stretch)
                 stored += 0.5 * spring.stiffness * stretch**2
+            stop = joint.stops[number] if joint.stops else None
+            if stop is not None:
+                beyond = _beyond(axis.coordinate, joint.limits[number], joint.primitives[number].is_rotation)
+                elastic = stop.stiffness * beyond
+                damped = float(np.clip(stop.damping * rate[0], -abs(elastic), abs(elastic)))
+                sprung += axis.rows[0] * elastic
+                rubbing += axis.rows[0] * damped
+                stored += 0.5 * elastic * beyond
+                power += damped * float(rate[0])
         if joint.rotor_inertia and not (rotors_inside and index < robot.tree):
             inertia = joint.gear_ratio**2 * joint.rotor_inertia
             axis = axes[index][0]
-            matrix += inertia * np.outer(axis.rows[0], axis.rows[0])
-            reflected += inertia * axis.rows[0] * axis.bias[0]
+            matrix += inertia * axis.rows.T @ axis.rows
+            reflected += inertia * axis.rows.T @ np.atleast_1d(axis.bias)
+    for spring in robot.springs:
+        ends = [now.p[b] + now.R[b] @ p for b, p in zip(spring.bodies, spring.points, strict=True)]
+        d = ends[1] - ends[0]
+        length = float(np.linalg.norm(d))
+        rows = [
+            now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
+            for b, p in zip(spring.bodies, spring.points, strict=True)
+        ]
+        row = (d / length) @ (rows[1] - rows[0])
+        sprung += row * (spring.stiffness * (length - spring.length))
+        rubbing += row * (spring.damping * float(row @ u))
+        stored += 0.5 * spring.stiffness * (length - spring.length) ** 2
+        power += spring.damping * float(row @ u) ** 2
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)

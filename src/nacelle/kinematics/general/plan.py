@@ -137,10 +137,9 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
 
 
 def _drives_nacelle_closures(robot: Robot) -> bool:
-    """Whether a joint that closes a loop of the nacelle's own has an actuator or a rotor."""
+    """Whether a closure of the nacelle's own has an actuator or a rotor, one between legs at a point too."""
     driven = {actuator.joint for actuator in robot.actuators}
-    own = [c for c in robot.nacelle.closures if not robot.joints[c].at_point]
-    return any(c in driven or robot.joints[c].rotor_inertia for c in own)
+    return any(c in driven or robot.joints[c].rotor_inertia for c in robot.nacelle.closures)
 
 
 @lru_cache(maxsize=64)

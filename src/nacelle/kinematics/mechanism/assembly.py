@@ -259,6 +259,7 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
         legs=(),
         modes=(),
         actuators=(),
+        springs=(),
     )
     places = [np.arange(robot.q_slices[j].start, robot.q_slices[j].stop) for j in joints]
     return part, np.concatenate(places) if places else np.zeros(0, dtype=int)

@@ -26,10 +26,12 @@ from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
 from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
@@ -38,6 +40,7 @@ from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.scalar import Array, pack
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -165,6 +168,7 @@ class _Builder:
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
+            springs=self.springs(index),
             modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,
@@ -276,6 +280,7 @@ class _Builder:
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
             placed_beam(spec.beam, mirror) if spec.beam else None,
+            spec.spin or "",
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
@@ -366,15 +371,17 @@ class _Builder:
         near = did_you_mean(name, [*axes, *joints])
         return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
 
-    def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
-        """Index of a body of the nacelle that a tool or payload names."""
+    def nacelle_body(
+        self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
+    ) -> int:
+        """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
             if not self.graph.has_nacelle:
                 self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
-        bodies = [n for n in self.graph.bodies if n not in self.graph.group_of and n != GROUND]
+        bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            whose = "nacelle" if self.graph.has_nacelle else "robot"
+            whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return index[name]
@@ -385,6 +392,33 @@ class _Builder:
             for name, tool in self.description.tools.items()
         )
 
+    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
+        """Springs between bodies: those of the whole robot, then those of the legs."""
+        written = [(self.nacelle, (), "", self.description.springs)]
+        written += [(part, part.path, f"{part.name}.", part.spec.springs) for part in self.legs if part.spec]
+        made = []
+        for part, path, prefix, springs in written:
+            for name, spec in springs.items():
+                place: KeyPath = (*path, "springs", name)
+                ends = [self.spring_end(part, spec, k, place) for k in range(2)]
+                if any(end is None for end in ends):
+                    continue
+                (first, p), (second, q) = (end for end in ends if end is not None)
+                if first == second:
+                    self.report((*place, "between"), "both ends of the spring are on one body", "name two")
+                numbers = (spec.stiffness, spec.length, spec.damping)
+                bodies = (index[first], index[second])
+                made.append(LineSpring(f"{prefix}{name}", bodies, (p, q), *map(plain_or_recorded, numbers)))
+        return tuple(made)
+
+    def spring_end(self, part: Part, spec: LineSpringSpec, k: int, path: KeyPath) -> tuple[str, Array] | None:
+        """The body at an end of a spring, by its full name, and the point in its frame."""
+        body = self.graph.resolve(part, spec.between[k], (*path, "between", k))
+        if body is None:
+            return None
+        frame = self.joints.frame(part, Pose(np.eye(3), pack(spec.at[k])), body, JointKind.SPHERICAL)
+        return body, frame.p
+
     def payload(self, index: Mapping[str, int]) -> tuple[Payload, ...]:
         loads = []
         for name, load in self.description.payload.items():
@@ -392,7 +426,7 @@ class _Builder:
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), index)
+            body = self.nacelle_body(load.body, ("payload", name, "body"), index, of_legs=True)
             loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 

@@ -72,6 +72,7 @@ class JointBuilder:
             frame_successor=frames[1],
             friction=drive.friction,
             springs=drive.springs,
+            stops=drive.stops,
             rotor_inertia=drive.rotor_inertia,
             gear_ratio=drive.gear_ratio,
             drive_stiffness=drive.stiffness,
@@ -130,10 +131,11 @@ class JointBuilder:
             self.read.report(
                 (*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at"
             )
-        if drive.active or drive.actuator or drive.friction or drive.spring:
+        own = (drive.active, drive.actuator, drive.friction, drive.spring, drive.stop, drive.rotor_inertia)
+        if any(own):
             self.read.report(
                 draft.path,
-                "a joint on a point has no drive and no friction of its own",
+                "a joint on a point has no drive, no friction and no rotor of its own",
                 "write the joint between the last bodies under nacelle.closures",
             )
         return JointKind.POINT

@@ -17,6 +17,7 @@ from nacelle.model.description.fields import Accelerations3, Lengths3, Name, Raw
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import Format
 
 
@@ -72,7 +73,7 @@ class ToolSpec(Strict):
 
 
 class PayloadSpec(BodySpec):
-    """What the robot carries: a body fixed to one of the nacelle's, at a frame."""
+    """What the robot carries: a body fixed to another at a frame, to the nacelle if none is named."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()
@@ -146,4 +147,5 @@ class Description(Strict):
     shared: SharedLegs = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
+    springs: dict[Name, LineSpringSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

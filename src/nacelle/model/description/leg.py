@@ -22,6 +22,7 @@ from nacelle.model.description.fields import (
 )
 from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.joint import JointKind
 
 
@@ -88,3 +89,4 @@ class LegSpec(ChainSpec):
     placement: PlacementSpec = PlacementSpec()
     branch: Literal[1, -1] | None = None
     guess: dict[Name, RawList] = {}
+    springs: dict[Name, LineSpringSpec] = {}

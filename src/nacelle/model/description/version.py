@@ -55,6 +55,10 @@ def _is_screw(value: Any) -> bool:
     return bool(value == "screw")
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 NEW: tuple[New, ...] = (
     New("robots without a nacelle", ("nacelle",), absent=True),
     New("robots without legs", ("legs",), absent=True),
@@ -68,6 +72,14 @@ NEW: tuple[New, ...] = (
     New("couplings", ("templates", "*", "couplings")),
     New("screw joints", ("**", "joints", "*", "type"), _is_screw),
     New("screw joints", ("**", "closures", "*", "type"), _is_screw),
+    New("choices for idle spins", ("**", "spin"), _is_text),
+    New("springs between bodies", ("springs",)),
+    New("springs between bodies", ("legs", "*", "springs")),
+    New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
+    New("end stops", ("**", "joints", "*", "stop")),
+    New("end stops", ("**", "closures", "*", "stop")),
+    New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
+    New("end stops", ("legs", "*", "end", "stop")),
     New("guesses in the reference", ("**", "reference", "guess")),
 )
 
