@@ -117,17 +117,17 @@ def efforts(
             axis = axes[index][0]
             matrix += inertia * axis.rows.T @ axis.rows
             reflected += inertia * axis.rows.T @ np.atleast_1d(axis.bias)
-    for spring in robot.springs:
-        ends = [now.p[b] + now.R[b] @ p for b, p in zip(spring.bodies, spring.points, strict=True)]
+    for line in robot.springs:
+        ends = [now.p[b] + now.R[b] @ p for b, p in zip(line.bodies, line.points, strict=True)]
         d = ends[1] - ends[0]
         length = float(np.linalg.norm(d))
         rows = [
             now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
-            for b, p in zip(spring.bodies, spring.points, strict=True)
+            for b, p in zip(line.bodies, line.points, strict=True)
         ]
         row = (d / length) @ (rows[1] - rows[0])
-        sprung += row * (spring.stiffness * (length - spring.length))
-        rubbing += row * (spring.damping * float(row @ u))
-        stored += 0.5 * spring.stiffness * (length - spring.length) ** 2
-        power += spring.damping * float(row @ u) ** 2
+        sprung += row * (line.stiffness * (length - line.length))
+        rubbing += row * (line.damping * float(row @ u))
+        stored += 0.5 * line.stiffness * (length - line.length) ** 2
+        power += line.damping * float(row @ u) ** 2
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)
