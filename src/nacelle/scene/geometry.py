@@ -13,8 +13,9 @@ import numpy as np
 
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.joint import JointKind
-from nacelle.model.leg import BASE
+from nacelle.model.hanging import hanging_chains
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import (
     ACTIVE_COLOUR,
@@ -97,10 +98,16 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
     nacelle = set(robot.nacelle.bodies)
     colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies}
     colour |= dict.fromkeys(nacelle, NACELLE_COLOUR)
+    for k, chain in enumerate(hanging_chains(robot), len(robot.legs)):
+        colour |= dict.fromkeys(chain.bodies, LEG_COLOURS[k % len(LEG_COLOURS)])
     order = [BASE, *sorted(range(1, len(robot.bodies)), key=lambda b: (b in nacelle, b))]
-    parts = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    bodies = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    # A base that nothing is held by, and the ground of a robot without a nacelle, are not to be seen.
+    parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
+        if joint.is_coupling or (joint.kind is JointKind.FIXED and {BASE, PLATFORM} == _ends(joint)):
+            continue
         active = j in driven
         for b, solid in joint_marks(placed, j):
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
@@ -111,6 +118,10 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
             ball = Ball(np.asarray(point, dtype=float), 2.0 * THIN * placed.extent)
             parts.append(BodyPart("spring", spring.name, b, (ball,), (SPRING_COLOUR,)))
     return parts
+
+
+def _ends(joint: Joint) -> set[int]:
+    return {joint.predecessor, joint.successor}
 
 
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
@@ -158,7 +169,7 @@ def across(placed: PlacedRobot) -> int | None:
     revolute: list[Array] = []
     slides: list[Array] = []
     for joint, (fixed, _) in zip(placed.robot.joints, placed.ends, strict=True):
-        if joint.kind in (JointKind.POINT, JointKind.FIXED):
+        if joint.kind in (JointKind.POINT, JointKind.FIXED, JointKind.COUPLING):
             continue
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             return None
