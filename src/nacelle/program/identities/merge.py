@@ -20,7 +20,7 @@ _ROUNDS, _GAIN = 3, 0.004
 AGREE = Decimal("1e-13")
 # Merging to no less than this part of the cost is little.
 _LITTLE = 0.7
-# Making values from others takes a time that grows with the square of the length (20 s for 8000 instructions),
+# Making values from others takes a time that grows with the square of the length (20 s for 8000 of them),
 # and shortens programs this long by 2 %.
 _LONG = 8000
 
