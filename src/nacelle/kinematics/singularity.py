@@ -26,6 +26,7 @@ from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -196,9 +197,13 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
             A = np.concatenate([A, active[..., held, :]], axis=-2)
             N = A[..., w]
         driven.append(_across(A[..., [rate for rate in plan.rates if rate not in locked_rates]], N))
+    at_nacelle = [k for k, a in enumerate(robot.actuators) if a.joint in robot.nacelle.joints]
+    at_nacelle += closing_actuators(robot, robot.nacelle.closures)
+    driven.append(active[..., at_nacelle, :][..., w])
     free = len(w) - robot.motion.n
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
-    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), len(w))
+    held = len(w) - len(undriven(robot))
+    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), held) if held else np.ones(batch)
 
 
 def _span(place: slice) -> range:

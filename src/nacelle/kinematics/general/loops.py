@@ -40,8 +40,9 @@ class Loop:
 
     def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
-        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment)
-        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment)
+        common = nacelle.common(*self.bodies)
+        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
+        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
         for rate, value in first.items():
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients
