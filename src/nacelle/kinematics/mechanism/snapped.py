@@ -116,7 +116,9 @@ def _places(robot: Robot) -> list[Place]:
     listed = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
     listed += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
     fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
-    return [(j, side) for j, side, body in listed if body not in fixed]
+    # What holds the ground of a robot without a nacelle is written by nobody.
+    ground = set() if robot.has_nacelle else {robot.nacelle.closures[0]}
+    return [(j, side) for j, side, body in listed if body not in fixed and j not in ground]
 
 
 def _left(robot: Robot, residual: Array) -> float:
