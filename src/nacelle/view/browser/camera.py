@@ -15,8 +15,8 @@ FOV = math.radians(40.0)
 _FROM, _FROM_FRONT = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
 # A box is seen with so much of its size around it.
 _MARGIN = 1.25
-# The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are over
-# it, and its upper part shows the robots.
+# The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are
+# over it, and its upper part shows the robots.
 _PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.55
 
 
