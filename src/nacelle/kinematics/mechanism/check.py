@@ -321,6 +321,8 @@ def _misfit(robot: Robot, m: Mobility) -> str:
 
 
 def _motion_hint(m: Mobility) -> str:
+    if not m.platform:
+        return "give the legs more freedoms, or use fewer legs: as it is, the nacelle cannot move"
     axes = [*m.free, *m.coupled]
     if m.platform == len(m.free) and not m.inside:
         return "write motion: " + ("se3" if len(m.free) == 6 else f"[{', '.join(m.free)}]")
