@@ -156,7 +156,7 @@ def a_slice_is_laid_through_the_pose(page: Any, viewer: Viewer) -> None:
     page.get_by_text("inverse condition number (1 isotropic, 0 singular):").wait_for()
     patches = [key for key in member.stage._others if key.startswith("slice")]
     assert len(patches) > 2
-    assert page.get_by_text("m^2").is_visible()
+    assert page.get_by_text("m²").is_visible()
     page.get_by_role("button", name="Remove slice").click()
     wait(lambda: not any(key.startswith("slice") for key in member.stage._others))
     page.get_by_text("Workspace", exact=True).click()

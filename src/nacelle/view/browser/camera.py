@@ -13,11 +13,11 @@ from nacelle.spatial.scalar import Array
 FOV = math.radians(40.0)
 # From where a robot in space is looked at; a row of them more from the front.
 _FROM, _FROM_FRONT = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
-# A box is seen with so much of its size around it.
-_MARGIN = 1.25
+# A box is seen with room around it: robots move.
+_MARGIN = 1.4
 # The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are
 # over it, and its upper part shows the robots.
-_PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.55
+_PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,13 @@ class View:
         upward = upward / np.linalg.norm(upward)
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
         corners = signs * (self.half if np.any(self.half) else 1.0)
-        a, u = corners @ self.direction, _MARGIN * (corners @ upward)
-        r = _MARGIN * (corners @ np.cross(self.direction, upward))
+        a, u = corners @ self.direction, corners @ upward
+        r = np.abs(corners @ np.cross(self.direction, upward))
+        above, below = np.maximum(u, _MARGIN * u), np.maximum(-u, -_MARGIN * u)
         distance = max(
-            float(np.max(np.abs(r) / (aspect * t) + a)),
-            float(np.max(u / t + a)) / upper,
-            float(np.max(-u / t - (1.0 - 2.0 * upper) * a)) / upper,
+            float(np.max(_MARGIN * r / (aspect * t) + a)),
+            float(np.max(above / t + a)) / upper,
+            float(np.max(below / t - (1.0 - 2.0 * upper) * a)) / upper,
         )
         target = self.centre - (1.0 - upper) * distance * t * upward
         return target + distance * self.direction, target
