@@ -211,7 +211,12 @@ def _span(place: slice) -> range:
 
 
 def _ratio(A: Array, rank: int) -> Array:
-    """The singular value that makes the rank over the largest one; zero if there are too few rows."""
+    """The singular value that makes the rank over the largest one; zero if there are too few rows.
+
+    One for rank zero: nothing has to be solved, as in a leg without freedoms of its own.
+    """
+    if not rank:
+        return np.ones(A.shape[:-2])
     if min(A.shape[-2:]) < rank:
         return np.zeros(A.shape[:-2])
     s = np.linalg.svd(A, compute_uv=False)

@@ -134,11 +134,11 @@ def efforts(
         ends = [now.p[b] + now.R[b] @ p for b, p in zip(line.bodies, line.points, strict=True)]
         d = ends[1] - ends[0]
         length = float(np.linalg.norm(d))
-        rows = [
+        points = [
             now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
             for b, p in zip(line.bodies, line.points, strict=True)
         ]
-        row = (d / length) @ (rows[1] - rows[0])
+        row = (d / length) @ (points[1] - points[0])
         sprung += row * (line.stiffness * (length - line.length))
         rubbing += row * (line.damping * float(row @ u))
         stored += 0.5 * line.stiffness * (length - line.length) ** 2
