@@ -58,6 +58,7 @@ _MODULES = {
         "CalibrationError",
         "CompileError",
         "DescriptionError",
+        "DeviceError",
         "ExportError",
         "IdentificationError",
         "KinematicsError",
