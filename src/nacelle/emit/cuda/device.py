@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from nacelle.emit.cuda.drivers import DriverKernel
 from nacelle.emit.cuda.header import HEADER
 from nacelle.emit.cuda.kernel import Kernels, Launch
-from nacelle.emit.cuda.plan import THREADS
+from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
 from nacelle.errors import DeviceError
 
@@ -146,13 +147,13 @@ class Loaded:
             arguments = [x for array in arrays for x in self._mapped(*array, across)]
             self._launch(self._tiled, self.made.tiled, arguments, count)
         else:
-            arguments = [x for array in arrays for x in _plain(*array)]
+            arguments = [x for array in arrays for x in rows_of(*array)]
             self._launch(self._plain, self.made.plain, arguments, count)
 
     def _mapped(self, array: Any, kind: str, across: int) -> list[Any]:
         """The arguments of the tiled kernel for an array."""
         if kind != "own":
-            return _plain(array, kind)
+            return rows_of(array, kind)
         key = (array.data.ptr, array.shape, array.strides)
         if key not in self._maps:
             if len(self._maps) >= _MAPS:
@@ -177,14 +178,44 @@ class Loaded:
         }
 
 
+class LoadedDriver:
+    """The kernel of a driver on the device."""
+
+    def __init__(self, made: DriverKernel, options: CudaOptions, label: str) -> None:
+        """Compile; `label` is what the program is called in errors."""
+        module = cupy()
+        self.made, self.label = made, label
+        self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
+        self._processors = int(module.cuda.Device().attributes["MultiProcessorCount"])
+        self.function = on_device(label, lambda: _module(made.text).get_function(made.kernel))
+        if made.shared_bytes:
+            self.function.max_dynamic_shared_size_bytes = made.shared_bytes
+
+    def scratch(self, count: int) -> Any:
+        """The scratch columns of a run of so many samples."""
+        module, size = cupy(), max(1, self.made.scratch) * THREADS * self._grid(count)
+        return on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
+
+    def _grid(self, count: int) -> int:
+        return min(-(-count // THREADS), self._processors * self.made.blocks)
+
+    def run(self, arguments: Sequence[Any], count: int) -> None:
+        """Run so many samples; arrays of rows are followed by the distance of their rows."""
+        given = (*arguments, np.uint64(count))
+        shared = self.made.shared_bytes
+        on_device(
+            self.label, lambda: self.function((self._grid(count),), (THREADS,), given, shared_mem=shared)
+        )
+
+
 @cache
 def _module(text: str) -> Any:
     """Compile source for the present device."""
     return cupy().RawModule(code=HEADER + text, options=("-std=c++17",), backend="nvrtc")
 
 
-def _plain(array: Any, kind: str) -> list[Any]:
-    """The arguments of the plain kernel for an array: where it is, and the distance of its rows in numbers."""
+def rows_of(array: Any, kind: str) -> list[Any]:
+    """The arguments of a kernel for an array: its place, and the distance of its rows in numbers."""
     return [array] if kind == "shared" else [array, np.uint64(array.strides[0] // array.itemsize)]
 
 

@@ -1,4 +1,4 @@
-"""The header that all emitted CUDA begins with: arithmetic without slow paths, shared memory, copies of tiles.
+"""The header that all emitted CUDA begins with: arithmetic without slow paths, shared memory, tiles.
 
 A host compiler reads it too, with `NACELLE_HOST` defined: the same statements then run one thread after the
 other, number by number as on the device but for the estimates, which are rounded to as many bits there.
@@ -23,8 +23,14 @@ typedef unsigned nc_address; /* of shared memory, bytes */
 NC_INLINE nc_address nc_shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
 /* Volatile: a value that is put aside must not be kept in a register instead. */
-NC_INLINE void nc_load(nc_address p, double &a) { asm volatile("ld.shared.f64 %0, [%1];" : "=d"(a) : "r"(p)); }
-NC_INLINE void nc_load(nc_address p, float &a) { asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(p)); }
+NC_INLINE void nc_load(nc_address p, double &a)
+{
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(a) : "r"(p));
+}
+NC_INLINE void nc_load(nc_address p, float &a)
+{
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(p));
+}
 NC_INLINE void nc_load(nc_address p, float &a, float &b)
 {
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(p));
@@ -35,11 +41,33 @@ NC_INLINE void nc_keep(nc_address p, float a, float b)
 {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" : : "r"(p), "f"(a), "f"(b));
 }
-NC_INLINE void nc_read(const double *p, double &a) { asm volatile("ld.global.nc.f64 %0, [%1];" : "=d"(a) : "l"(p)); }
-NC_INLINE void nc_read(const float *p, float &a) { asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(a) : "l"(p)); }
+NC_INLINE void nc_read(const double *p, double &a)
+{
+    asm volatile("ld.global.nc.f64 %0, [%1];" : "=d"(a) : "l"(p));
+}
+NC_INLINE void nc_read(const float *p, float &a)
+{
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(a) : "l"(p));
+}
 NC_INLINE void nc_read(const float *p, float &a, float &b) { nc_read(p, a); nc_read(p + 1, b); }
-NC_INLINE void nc_write(double *p, double a, unsigned long long i, unsigned long long n) { if (i < n) *p = a; }
-NC_INLINE void nc_write(float *p, float a, unsigned long long i, unsigned long long n) { if (i < n) *p = a; }
+NC_INLINE void nc_fetch(const double *p, double &a)
+{
+    asm volatile("ld.global.f64 %0, [%1];" : "=d"(a) : "l"(p));
+}
+NC_INLINE void nc_fetch(const float *p, float &a)
+{
+    asm volatile("ld.global.f32 %0, [%1];" : "=f"(a) : "l"(p));
+}
+NC_INLINE void nc_write(double *p, double a, unsigned long long i, unsigned long long n)
+{
+    if (i < n)
+        *p = a;
+}
+NC_INLINE void nc_write(float *p, float a, unsigned long long i, unsigned long long n)
+{
+    if (i < n)
+        *p = a;
+}
 NC_INLINE void nc_write(float *p, float a, float b, unsigned long long i, unsigned long long n)
 {
     if (i + 1 < n)
@@ -119,10 +147,84 @@ NC_INLINE double nc_abs(double a) { return fabs(a); }
 NC_INLINE float nc_abs(float a) { return fabsf(a); }
 NC_INLINE double nc_floor(double a) { return floor(a); }
 NC_INLINE float nc_floor(float a) { return floorf(a); }
+#ifdef NACELLE_IEEE
 NC_INLINE double nc_sin(double a) { return sin(a); }
 NC_INLINE float nc_sin(float a) { return sinf(a); }
 NC_INLINE double nc_cos(double a) { return cos(a); }
 NC_INLINE float nc_cos(float a) { return cosf(a); }
+#else
+/* Sine and cosine without the slow path for large angles, where they are NaN: a = k pi / 2 + r with pi / 2 in
+ * parts, and polynomials of r (fdlibm; Cephes in float). */
+NC_INLINE double nc_turned(double a, int &quarter)
+{
+    const double k = nc_sub(nc_fma(a, 0.63661977236758138, 6755399441055744.0), 6755399441055744.0);
+    double r = nc_fma(-k, 1.5707963267948966, a);
+    r = nc_fma(-k, 6.1232339957367660e-17, r);
+    quarter = (int)k;
+    return (fabs(a) < 105615.0) ? r : NAN;
+}
+NC_INLINE double nc_sin_near(double r)
+{
+    const double z = nc_mul(r, r);
+    double s = nc_fma(z, 1.58969099521155010221e-10, -2.50507602534068634195e-08);
+    s = nc_fma(z, s, 2.75573137070700676789e-06);
+    s = nc_fma(z, s, -1.98412698298579493134e-04);
+    s = nc_fma(z, s, 8.33333333332248946124e-03);
+    s = nc_fma(z, s, -1.66666666666666324348e-01);
+    return nc_fma(nc_mul(z, r), s, r);
+}
+NC_INLINE double nc_cos_near(double r)
+{
+    const double z = nc_mul(r, r);
+    double c = nc_fma(z, -1.13596475577881948265e-11, 2.08757232129817482790e-09);
+    c = nc_fma(z, c, -2.75573143513906633035e-07);
+    c = nc_fma(z, c, 2.48015872894767294178e-05);
+    c = nc_fma(z, c, -1.38888888888741095749e-03);
+    c = nc_fma(z, c, 4.16666666666666019037e-02);
+    c = nc_fma(z, c, -0.5);
+    return nc_fma(z, c, 1.0);
+}
+NC_INLINE float nc_turned(float a, int &quarter)
+{
+    const float k = nc_sub(nc_fma(a, 0.636619747f, 12582912.0f), 12582912.0f);
+    float r = nc_fma(-k, 1.57079637f, a);
+    r = nc_fma(-k, -4.37113883e-8f, r);
+    r = nc_fma(-k, -1.71512489e-15f, r);
+    quarter = (int)k;
+    return (fabsf(a) < 105615.0f) ? r : NAN;
+}
+NC_INLINE float nc_sin_near(float r)
+{
+    const float z = nc_mul(r, r);
+    float s = nc_fma(z, -1.9515295891e-4f, 8.3321608736e-3f);
+    s = nc_fma(z, s, -1.6666654611e-1f);
+    return nc_fma(nc_mul(z, r), s, r);
+}
+NC_INLINE float nc_cos_near(float r)
+{
+    const float z = nc_mul(r, r);
+    float c = nc_fma(z, 2.443315711809948e-5f, -1.388731625493765e-3f);
+    c = nc_fma(z, c, 4.166664568298827e-2f);
+    c = nc_fma(z, c, -0.5f);
+    return nc_fma(z, c, 1.0f);
+}
+template <typename real> NC_INLINE real nc_sin(real a)
+{
+    int quarter;
+    const real r = nc_turned(a, quarter);
+    const real s = nc_sin_near(r), c = nc_cos_near(r);
+    const real value = (quarter & 1) ? c : s;
+    return (quarter & 2) ? -value : value;
+}
+template <typename real> NC_INLINE real nc_cos(real a)
+{
+    int quarter;
+    const real r = nc_turned(a, quarter);
+    const real s = nc_sin_near(r), c = nc_cos_near(r);
+    const real value = (quarter & 1) ? s : c;
+    return ((quarter + 1) & 2) ? -value : value;
+}
+#endif
 NC_INLINE double nc_tanh(double a) { return tanh(a); }
 NC_INLINE float nc_tanh(float a) { return tanhf(a); }
 NC_INLINE double nc_exp(double a) { return exp(a); }
@@ -154,7 +256,8 @@ NC_INLINE void nc_barriers_ready()
 }
 NC_INLINE void nc_expect(nc_address bar, unsigned bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" : : "r"(bar), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 : : "r"(bar), "r"(bytes) : "memory");
 }
 NC_INLINE void nc_copy(nc_address to, const nc_map *map, unsigned first, nc_address bar)
 {

@@ -152,7 +152,7 @@ def kernels(program: Program, options: CudaOptions | None = None, shared: Sequen
     """
     options = options or CudaOptions()
     layout = layout_of(program, options, shared)
-    tiled = planned(program, options)
+    tiled = planned(program, options, fits=lambda plan: _fits(layout, plan, _BUFFERS))
     plain = tiled if tiled.states == 1 else planned(program, options, states=1)
     staged = _fits(layout, plain, 1)
     text = _plain(layout, plain, staged)
@@ -277,7 +277,8 @@ def _tiled(layout: Layout, plan: Plan) -> str:
         "        }",
         "        if (t < 0) continue;",
         "        nc_wait(bars + now * 8, phase);",
-        f"        const nc_address tile = common + {layout.common_bytes} + now * {tile} + lane * {states * size};",
+        f"        const nc_address tile = common + {layout.common_bytes} + now * {tile}",
+        f"            + lane * {states * size};",
         f"        const unsigned long long i = (unsigned long long)t * {across} + lane * {states};",
         *(f"        {line}" for line in body),
         "        __syncthreads();",
