@@ -179,6 +179,7 @@ _MODULES = {
     "nacelle.simulation.drives.plant": ("DrivenPlant",),
     "nacelle.simulation.drives.stiction": ("Stiction", "stiction_of"),
     "nacelle.simulation.feedback": ("feedback",),
+    "nacelle.simulation.many": ("Motions", "simulate_many"),
     "nacelle.simulation.plant": ("RigidPlant", "standard_events"),
     "nacelle.simulation.protocol": ("Event", "EventGroup", "Feedback", "Plant", "user_event"),
     "nacelle.simulation.sampled.law": ("Sampled",),

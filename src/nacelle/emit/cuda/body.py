@@ -11,6 +11,7 @@ from nacelle.emit.cuda.plan import Plan
 _CALLS = {
     "rcp": "nc_rcp",
     "rsqrt": "nc_rsqrt",
+    "root": "nc_root",
     "add": "nc_add",
     "sub": "nc_sub",
     "mul": "nc_mul",

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.emit.cuda.drivers import DriverKernel
-from nacelle.emit.cuda.header import HEADER
 from nacelle.emit.cuda.kernel import Kernels, Launch
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
+from nacelle.emit.cuda.target import source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
 from nacelle.errors import DeviceError
 
@@ -113,13 +113,13 @@ def device_array(value: Any, name: str, real: str) -> Any:
 class Loaded:
     """Kernels of a program on the device."""
 
-    def __init__(self, made: Kernels, label: str) -> None:
+    def __init__(self, made: Kernels, options: CudaOptions, label: str) -> None:
         """Compile; `label` is what the program is called in errors."""
         module = cupy()
         self.made, self.label = made, label
         self.device = module.cuda.Device()
         self._processors = int(self.device.attributes["MultiProcessorCount"])
-        self._module = on_device(label, lambda: _module(made.text))
+        self._module = on_device(label, lambda: _module(source_text(made.text, options)))
         self._plain = on_device(label, lambda: self._function(made.plain))
         self._tiled = None
         self._maps: dict[Any, Any] = {}
@@ -187,7 +187,9 @@ class LoadedDriver:
         self.made, self.label = made, label
         self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
         self._processors = int(module.cuda.Device().attributes["MultiProcessorCount"])
-        self.function = on_device(label, lambda: _module(made.text).get_function(made.kernel))
+        self.function = on_device(
+            label, lambda: _module(source_text(made.text, options)).get_function(made.kernel)
+        )
         if made.shared_bytes:
             self.function.max_dynamic_shared_size_bytes = made.shared_bytes
 
@@ -211,7 +213,7 @@ class LoadedDriver:
 @cache
 def _module(text: str) -> Any:
     """Compile source for the present device."""
-    return cupy().RawModule(code=HEADER + text, options=("-std=c++17",), backend="nvrtc")
+    return cupy().RawModule(code=text, options=("-std=c++17",), backend="nvrtc")
 
 
 def rows_of(array: Any, kind: str) -> list[Any]:

@@ -133,6 +133,9 @@ NC_INLINE double nc_rsqrt(double x)
     return nc_fma(nc_mul(y, e), nc_fma(e, 0.375, 0.5), y);
 }
 
+/* The root of x from y = 1 / sqrt(x). */
+template <typename real> NC_INLINE real nc_root(real x, real y) { return (x == 0) ? x : nc_mul(x, y); }
+
 /* By whole numbers on the bits: -1 or 1; zeros and NaN stay. */
 NC_INLINE double nc_sign(double a)
 {

@@ -7,7 +7,8 @@ products. In the *fast* form a quotient is a product with a reciprocal,
 
 rcp and rsqrt by the processor's estimate and one cubic step, each computed once for all quotients that share
 the divisor. They are within two units in the last place of IEEE's, and NaN where IEEE gives 0 or an
-infinity: at 0, infinities and subnormal numbers. The *ieee* form keeps division and root.
+infinity: at 0, infinities and subnormal numbers; but √0 = 0, since robots at rest have rates of length zero.
+Sines and cosines are NaN beyond 105615 rad. The *ieee* form keeps division and root, and has no such bounds.
 
 In both forms products that only sums use are fused into them (`nacelle.emit.jit.plan.fuse`).
 """
@@ -63,8 +64,8 @@ class _Rewritten:
         return place
 
     def root(self, x: int) -> int:
-        """√x = x rsqrt(x)."""
-        value = self.node("mul", x, self.node("rsqrt", x))
+        """√x = x rsqrt(x), and 0 at 0."""
+        value = self.node("root", x, self.node("rsqrt", x))
         self._radicands[value] = x
         return value
 
