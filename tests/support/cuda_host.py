@@ -83,7 +83,9 @@ def _library(text: str) -> ctypes.CDLL:
     """Compile a whole source, with an entry `NAME_host(grid, ...)` for each kernel."""
     text = without_tiles(text)
     entries = []
-    for name, head in re.findall(r'extern "C" __global__ void __launch_bounds__\([^)]*\)\s*(\w+)\((.*?)\)\n\{', text, re.S):
+    for name, head in re.findall(
+        r'extern "C" __global__ void __launch_bounds__\([^)]*\)\s*(\w+)\((.*?)\)\n\{', text, re.S
+    ):
         names = ", ".join(part.split()[-1].lstrip("*") for part in head.split(","))
         entries.append(
             f'extern "C" void {name}_host(unsigned grid, {head}) {{ gridDim.x = grid;\n'
@@ -99,7 +101,7 @@ def _library(text: str) -> ctypes.CDLL:
             source = Path(work) / "kernel.cpp"
             source.write_text(whole)
             made = Path(work) / "kernel.so"
-            command = [compiler(), "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
+            command = [compiler(), "-std=c++17", "-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
             subprocess.run([*command, str(source), "-o", str(made)], check=True, timeout=120)
             made.rename(built)
     return ctypes.CDLL(str(built))
