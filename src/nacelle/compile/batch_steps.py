@@ -1,8 +1,8 @@
 """Fixed steps of many robots at once: each its own numbers, inputs and state; on the processor or a device.
 
 The derivative is a function of (robot, s, u, *others). The robot's free numbers are prepared once for every
-robot (`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot are
-among the parameters of the native loop around it.
+robot (`Parametric`); what is left of the derivative is one program, and the prepared numbers of each robot
+are among the parameters of the native loop around it.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ class BatchRk4:
             p = on_device(f"the numbers of {count} robots", filled)
         steps, every = counts
         driver = DeviceRk4(program, None, body.options)
-        rows = [module.ascontiguousarray(array.T) for array in (s, u)]
-        motion = driver.integrate(*rows, p, h=h, steps=steps, every=every)
+        x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
+        motion = driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         states = module.moveaxis(motion.x, 2, 0)
         return BatchMotion(states, motion.final.T, motion.completed, motion.status)
 

@@ -199,4 +199,4 @@ def loop() -> str:
 
 def driver_name(program: Program, options: CudaOptions, kind: str) -> str:
     """The name of a driver's kernel."""
-    return f"{entry_name(options.name or program.name)}_{kind}"
+    return f"{entry_name(options.name or program.name)}_{kind}_kernel"

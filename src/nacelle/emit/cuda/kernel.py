@@ -24,6 +24,12 @@ from nacelle.program.program import Program, Variable
 SHARED_PER_SM = 227 * 1024
 """Bytes of shared memory that the blocks of a multiprocessor have together (compute capability 9)."""
 
+# What kernels and the functions that launch them call their own variables.
+_OWN = """
+    n i t tiles lane memory tile slots common now phase next to bar bars first arrived
+    processors capability error grid stream
+"""
+
 # Tiles of a block: one that is computed, one that is on its way.
 _BUFFERS = 2
 
@@ -97,7 +103,7 @@ class Layout:
 def layout_of(program: Program, options: CudaOptions, shared: Sequence[str] = ()) -> Layout:
     """Name the arrays of a program; `shared` names variables of which all states have one."""
     name = entry_name(options.name or program.name)
-    names = Names(("n", "i", "tiles", "lane", "memory", "tile", "slots", "common", "now", "phase", "t", name))
+    names = Names((*_OWN.split(), name))
     counters = {True: 0, False: 0}
     inputs = []
     for variable in program.inputs:
