@@ -1,10 +1,11 @@
 """Programs on a CUDA device: `python benchmarks/gpu.py`, the tables of docs/gpu.md.
 
-PaLiDA's inverse dynamics with friction and its forward dynamics, from the platform's rotation matrix, position,
-twist and acceleration or forces (24 numbers) to forces or accelerations alone (6), 2^24 states. Rates are medians of
-bursts of launches with rests between them, and "held" after a second without rest, when the power limit has lowered
-the clock. Errors are against the processor's, relative to the largest entry. Then many Gough-Stewart platforms by
-Runge-Kutta, and the traffic roof: what a copy moves. `--json` gives plain data, `--states` and `--robots` other sizes.
+PaLiDA's inverse dynamics with friction and its forward dynamics, from the platform's rotation matrix,
+position, twist and acceleration or forces (24 numbers) to forces or accelerations alone (6), 2^24 states.
+Rates are medians of bursts of launches with rests between them, and "held" after a second without rest, when
+the power limit has lowered the clock. Errors are against the processor's, relative to the largest entry. Then
+many Gough-Stewart platforms by Runge-Kutta, and the traffic roof: what a copy moves. `--json` gives plain data,
+`--states` and `--robots` other sizes.
 """
 
 import argparse
@@ -155,7 +156,7 @@ def evaluations(program, x0, count, sizes):
         passes = bool(cp.isnan(fast(**named)[1]).any()) and not bool(cp.isnan(out[:1]).any())
         rows[2][0, 1] = 0.0
         loaded = fast.loaded()
-        run = lambda fast=fast, named=named, out=out: fast(**named, out=out)  # noqa: E731
+        run = fast.bind(**named).call
         row = {
             "program": program.name,
             "precision": options.real,
@@ -176,9 +177,7 @@ def evaluations(program, x0, count, sizes):
 
 def _small(fast, named, size):
     """Seconds of a launch over few states."""
-    part = {name: array[:size] for name, array in named.items()}
-    out = fast(**part)
-    return burst(lambda: fast(**part, out=out))
+    return burst(fast.bind(**{name: array[:size] for name, array in named.items()}).call)
 
 
 def simulations(count, steps):
@@ -249,10 +248,9 @@ def main():
     if given.json:
         print(json.dumps({"traffic": bytes_moved, "evaluations": rows, "simulations": runs}, indent=1))
         return
-    print(f"a copy moves {bytes_moved / 1e12:.2f} TB/s: {bytes_moved / 240e9:.1f} G states/s of 240 bytes\n")
-    print(
-        "| program | precision | form | G states/s | held | error | registers | spilled | put aside | blocks |"
-    )
+    roof = f"{bytes_moved / 240e9:.1f} G states/s of 240 bytes"
+    print(f"a copy moves {bytes_moved / 1e12:.2f} TB/s: {roof}\n")
+    print("| program | precision | form | G states/s | held | error | registers | spilled | aside | blocks |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         print(
@@ -271,8 +269,8 @@ def main():
     print("|---|---|---|---|---|---|---|---|")
     for row in runs:
         print(
-            f"| {row['robots']} | {row['steps']} | {row['precision']} | {row['numbers']} | {row['seconds']:.2f} | "
-            f"{row['rate'] / 1e9:.2f} | {row['error']:.1e} | {row['failed']} |"
+            f"| {row['robots']} | {row['steps']} | {row['precision']} | {row['numbers']} | "
+            f"{row['seconds']:.2f} | {row['rate'] / 1e9:.2f} | {row['error']:.1e} | {row['failed']} |"
         )
 
 

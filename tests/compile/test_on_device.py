@@ -61,16 +61,28 @@ def test_errors(tmp_path: Path) -> None:
             compiled(cupy.asarray(np.ones((3, 2, 2))), p)
         with pytest.raises(nacelle.CompileError, match="side by side"):
             compiled(R, p, out={"turned": cupy.empty((4, 2)), "length": cupy.empty(4)})
-        with pytest.raises(nacelle.DeviceError, match="control|single state"):
-            compiled.bind()
+        with pytest.raises(nacelle.CompileError, match=r"'p' would be copied"):
+            compiled.bind(R=R, p=p)
         with pytest.raises(nacelle.CompileError, match="no precision"):
             made(tmp_path, precision="half")
+
+
+def test_fixed_arrays(tmp_path: Path) -> None:
+    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+        compiled = made(tmp_path)
+        p = cupy.moveaxis(cupy.asarray(np.ones((2, 4))), 0, -1)
+        bound = compiled.bind(R=cupy.asarray(np.eye(2)), p=p)
+        bound()
+        assert np.allclose(bound["length"], 2.0)
+        p[...] = 3.0
+        bound()
+        assert np.allclose(bound["turned"], 3.0)
 
 
 def test_memory(tmp_path: Path) -> None:
     with (
         fake_cupy.in_place(fake_cupy.fake(memory=100)) as cupy,
-        pytest.raises(nacelle.DeviceError, match="results of function.*fewer states.*jit"),
+        pytest.raises(nacelle.DeviceError, match=r"results of function.*fewer states.*jit"),
     ):
         made(tmp_path)(cupy.asarray(np.eye(2)), cupy.asarray(np.ones((40, 2))))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,24 +108,26 @@ class BatchRk4:
     def _on_processor(
         self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, h: float, counts: tuple[int, int]
     ) -> BatchMotion:
-        state, acting, rest = self._names
         count = len(s)
         parts = [np.broadcast_to(part, (count, part.shape[-1])) for part in (u, *others)]
         if prepared is not None:
             parts.append(np.broadcast_to(prepared, (count, prepared.shape[-1])))
 
+        steps, every = counts
+        p = np.concatenate(parts, axis=1)
+        motion = self._driver.integrate(
+            s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=_threads()
+        )
+        return BatchMotion(motion.x, motion.final, motion.completed, motion.status)
+
+    @cached_property
+    def _driver(self) -> Integrator:
+        """The native loop, or the same in NumPy without a compiler; inputs are among the parameters."""
+        state, acting, rest = self._names
+
         def make() -> Program:
             groups = {"x": [state], "u": [], "p": [acting, *rest, *self._numbers]}
             return regrouped(self._body(), groups)
-
-        driver = self._native(make)
-        steps, every = counts
-        p = np.concatenate(parts, axis=1)
-        motion = driver.integrate(s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=_threads())
-        return BatchMotion(motion.x, motion.final, motion.completed, motion.status)
-
-    def _native(self, make: Callable[[], Program]) -> Integrator:
-        """The native loop, or the same in NumPy without a compiler."""
 
         def plain(program: Program) -> Integrator:
             return NumpyRk4(program, tiles)
@@ -136,18 +139,24 @@ class BatchRk4:
         form = Form[Integrator]("rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain)
         return kept(form, self._specification, make, Store(), "batch")
 
-    def _on_device(
-        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, h: float, counts: tuple[int, int]
-    ) -> BatchMotion:
+    @cached_property
+    def _device_driver(self) -> Any:
+        """The loop on the device."""
         from nacelle.compile.on_device import OnDevice
-        from nacelle.emit.cuda.device import cupy, on_device
         from nacelle.emit.cuda.device_drivers import DeviceRk4
 
         state, acting, rest = self._names
         body = self._fast.body if isinstance(self._fast, Parametric) else self._fast
         assert isinstance(body, OnDevice)
-        module, count, kind = cupy(), len(s), s.dtype
         program = regrouped(self._body(), {"x": [state], "u": [acting], "p": [*rest, *self._numbers]})
+        return DeviceRk4(program, None, body.options)
+
+    def _on_device(
+        self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, h: float, counts: tuple[int, int]
+    ) -> BatchMotion:
+        from nacelle.emit.cuda.device import cupy, on_device
+
+        module, count, kind = cupy(), len(s), s.dtype
         shared = module.asarray(np.concatenate([np.asarray(part) for part in others]), dtype=kind)
         p = shared
         if prepared is not None:
@@ -160,9 +169,8 @@ class BatchRk4:
 
             p = on_device(f"the numbers of {count} robots", filled)
         steps, every = counts
-        driver = DeviceRk4(program, None, body.options)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
-        motion = driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
+        motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         states = module.moveaxis(motion.x, 2, 0)
         return BatchMotion(states, motion.final.T, motion.completed, motion.status)
 

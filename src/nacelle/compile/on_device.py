@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from nacelle.compile.arguments import arguments_of
-from nacelle.compile.compiled import Compiled
+from nacelle.compile.compiled import Bound, Compiled
 from nacelle.compile.fingerprint import package_hash
 from nacelle.compile.packed import pack
 from nacelle.compile.parametric import Parametric
-from nacelle.emit.cuda.device import OTHERWISE, Loaded, cupy, device_array, on_device
+from nacelle.emit.cuda.device import Loaded, cupy, device_array, on_device
 from nacelle.emit.cuda.kernel import Kernels, Launch, kernels
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.store import Store
-from nacelle.errors import CompileError, DeviceError
+from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable
+from nacelle.program.split import PREPARED
 
 # Rows of results begin at multiples of so many bytes, for the next program that takes them.
 _ALIGNED = 16
@@ -71,7 +72,12 @@ class OnDevice(Compiled):
             DeviceError: if an array is not on the device or of another type, or memory does not suffice.
         """
         del threads
-        values = arguments_of(self.name, self.inputs, arrays, named)
+        results, run = self._prepared(arguments_of(self.name, self.inputs, arrays, named), out)
+        run()
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def _prepared(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+        """Where the results go, and what evaluates them."""
         real = self.options.real
         given = [
             (variable, device_array(value, variable.name, real))
@@ -83,18 +89,19 @@ class OnDevice(Compiled):
         count = math.prod(batch)
         shared = [count > 1 and math.prod(own) == 1 for own in batches]
         results = self._results(batch, out)
-        if count:
-            passed: list[tuple[Any, str]] = []
-            for (variable, array), one in zip(given, shared, strict=True):
-                if one:
-                    passed.append((_contiguous(array.reshape(variable.size)), "shared"))
-                else:
-                    passed.append((_rows(variable, array, batch), "own"))
-            names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
-            outputs = [v for v in self._signature.outputs if v.size]
-            passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
-            self.loaded(names).run(passed, count)
-        return next(iter(results.values())) if len(results) == 1 else results
+        if not count:
+            return results, lambda: None
+        passed: list[tuple[Any, str]] = []
+        for (variable, array), one in zip(given, shared, strict=True):
+            if one:
+                passed.append((_contiguous(array.reshape(variable.size)), "shared"))
+            else:
+                passed.append((_rows(variable, array, batch), "own"))
+        names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
+        outputs = [v for v in self._signature.outputs if v.size]
+        passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
+        loaded = self.loaded(names)
+        return results, lambda: loaded.run(passed, count)
 
     def loaded(self, shared: tuple[str, ...] = ()) -> Loaded:
         """The kernels on the device for calls in which some inputs are shared by all states."""
@@ -118,9 +125,26 @@ class OnDevice(Compiled):
                 raise CompileError(f"out {v.name!r} has shape {made[v.name].shape}, not {batch + v.shape}")
         return made
 
-    def bind(self, **buffers: Any) -> NoReturn:
-        """Refuse: a control loop runs on the processor."""
-        raise DeviceError(f"{self.name} is on the device, where a single state is slow: {OTHERWISE}")
+    def bind(self, **buffers: Any) -> Bound:
+        """Give a function without arguments that launches the kernel on fixed arrays of the device.
+
+        Args:
+            **buffers: all inputs by name, with leading batch dimensions, the states of an entry side by
+                side; results that are not given are made.
+        """
+        names = [name for name in buffers if name in self.outputs]
+        inputs = {name: array for name, array in buffers.items() if name not in names}
+        values = arguments_of(self.name, self.inputs, (), inputs)
+        out = {name: buffers[name] for name in names} or None
+        results, run = self._prepared(values, out)
+        for variable, value in zip(self._signature.inputs, values, strict=True):
+            array = device_array(value, variable.name, self.options.real) if variable.size else None
+            if array is not None and not _is_taken(variable, array):
+                raise CompileError(
+                    f"the buffer {variable.name!r} would be copied: its states must be side by side, made as "
+                    "cupy.empty((*shape, N)) with the last axis moved to the front"
+                )
+        return Bound(run, {**inputs, **results})
 
 
 class OnDeviceParametric(Parametric):
@@ -142,9 +166,21 @@ class OnDeviceParametric(Parametric):
         values = arguments_of(self.name, self.inputs, arrays, named)
         return self.body(self.prologue(values[0]), *values[1:], out=out)
 
-    def bind(self, **buffers: Any) -> NoReturn:
-        """Refuse: a control loop runs on the processor."""
-        self.body.bind(**buffers)
+    def bind(self, **buffers: Any) -> Bound:
+        """Give a function without arguments on fixed arrays of the device, prologue included.
+
+        Args:
+            **buffers: all inputs by name, as for `OnDevice`.
+        """
+        first = self.prologue.bind(parameters=buffers["parameters"])
+        others = {name: buffer for name, buffer in buffers.items() if name != "parameters"}
+        second = self.body.bind(prepared=first[PREPARED], **others)
+
+        def call() -> None:
+            first.call()
+            second.call()
+
+        return Bound(call, {**first.arrays, **second.arrays})
 
 
 def kept_kernels(
@@ -208,6 +244,13 @@ def _rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
         return rows if _side_by_side(rows) else module.ascontiguousarray(rows)
 
     return on_device(f"the rows of {variable.name!r}", make)
+
+
+def _is_taken(variable: Variable, array: Any) -> bool:
+    """Whether an input is taken where it is, without a copy."""
+    count = array.size // variable.size
+    rows = array.reshape(count, variable.size).T
+    return count == 1 or (_side_by_side(rows) and rows.data.ptr == array.data.ptr)
 
 
 def _side_by_side(rows: Any) -> bool:

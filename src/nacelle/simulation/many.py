@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.compile import BatchRk4, compile_function
+from nacelle.compile import BatchRk4, Compiled, compile_function
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -134,20 +135,43 @@ def simulate_many(
         given.append(place.rows("parameters", parameters, len(robot.numbers.names(*names))))
     count = place.count(given)
     x, v, u, *own = given
-    options: dict[str, Any] = {"target": target, "precision": precision}
+    settings = tuple(Settings(friction, smooth).options.items())
+    numbers = numbers if isinstance(numbers, str) else tuple(numbers)
+    made = _made(robot, numbers, settings, target, precision)
     q = place.asarray(quat_0)
-    c = compile_function(coordinates, robot, **options)(place.whole(x, count), q)
-    s = place.joined([c, place.whole(v, count)])
-    settings = Settings(friction, smooth).options
-    driver = BatchRk4(flow, robot, parameters=numbers, settings=settings, **options)
+    s = place.joined([made.coordinates(place.whole(x, count), q), place.whole(v, count)])
     every = steps // samples
-    motion = driver.integrate(
+    motion = made.driver.integrate(
         s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = compile_function(poses, robot, **options)(motion.states, q)
+    pose = made.poses(motion.states, q)
     v = motion.states[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
+
+
+class _Made(NamedTuple):
+    """What is compiled for many robots."""
+
+    coordinates: Compiled
+    poses: Compiled
+    driver: BatchRk4
+
+
+@lru_cache(maxsize=16)
+def _made(
+    robot: Robot,
+    numbers: str | tuple[str, ...],
+    settings: tuple[tuple[str, Any], ...],
+    target: str,
+    precision: str,
+) -> _Made:
+    options: dict[str, Any] = {"target": target, "precision": precision}
+    return _Made(
+        compile_function(coordinates, robot, **options),
+        compile_function(poses, robot, **options),
+        BatchRk4(flow, robot, parameters=numbers, settings=dict(settings), **options),
+    )
 
 
 class _Arrays:

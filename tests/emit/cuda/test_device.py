@@ -45,7 +45,7 @@ def test_failures_say_what_else_there_is() -> None:
             raise error
 
         for error in (fake_cupy.CompileException("x"), fake_cupy.CUDADriverError("y")):
-            with pytest.raises(DeviceError, match="it: .*jit"):
+            with pytest.raises(DeviceError, match=r"it: .*jit"):
                 on_device("it", lambda error=error: fail(error))
 
 
@@ -61,9 +61,9 @@ def test_arrays_of_the_wrong_kind() -> None:
 
     with fake_cupy.in_place(fake_cupy.fake()) as module:
         for wrong in (np.ones(3), [1.0, 2.0], Foreign(1)):
-            with pytest.raises(DeviceError, match="'x' is .* in the processor's memory.*cupy.asarray.*jit"):
+            with pytest.raises(DeviceError, match=r"'x' is .* in the processor's memory.*cupy.asarray.*jit"):
                 device_array(wrong, "x", "double")
-        with pytest.raises(DeviceError, match="float32, the program computes in float64.*precision='float'"):
+        with pytest.raises(DeviceError, match=r"float32, the program computes in float64.*precision='float'"):
             device_array(module.asarray(np.ones(3, np.float32)), "x", "double")
         assert np.array_equal(device_array(Foreign(2), "x", "double"), np.ones(3))
     assert issubclass(DeviceError, CompileError)

@@ -74,8 +74,8 @@ def test_own_inputs_and_numbers_and_a_state_that_is_not_finite() -> None:
 def test_numbers_without_room_are_aside() -> None:
     """More parameters than shared memory has columns: the first come there, the others to scratch."""
     count = 150
-    code = tuple(("input", k) for k in range(count + 2)) + (("mul", 0, 2),)
-    code += tuple(("add", count + 2 + k, 3 + k) for k in range(count - 1))
+    added = (("add", count + 2 + k, 3 + k) for k in range(count - 1))
+    code = (*(("input", k) for k in range(count + 2)), ("mul", 0, 2), *added)
     inputs = (Variable("x", (1,)), Variable("u", (1,)), Variable("p", (count,)))
     program = Program("many", inputs, (Variable("dx", (1,)),), code, (len(code) - 1,))
     made = rk4_kernel(program, None, CudaOptions(), Given("own", "own"))

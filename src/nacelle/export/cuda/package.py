@@ -65,8 +65,8 @@ def cuda_files(
 def _note(used: Launch) -> str:
     """How a kernel is laid out."""
     return (
-        f"{used.states} state{'' if used.states == 1 else 's'} a thread, {used.blocks} blocks a multiprocessor "
-        f"({REGISTERS[used.blocks]} registers at most), {used.shared_bytes} bytes of shared memory a block, "
+        f"{used.states} state{'' if used.states == 1 else 's'} a thread, {used.blocks} blocks a "
+        f"multiprocessor ({REGISTERS[used.blocks]} registers at most), {used.shared_bytes} bytes of shared memory a block, "
         f"{used.aside} values put aside in it."
     )
 
