@@ -4,8 +4,8 @@ PaLiDA's inverse dynamics with friction and its forward dynamics, from the platf
 position, twist and acceleration or forces (24 numbers) to forces or accelerations alone (6), 2^24 states.
 Rates are medians of bursts of launches with rests between them, and "held" after a second without rest, when
 the power limit has lowered the clock. Errors are against the processor's, relative to the largest entry. Then
-many Gough-Stewart platforms by Runge-Kutta, and the traffic roof: what a copy moves. `--json` gives plain data,
-`--states` and `--robots` other sizes.
+many Gough-Stewart platforms by Runge-Kutta, and the traffic roof: what a copy moves. `--json` gives plain
+data, `--states` and `--robots` other sizes.
 """
 
 import argparse

@@ -100,8 +100,7 @@ class OnDevice(Compiled):
         names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
         outputs = [v for v in self._signature.outputs if v.size]
         passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
-        loaded = self.loaded(names)
-        return results, lambda: loaded.run(passed, count)
+        return results, self.loaded(names).prepared(passed, count)
 
     def loaded(self, shared: tuple[str, ...] = ()) -> Loaded:
         """The kernels on the device for calls in which some inputs are shared by all states."""

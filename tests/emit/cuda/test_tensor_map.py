@@ -23,7 +23,7 @@ def test_what_the_driver_is_given() -> None:
         return 0
 
     rows = fake().asarray(np.zeros((9, 300)))[:, :260]
-    with mock.patch.object(tensor_map, "_encode", lambda: encode):
+    with mock.patch.object(tensor_map, "_encode", return_value=encode):
         assert tensor_map.has_tensor_maps()
         made = tensor_map.tensor_map(rows, 128)
     place, kind, rank, address, sizes, strides, box, steps = given[:8]
@@ -41,7 +41,7 @@ def test_what_the_driver_is_given() -> None:
 def test_a_refusal() -> None:
     rows = fake().asarray(np.zeros((2, 8)))
     with (
-        mock.patch.object(tensor_map, "_encode", lambda: lambda *arguments: 1),
+        mock.patch.object(tensor_map, "_encode", return_value=lambda *arguments: 1),
         pytest.raises(DeviceError, match="error 1"),
     ):
         tensor_map.tensor_map(rows, 128)

@@ -1,4 +1,4 @@
-"""Packages of CUDA: their kernels on this machine against the reference vectors, and nvcc where there is one."""
+"""Packages of CUDA: their kernels on this machine against the reference vectors, and nvcc if there is one."""
 
 from __future__ import annotations
 

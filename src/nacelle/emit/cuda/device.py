@@ -135,7 +135,11 @@ class Loaded:
         return function
 
     def run(self, arrays: Sequence[tuple[Any, str]], count: int) -> None:
-        """Evaluate so many states.
+        """Evaluate so many states; arguments as in `prepared`."""
+        self.prepared(arrays, count)()
+
+    def prepared(self, arrays: Sequence[tuple[Any, str]], count: int) -> Callable[[], None]:
+        """Give a function without arguments that evaluates so many states.
 
         Args:
             arrays: inputs, then outputs, each with its kind: "own": rows (size, count) of numbers side by
@@ -145,10 +149,9 @@ class Loaded:
         if self._tiled is not None and self.made.tiled is not None and _is_aligned(arrays):
             across = THREADS * self.made.tiled.states
             arguments = [x for array in arrays for x in self._mapped(*array, across)]
-            self._launch(self._tiled, self.made.tiled, arguments, count)
-        else:
-            arguments = [x for array in arrays for x in rows_of(*array)]
-            self._launch(self._plain, self.made.plain, arguments, count)
+            return self._launch(self._tiled, self.made.tiled, arguments, count)
+        arguments = [x for array in arrays for x in rows_of(*array)]
+        return self._launch(self._plain, self.made.plain, arguments, count)
 
     def _mapped(self, array: Any, kind: str, across: int) -> list[Any]:
         """The arguments of the tiled kernel for an array."""
@@ -161,11 +164,15 @@ class Loaded:
             self._maps[key] = tensor_map(array, across)
         return [self._maps[key]]
 
-    def _launch(self, function: Any, launch: Launch, arguments: list[Any], count: int) -> None:
-        across = THREADS * launch.states
+    def _launch(self, function: Any, launch: Launch, arguments: list[Any], count: int) -> Callable[[], None]:
+        across, shared = THREADS * launch.states, launch.shared_bytes
         grid = min(-(-count // across), self._processors * launch.blocks)
         given = (*arguments, np.uint64(count))
-        on_device(self.label, lambda: function((grid,), (THREADS,), given, shared_mem=launch.shared_bytes))
+
+        def launched() -> None:
+            function((grid,), (THREADS,), given, shared_mem=shared)
+
+        return lambda: on_device(self.label, launched)
 
     @property
     def used(self) -> dict[str, dict[str, int]]:

@@ -66,8 +66,8 @@ def _note(used: Launch) -> str:
     """How a kernel is laid out."""
     return (
         f"{used.states} state{'' if used.states == 1 else 's'} a thread, {used.blocks} blocks a "
-        f"multiprocessor ({REGISTERS[used.blocks]} registers at most), {used.shared_bytes} bytes of shared memory a block, "
-        f"{used.aside} values put aside in it."
+        f"multiprocessor ({REGISTERS[used.blocks]} registers at most), {used.shared_bytes} bytes of shared "
+        f"memory a block, {used.aside} values put aside in it."
     )
 
 
@@ -103,9 +103,9 @@ def _header(package: Package, declared: list[str]) -> str:
         f" * {package.origin}",
         " *",
         " * Arrays are on the device, as structures of arrays: entry j of state i is at base[j * ld + i], ld",
-        " * the distance of rows in numbers. Rows that begin at multiples of 16 bytes are brought by the copy",
-        " * engine on devices of compute capability 9 and later, which is faster. Functions return after the",
-        " * launch.",
+        " * the distance of rows in numbers. Rows that begin at multiples of 16 bytes are brought by the",
+        " * copy engine on devices of compute capability 9 and later, which is faster. Functions return",
+        " * after the launch.",
         " *",
         " * NaN passes through. Quotients and roots are within two units in the last place, and NaN where",
         " * IEEE gives infinities or 0 (divisors 0, infinite, subnormal); sines beyond 105615 rad are NaN.",
@@ -145,14 +145,14 @@ def _use(package: Package) -> list[str]:
         "",
         "## Calling",
         "",
-        f"Include `{name}.h`. Arguments are arrays of the device with the distance of their rows, inputs first, "
-        "in the order of the tables below, then the number of states and a stream. Entry j of state i is at "
-        "`base[j * ld + i]`; matrices lie row by row. Functions in float end in `_f`.",
+        f"Include `{name}.h`. Arguments are arrays of the device with the distance of their rows, inputs "
+        "first, in the order of the tables below, then the number of states and a stream. Entry j of state "
+        "i is at `base[j * ld + i]`; matrices lie row by row. Functions in float end in `_f`.",
     ]
     if package.iterated is not None:
         lines += [
             "",
-            f"Legs of this robot are found by iteration: `{name}_{package.iterated.label}_newton` gives their y "
-            "at the poses, from starts beside them.",
+            f"Legs of this robot are found by iteration: `{name}_{package.iterated.label}_newton` gives "
+            "their y at the poses, from starts beside them.",
         ]
     return lines
