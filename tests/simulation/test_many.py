@@ -37,7 +37,7 @@ def test_each_robot_moves_as_it_does_alone() -> None:
         assert isinstance(moved.x, cupy.ndarray)
         assert np.allclose(moved.x, motions.x, atol=1e-12)
         assert np.allclose(moved.v, motions.v, atol=1e-10)
-        with pytest.raises(nacelle.DeviceError, match="'x0' is .* processor's memory"):
+        with pytest.raises(nacelle.DeviceError, match=r"'x0' is .* processor's memory"):
             nacelle.simulate_many(robot, x, until=0.01, target="cuda")
 
 

@@ -1,7 +1,7 @@
 """Emitted CUDA compiled as C++ for this machine: the same statements, one thread after the other.
 
-The header's device part is replaced: shared memory is an array, loads and stores are plain, and the estimates of
-1 / x and 1 / √x have the 20 bits that the device gives.
+The header's device part is replaced: shared memory is an array, loads and stores are plain, and the estimates
+of 1 / x and 1 / √x have the 20 bits that the device gives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHIM = r"""
 #include <cmath>
 #include <cstring>
 #include <cstdint>
-using std::fabs; using std::floor; using std::exp; using std::tanh; using std::atan2; using std::sin; using std::cos;
+using namespace std;
 #define __global__
 #define __launch_bounds__(...)
 #define __shared__
@@ -38,7 +38,11 @@ alignas(128) unsigned char memory[1 << 18];
 typedef unsigned char *nc_address;
 NC_INLINE nc_address nc_shared(void *p) { return (nc_address)p; }
 template <class R> NC_INLINE void nc_load(nc_address p, R &a) { std::memcpy(&a, p, sizeof a); }
-template <class R> NC_INLINE void nc_load(nc_address p, R &a, R &b) { nc_load(p, a); nc_load(p + sizeof a, b); }
+template <class R> NC_INLINE void nc_load(nc_address p, R &a, R &b)
+{
+    nc_load(p, a);
+    nc_load(p + sizeof a, b);
+}
 template <class R> NC_INLINE void nc_keep(nc_address p, R a) { std::memcpy(p, &a, sizeof a); }
 template <class R> NC_INLINE void nc_keep(nc_address p, R a, R b) { nc_keep(p, a); nc_keep(p + sizeof a, b); }
 template <class R> NC_INLINE void nc_read(const R *p, R &a) { a = *p; }
@@ -53,7 +57,10 @@ template <class R> NC_INLINE R nc_sqrt(R a) { return std::sqrt(a); }
 NC_INLINE uint64_t nc_bits(double a) { uint64_t b; std::memcpy(&b, &a, 8); return b; }
 NC_INLINE double nc_of(uint64_t b) { double a; std::memcpy(&a, &b, 8); return a; }
 NC_INLINE double nc_flushed(double a) { return fabs(a) < 2.2250738585072014e-308 ? 0.0 * a : a; }
-NC_INLINE double nc_high_word(double a) { return std::isfinite(a) ? nc_of(nc_bits(a) & 0xffffffff00000000ull) : a; }
+NC_INLINE double nc_high_word(double a)
+{
+    return std::isfinite(a) ? nc_of(nc_bits(a) & 0xffffffff00000000ull) : a;
+}
 NC_INLINE double nc_near_rcp(double x) { return nc_high_word(nc_flushed(1.0 / nc_flushed(x))); }
 NC_INLINE double nc_near_rsqrt(double x) { return nc_high_word(1.0 / std::sqrt(nc_flushed(x))); }
 NC_INLINE float nc_rcp(float x) { return 1.0f / x; }

@@ -26,23 +26,23 @@ def _on(array: Any) -> Any:
     return np.asarray(array).view(DeviceNdarray)
 
 
-class _Failure(Exception):
+class _DeviceError(Exception):
     pass
 
 
-class OutOfMemoryError(_Failure):
+class OutOfMemoryError(_DeviceError):
     pass
 
 
-class CompileException(_Failure):
+class CompileException(_DeviceError):
     pass
 
 
-class CUDARuntimeError(_Failure):
+class CUDARuntimeError(_DeviceError):
     pass
 
 
-class CUDADriverError(_Failure):
+class CUDADriverError(_DeviceError):
     pass
 
 

@@ -68,7 +68,8 @@ def test_nvcc_compiles_the_package(package: Path, tmp_path: Path) -> None:
     sources = [str(path) for path in package.glob("src/*.cu")] + [str(package / "test/self_test.cu")]
     command = [nvcc, "-std=c++17", "-arch=sm_90", f"-I{package / 'include'}", *sources]
     subprocess.run([*command, "-o", str(tmp_path / "self_test")], check=True, timeout=300)
-    done = subprocess.run([str(tmp_path / "self_test")], capture_output=True, text=True, timeout=60)
+    run = [str(tmp_path / "self_test")]
+    done = subprocess.run(run, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode in (0, 77), done.stdout
 
 
