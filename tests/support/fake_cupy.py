@@ -34,7 +34,7 @@ class OutOfMemoryError(_DeviceError):
     pass
 
 
-class CompileException(_DeviceError):
+class CompileError(_DeviceError):
     pass
 
 
@@ -107,7 +107,7 @@ def fake(*, devices: int = 1, failure: Exception | None = None, memory: float = 
         ),
         driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
         memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
-        compiler=types.SimpleNamespace(CompileException=CompileException),
+        compiler=types.SimpleNamespace(CompileException=CompileError),
         Device=lambda: types.SimpleNamespace(attributes={"MultiProcessorCount": 2}, compute_capability="86"),
     )
     return types.SimpleNamespace(

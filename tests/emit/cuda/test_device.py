@@ -44,7 +44,7 @@ def test_failures_say_what_else_there_is() -> None:
         def fail(error: Exception) -> None:
             raise error
 
-        for error in (fake_cupy.CompileException("x"), fake_cupy.CUDADriverError("y")):
+        for error in (fake_cupy.CompileError("x"), fake_cupy.CUDADriverError("y")):
             with pytest.raises(DeviceError, match=r"it: .*jit"):
                 on_device("it", lambda error=error: fail(error))
 
