@@ -6,6 +6,7 @@ of 1 / x and 1 / √x have the 20 bits that the device gives.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import re
@@ -99,19 +100,20 @@ def _library(text: str) -> ctypes.CDLL:
             "for (blockIdx.x = 0; blockIdx.x < grid; ++blockIdx.x)\n"
             f"for (threadIdx.x = 0; threadIdx.x < {THREADS}; ++threadIdx.x) {name}({names}); }}\n"
         )
-    folder = Path(tempfile.gettempdir()) / "nacelle-cuda-host"
-    folder.mkdir(exist_ok=True)
-    whole = SHIM + text + "".join(entries)
-    built = folder / f"{hashlib.sha256(whole.encode()).hexdigest()[:24]}.so"
-    if not built.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            source = Path(work) / "kernel.cpp"
-            source.write_text(whole)
-            made = Path(work) / "kernel.so"
-            command = [compiler(), "-std=c++17", "-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
-            subprocess.run([*command, str(source), "-o", str(made)], check=True, timeout=120)
-            made.rename(built)
+    source = _folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.cpp"
+    source.write_text(SHIM + text + "".join(entries))
+    built = source.with_suffix(".so")
+    command = [compiler(), "-std=c++17", "-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([*command, str(source), "-o", str(built)], check=True, timeout=120)
     return ctypes.CDLL(str(built))
+
+
+@cache
+def _folder() -> Path:
+    """A folder of this process's own, removed at its end."""
+    folder = tempfile.mkdtemp(prefix="nacelle-cuda-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def call(text: str, kernel: str, grid: int, arguments: tuple[Any, ...]) -> None:
