@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         CalibrationError,
         CompileError,
         DescriptionError,
+        DeviceError,
         ExportError,
         IdentificationError,
         KinematicsError,
@@ -166,6 +167,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.drives.plant import DrivenPlant
     from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
     from nacelle.simulation.sampled.law import Sampled
@@ -211,6 +213,7 @@ __all__ = [
     "Cubic",
     "DataSheet",
     "DescriptionError",
+    "DeviceError",
     "DirectInverse",
     "DrivenPlant",
     "Drives",
@@ -251,6 +254,7 @@ __all__ = [
     "MeasurementError",
     "Mobility",
     "Model",
+    "Motions",
     "NacelleError",
     "NaturalFrequencies",
     "Observation",
@@ -385,6 +389,7 @@ __all__ = [
     "scale_to_limits",
     "schema",
     "simulate",
+    "simulate_many",
     "singularities",
     "size_motors",
     "standard_events",
