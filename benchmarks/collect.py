@@ -40,6 +40,11 @@ BENCHMARKS = {
         "",
         "Instructions that LLVM writes for three families of processors; compiled and counted, not run.",
     ),
+    "functions": (
+        "Elementary functions",
+        "",
+        "Functions of native code on vectors beside the C library, a value at a time.",
+    ),
     "kinematics": (
         "Kinematics",
         "",

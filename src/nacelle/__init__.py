@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         CalibrationError,
         CompileError,
         DescriptionError,
+        DeviceError,
         ExportError,
         IdentificationError,
         KinematicsError,
@@ -156,7 +157,7 @@ if TYPE_CHECKING:
         linear_parameters,
         with_linear_parameters,
     )
-    from nacelle.model.payload import with_payload
+    from nacelle.model.payload import carrying, with_payload
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
@@ -166,6 +167,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.drives.plant import DrivenPlant
     from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
     from nacelle.simulation.sampled.law import Sampled
@@ -211,6 +213,7 @@ __all__ = [
     "Cubic",
     "DataSheet",
     "DescriptionError",
+    "DeviceError",
     "DirectInverse",
     "DrivenPlant",
     "Drives",
@@ -251,6 +254,7 @@ __all__ = [
     "MeasurementError",
     "Mobility",
     "Model",
+    "Motions",
     "NacelleError",
     "NaturalFrequencies",
     "Observation",
@@ -316,6 +320,7 @@ __all__ = [
     "buckling",
     "build",
     "camera_for",
+    "carrying",
     "check",
     "check_measurement",
     "closed_loop",
@@ -384,6 +389,7 @@ __all__ = [
     "scale_to_limits",
     "schema",
     "simulate",
+    "simulate_many",
     "singularities",
     "size_motors",
     "standard_events",

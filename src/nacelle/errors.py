@@ -166,12 +166,26 @@ class SingularError(KinematicsError):
     """A configuration is singular: what is requested is not determined there, or not finite.
 
     Attributes:
-        kind: "serial", "parallel" or "constraint".
+        kind: "serial", "parallel" or "constraint"; "free" where accelerations that are left free
+            (`inverse_dynamics(..., free=...)`) are not determined.
     """
 
     def __init__(self, message: str, kind: str) -> None:
         """Keep the kind beside the message."""
         self.kind = kind
+        super().__init__(message)
+
+
+class UnderactuatedError(KinematicsError):
+    """Nothing drives some motions of a robot, and what is asked for needs a force along each of them.
+
+    Attributes:
+        coordinates: of the motion that nothing drives.
+    """
+
+    def __init__(self, message: str, coordinates: Iterable[str]) -> None:
+        """Keep the coordinates beside the message."""
+        self.coordinates = tuple(coordinates)
         super().__init__(message)
 
 
@@ -242,6 +256,10 @@ class DrawingWarning(UserWarning):
 
 class CompileError(NacelleError):
     """A function cannot be compiled, or a compiled one is called wrongly."""
+
+
+class DeviceError(CompileError):
+    """A program cannot run on a device: none is there, its memory is short, or the arrays are not on it."""
 
 
 class ExportError(NacelleError):

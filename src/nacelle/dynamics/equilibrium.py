@@ -17,7 +17,8 @@ the forces do not determine a pose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,16 @@ import numpy as np
 from nacelle.dynamics.derivatives.derivatives import differentiate
 from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.external import checked_wrenches, load_names
-from nacelle.dynamics.inverse import checked_forces, inverse_dynamics
+from nacelle.dynamics.inverse import checked_forces, free_places, inverse_dynamics
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.operating_point import OperatingPoint
-from nacelle.errors import KinematicsError, UnreachableError
+from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
+from nacelle.kinematics.flags import failed
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
@@ -44,6 +48,8 @@ _ITERATIONS = 60
 _FOUND = 1e-13
 # Below this inverse condition number the forces do not determine the pose.
 _FLAT = 1e-12
+# Of gravity, an acceleration (over the robot's size, rad) that is nothing.
+_AT_REST = 1e-8
 
 
 def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = None) -> Array:
@@ -51,7 +57,8 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
 
     g (..., n) is what gravity and springs require along the reduced twist, L external wrenches along it.
     Friction does not count: at rest it may take any value up to its limit. Redundant actuators share the load
-    with the least sum of squares.
+    with the least sum of squares. Where nothing drives some motions, the pose must be one in which nothing
+    is needed along them (`equilibrium_pose` with `free`).
 
     Args:
         robot: the robot.
@@ -60,21 +67,46 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
 
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
+        UnderactuatedError: if a pose accelerates along motions that nothing drives.
     """
-    return inverse_dynamics(robot, x, external=external, friction=False).force
+    names = undriven(robot)
+    if not names:
+        return inverse_dynamics(robot, x, external=external, friction=False).force
+    held = inverse_dynamics(robot, x, external=external, friction=False, free=names)
+    assert held.acceleration is not None
+    # Accelerations that are rounding of gravity alone: of a pose that Newton's iteration has found.
+    rate = np.abs(held.acceleration[~failed(held.flags)]) * twist_units(robot)
+    limit = _AT_REST * max(float(np.linalg.norm(robot.gravity)), 1.0) * max(robot.size, 1.0)
+    if np.any(rate > limit):
+        raise UnderactuatedError(
+            f"{robot.name} is not at rest: nothing drives {', '.join(names)}, which accelerate by up to "
+            f"{float(np.max(np.abs(held.acceleration[~failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "
+            "equilibrium_pose(robot, free=...) finds a pose",
+            names,
+        )
+    return held.force
 
 
 def equilibrium_pose(
-    robot: Robot, tau: Any = None, *, guess: Any = None, external: Mapping[str, Any] | None = None
+    robot: Robot,
+    tau: Any = None,
+    *,
+    free: Sequence[str] | str = (),
+    guess: Any = None,
+    external: Mapping[str, Any] | None = None,
 ) -> Array:
     """Pose (nx,) at which constant actuator forces balance gravity and springs; stable or not.
 
     Newton's iteration on R(x) = g(x) - J_r^-T tau - L(x) with the exact derivative along the tangent of the
-    pose; steps are shortened until what is out of balance becomes less.
+    pose; steps are shortened until what is out of balance becomes less. With `free` coordinates the others
+    stay as they are, the actuators hold whatever they must, and the free ones move until nothing is left
+    along what the actuators do not drive: R(x) in the range of J_r^-T, N^T R = 0 with J_r^-1 N = 0.
 
     Args:
         robot: the robot.
         tau: forces of the actuators (actuators,), N or N m; zero if None.
+        free: coordinates that are found, as many as motions that nothing drives; all of them, at the forces
+            tau, if none is named.
         guess: a pose (nx,) to start from; the reference pose if None.
         external: wrenches (6,) on bodies, as in `inverse_dynamics`; constant in base axes, whatever the pose.
 
@@ -88,37 +120,43 @@ def equilibrium_pose(
         raise KinematicsError(f"an equilibrium is found for one set of forces, got {forces.shape}")
     if not np.all(np.isfinite(forces)):
         raise KinematicsError(f"the forces tau are not finite: {forces.tolist()}")
+    if len(free) and tau is not None:
+        raise KinematicsError("with free coordinates the actuators' forces are found: leave out tau or free")
     for place, wrench in checked_wrenches(robot, external).items():
         if wrench.ndim != 1:
             raise KinematicsError(
                 f"an equilibrium is found for one set of wrenches (6,), that on {load_names(robot)[place]} "
                 f"has the shape {wrench.shape}"
             )
-    units = twist_units(robot)
+    places = free_places(robot, free) if len(free) else tuple(range(robot.motion.n))
     x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
     if x.ndim != 1:
         raise KinematicsError(f"the guess is one pose, got {x.shape}")
-    R, slope, x = _residual(robot, x, forces, external)
+    balance = _Balance(robot, forces, external, places if len(free) else None)
+    R, slope, x = balance.at(x)
+    units = twist_units(robot)[list(places)]
     for _ in range(_ITERATIONS):
         # Translations in the robot's size, so that all entries are energies.
-        scaled = slope * units[:, None] * units
+        scaled = slope * units
         if not np.linalg.cond(scaled) < 1.0 / _FLAT:
             raise KinematicsError(
                 f"the forces do not determine a pose of {robot.name}: their balance does not change along "
                 "some motion, as without gravity and springs"
             )
-        step = np.linalg.solve(scaled, -units * R)
+        step = np.linalg.solve(scaled, -R)
         size = float(np.max(np.abs(step)))
         if size <= _FOUND:
             return x
         part = min(1.0, _LONGEST / size)
-        merit = float(np.linalg.norm(units * R))
+        merit = float(np.linalg.norm(R))
+        moving = np.zeros(robot.motion.n)
         for _ in range(30):
+            moving[list(places)] = units * step * part
             try:
-                trial = _residual(robot, moved(robot, x, units * step * part), forces, external)
+                trial = balance.at(moved(robot, x, moving))
             except (UnreachableError, KinematicsError):
                 trial = None
-            if trial is not None and np.linalg.norm(units * trial[0]) < merit:
+            if trial is not None and np.linalg.norm(trial[0]) < merit:
                 break
             part *= 0.5
         else:
@@ -128,6 +166,40 @@ def equilibrium_pose(
             break
         R, slope, x = trial
     raise KinematicsError(f"no pose of {robot.name} was found at which these forces balance")
+
+
+@dataclass(frozen=True)
+class _Balance:
+    """What is out of balance at a pose.
+
+    Attributes:
+        robot: the robot.
+        tau: forces of the actuators (actuators,).
+        external: wrenches on bodies.
+        free: places of coordinates that are found while the actuators hold the others; None: all of them.
+    """
+
+    robot: Robot
+    tau: Array
+    external: Mapping[str, Any] | None
+    free: tuple[int, ...] | None
+
+    def at(self, x: Array) -> tuple[Array, Array, Array]:
+        """What is out of balance (k,), J; its derivative along the k unknowns; the pose, normalised.
+
+        With free coordinates it is N^T R, N the motions that leave the actuators at rest, whose forces are
+        taken off R first: so the change of N does not count where R is zero, and the derivative is exact.
+        """
+        units = twist_units(self.robot)
+        if self.free is None:
+            R, slope, x = _residual(self.robot, x, self.tau, self.external)
+            return units * R, units[:, None] * slope, x
+        A = jacobian(self.robot, x).inverse * units
+        N = np.linalg.svd(A)[2][len(units) - len(self.free) :] if len(A) else np.eye(len(units))
+        R, _, x = _residual(self.robot, x, self.tau, self.external)
+        held = np.linalg.lstsq(A.T, units * R, rcond=1e-12)[0] if len(A) else self.tau
+        R, slope, x = _residual(self.robot, x, self.tau + held, self.external)
+        return N @ (units * R), N @ (units[:, None] * slope[:, list(self.free)]), x
 
 
 def _residual(

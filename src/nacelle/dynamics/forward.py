@@ -27,6 +27,7 @@ from nacelle.dynamics import compact_form
 from nacelle.dynamics.inverse import checked_forces, external_load, rates_of
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -251,6 +252,7 @@ def _platform(coordinates: str) -> bool:
 
 def _direct(robot: Robot, A: Array) -> Array:
     """J_r from its inverse."""
+    require_driven(robot, "coordinates='actuators' need")
     if A.shape[-1] == A.shape[-2]:
         return solve_batch(A, np.broadcast_to(np.eye(A.shape[-1]), A.shape))
     return np.asarray(np.linalg.pinv(A))

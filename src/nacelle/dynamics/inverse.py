@@ -15,7 +15,7 @@ F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its intern
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -29,7 +29,8 @@ from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.settings import Settings, above_zero
-from nacelle.errors import KinematicsError, SingularError, renamed
+from nacelle.dynamics.underactuated.free_motion import Equations, FreeMotion, free_motion
+from nacelle.errors import KinematicsError, SingularError, UnderactuatedError, renamed
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import leg_condition
@@ -41,10 +42,13 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import OneState, Ordinary
 from nacelle.kinematics.pose_input import checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
+from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
 
+# Squared cosine at which free accelerations are not determined.
+MET_FREE = 1e-20
 # Squared ratios: below the first a parallel singularity is near, below the second it is met.
 NEAR_PARALLEL = 1e-6
 MET_PARALLEL = 1e-22
@@ -65,6 +69,8 @@ class InverseDynamics(Drawn):
         flags: for every state what was found (`Flag`).
         formulation: which one found them.
         projected: force along the reduced twist, where the formulation found it on the way.
+        acceleration: derivative of the reduced twist (..., n) with free coordinates, m/s^2 and rad/s^2; None
+            where all of it was given.
     """
 
     robot: Robot
@@ -76,6 +82,7 @@ class InverseDynamics(Drawn):
     flags: Array
     formulation: str
     projected: Array | None = None
+    acceleration: Array | None = None
 
     pivot = renamed("pivot", "parallel_margin")
 
@@ -111,9 +118,10 @@ def inverse_dynamics(
     smooth: float | None = None,
     weights: Any = None,
     preload: Any = None,
+    free: Sequence[str] | str = (),
     guess: Any = None,
 ) -> InverseDynamics:
-    """Find the actuator forces that give the nacelle a motion.
+    """Find the actuator forces that give the nacelle, or the mechanism, a motion.
 
     Args:
         robot: the robot.
@@ -128,15 +136,26 @@ def inverse_dynamics(
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         weights: of the actuators (actuators,), for redundant actuation: sum of weight force^2 is least.
         preload: forces (..., actuators) whose internal part is added, for redundant actuation.
+        free: coordinates whose accelerations are left to the dynamics, as many as motions that nothing drives
+            (a free base, a pendulum): `a` has n entries all the same, of which these do not count, and
+            `acceleration` of the result has all of them.
         guess: solutions near by, for robots that need iteration: the result before this one in a control
             loop, or one of `inverse_kinematics`, or its y.
 
     Raises:
         KinematicsError: if shapes or names are wrong, or a single state is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, with NaN.
-        SingularError: if a single pose is a parallel singularity; in a batch it is flagged, with NaN.
+        SingularError: if a single pose is a parallel singularity, or there the free accelerations are not
+            determined; in a batch it is flagged, with NaN.
+        UnderactuatedError: if nothing drives some motions, and `free` does not name as many coordinates.
     """
     options = Settings(friction, smooth).options
+    if len(free):
+        if formulation not in ("auto", "compact"):
+            raise KinematicsError("free accelerations are found by the formulation compact")
+        if isinstance(x, ElementState):
+            raise KinematicsError("free accelerations are found from poses, not from elements")
+        return _free_inverse(robot, (x, v, a), (external, weights, preload), free, guess, options)
     if isinstance(x, ElementState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
         return _from_elements(robot, x, options, others | {"weight": weights, "preload": preload})
@@ -162,6 +181,107 @@ def inverse_dynamics(
     return InverseDynamics(
         robot, poses, y, force, results["margins"], margin, flags, formulation, results.get("generalised")
     )
+
+
+def _free_inverse(
+    robot: Robot,
+    motion: tuple[Any, Any, Any],
+    loads: tuple[Mapping[str, Any] | None, Any, Any],
+    free: Sequence[str] | str,
+    guess: Any,
+    options: Mapping[str, Any],
+) -> InverseDynamics:
+    """Forces and the accelerations that are left free: [A^T, -M_F] [Gamma; a_F] = M_G a_G + h - L.
+
+    Args:
+        robot: the robot.
+        motion: poses, twists and their derivatives.
+        loads: external wrenches, weights and preload of the actuators.
+        free: coordinates whose accelerations are unknown.
+        guess: solutions near by.
+        options: of friction.
+    """
+    places = free_places(robot, free)
+    external, weights, preload = loads
+    v, a = rates_of(robot, *motion[1:])
+    a = np.array(a)
+    a[..., list(places)] = 0.0
+    held = checked_forces(robot, preload, "preload")
+    state = compact_form.at_states(
+        "bias", robot, motion[0], v, guess=guess, outputs="h M A pivot margins", options=options
+    )
+    x, y, results, flags = state
+    flags = flags | np.where(np.all(np.isfinite(a), axis=-1), 0, int(Flag.INVALID))
+    bad = failed(flags)
+    M, h, A = (results[name] for name in ("M", "h", "A"))
+    b = h - external_load(robot, x, y, external) - np.einsum("...ij,...i->...j", A, held)
+    shape = np.broadcast_shapes(flags.shape, b.shape[:-1])
+    n = robot.motion.n
+    sound = Equations(
+        np.where(bad[..., None, None], np.eye(n), M),
+        np.where(bad[..., None], 0.0, b),
+        np.where(bad[..., None, None], np.eye(*A.shape[-2:]), A),
+    )
+    own = _weight_options(robot, weights).get("weights")
+    found = free_motion(robot, sound, np.nan_to_num(a), places, None if own is None else np.array(own))
+    flags = np.broadcast_to(flags, shape).copy()
+    refused = (found.margin <= MET_FREE) | (found.parallel_margin <= MET_PARALLEL)
+    flags |= np.where(refused & ~bad, int(Flag.SINGULAR), 0)
+    close = np.minimum(found.margin, found.parallel_margin) < NEAR_PARALLEL
+    flags |= np.where(close & ~refused & ~bad, int(Flag.NEAR_SINGULAR), 0)
+    if not flags.ndim and failed(flags):
+        raise _not_determined(robot, found, places, flags)
+    force, acceleration = np.array(found.force + held), np.array(found.acceleration)
+    force[failed(flags)], acceleration[failed(flags)] = np.nan, np.nan
+    return InverseDynamics(
+        *(robot, x, y, force, results["margins"], np.asarray(found.parallel_margin), flags, "compact"),
+        np.einsum("...ij,...i->...j", A, force),
+        acceleration,
+    )
+
+
+def _not_determined(
+    robot: Robot, found: FreeMotion, places: tuple[int, ...], flags: Array
+) -> KinematicsError:
+    """Why a single state has no forces and free accelerations."""
+    if flags & int(Flag.INVALID):
+        return KinematicsError("an acceleration is not finite")
+    names = ", ".join(robot.motion.coordinates[k] for k in places)
+    if found.margin <= MET_FREE:
+        return SingularError(
+            f"{robot.name}: the accelerations of {names} do not follow from those of the others: what the "
+            f"actuators leave free does not move them (squared cosine {float(found.margin):.1e}); leave "
+            "other coordinates free",
+            "free",
+        )
+    ratio = float(np.sqrt(found.parallel_margin))
+    return SingularError(
+        f"{robot.name}: in this pose the actuators do not drive the motions that they drive elsewhere (least "
+        f"rate {ratio:.1e} of the largest)",
+        "parallel",
+    )
+
+
+def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
+    """Places in v of the coordinates that are left free.
+
+    Raises:
+        KinematicsError: if they are none of the motion's, or more than nothing drives.
+        UnderactuatedError: if they are too few.
+    """
+    places, left = coordinate_places(robot, free), undriven(robot)
+    if not left:
+        raise KinematicsError(
+            f"the actuators of {robot.name} drive every motion: with free coordinates their forces are not "
+            "determined; leave out free="
+        )
+    if len(places) != len(left):
+        raise UnderactuatedError(
+            f"free names {len(places)} coordinates of {robot.name}, and nothing drives {len(left)} motions "
+            f"({', '.join(left)}): name as many",
+            left,
+        )
+    return places
 
 
 def _from_elements(
@@ -309,7 +429,9 @@ def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
 
     Raises:
         KinematicsError: if the one that is named cannot be used.
+        UnderactuatedError: if nothing drives some motions.
     """
+    require_driven(robot, "inverse dynamics needs", free_hint)
     if name == "auto":
         name = "tree" if shared else "compact"
     if name != "compact":

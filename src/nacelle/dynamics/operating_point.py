@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, rates_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import gathers
 from nacelle.spatial.scalar import Array
@@ -56,12 +57,16 @@ def operating_point(
 ) -> tuple[OperatingPoint, Array]:
     """The operating point at an acceleration (zero if None), or at actuator forces if given; and its flags.
 
+    Coordinates that nothing drives accelerate as the forces let them.
+
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
     v, a = rates_of(robot, v, a)
     if tau is None:
-        held = inverse_dynamics(robot, x, v, a, external=external, friction=friction, smooth=smooth)
+        given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth}
+        held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)
+        a = a if held.acceleration is None else held.acceleration
         return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
     tau = checked_forces(robot, tau)
     driven = forward_dynamics(robot, x, v, tau, external=external, friction=friction, smooth=smooth)

@@ -41,16 +41,21 @@ def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
 
 def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
     """Rate of every actuator as a row over the tree's rates (actuators, rates)."""
-    return np.stack([joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators])
+    rows = [joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators]
+    return np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
 
 
 def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:
-    """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies."""
+    """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies.
+
+    A coupled joint counts its turns: its step is the coordinate itself.
+    """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     result: list[Step] = []
     for actuator in robot.actuators:
         if actuator.joint < robot.tree:
-            result.append(steps[starts[actuator.joint]])
+            step = steps[starts[actuator.joint]]
+            result.append(motion.coordinates.get(actuator.joint, step))
             continue
         first, second = closure_frames(robot.joints[actuator.joint], motion)
         if robot.joints[actuator.joint].kind is JointKind.REVOLUTE:

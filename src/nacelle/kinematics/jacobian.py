@@ -29,6 +29,7 @@ from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.spanning_tree import rates_of
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn, Shown
@@ -67,7 +68,7 @@ class Jacobian(Drawn):
     @cached_property
     def conditioning(self) -> Array:
         """Inverse condition number (...) of the scaled Jacobian in the 2-norm: 1 at best, 0 if singular."""
-        return conditioning(self.scaled)
+        return conditioning(self.scaled, self.robot.motion.n - len(undriven(self.robot)))
 
 
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
@@ -93,12 +94,18 @@ def _is_length(robot: Robot, coordinate: str) -> bool:
     return not robot.joints[robot.joint(coordinate)].primitives[0].is_rotation
 
 
-def conditioning(matrices: Array) -> Array:
-    """Inverse condition numbers s_min / s_max (...) of matrices in the 2-norm; NaN where not finite."""
+def conditioning(matrices: Array, rank: int | None = None) -> Array:
+    """Inverse condition numbers s_min / s_max (...) of matrices in the 2-norm; NaN where not finite.
+
+    With a rank s_min is the singular value of that number: the others are zero for good.
+    """
     finite = np.all(np.isfinite(matrices), axis=(-1, -2))
+    least = min(matrices.shape[-2:]) if rank is None else rank
+    if not least:
+        return np.where(finite, 1.0, np.nan)
     s = np.linalg.svd(np.where(finite[..., None, None], matrices, 1.0), compute_uv=False)
     with np.errstate(all="ignore"):
-        return np.asarray(np.where(finite, s[..., -1] / s[..., 0], np.nan))
+        return np.asarray(np.where(finite, s[..., least - 1] / s[..., 0], np.nan))
 
 
 def judged(robot: Robot, states: States) -> Jacobian:
@@ -110,7 +117,7 @@ def judged(robot: Robot, states: States) -> Jacobian:
     poses, y, outputs, flags = states
     inverse = outputs["J"]
     scaled = scaled_inverse(robot, inverse)
-    square = inverse.shape[-1] == inverse.shape[-2]
+    square = inverse.shape[-1] == inverse.shape[-2] and not undriven(robot)
     with np.errstate(all="ignore"):
         if square:
             eye = np.broadcast_to(np.eye(inverse.shape[-1]), inverse.shape)
@@ -129,16 +136,16 @@ def judged(robot: Robot, states: States) -> Jacobian:
         from nacelle.kinematics.singularity import nearest, singular_words
 
         kind, legs = nearest(robot, poses, y)
-        why = "with all actuators locked the nacelle can still move, so J_r does not exist"
+        why = f"with all actuators locked the {robot.mover} can still move, so J_r does not exist"
         if kind == "serial":
-            why = "the rates of joints are not determined by the motion of the nacelle"
+            why = f"the rates of joints are not determined by the motion of the {robot.mover}"
         raise SingularError(f"{robot.name}: {singular_words(kind, legs)}: {why}", kind)
     direct[failed(flags)] = np.nan
     return Jacobian(robot, inverse, direct, flags)
 
 
 def _norm(matrices: Array) -> Array:
-    return np.asarray(np.max(np.sum(np.abs(matrices), axis=-1), axis=-1))
+    return np.asarray(np.max(np.sum(np.abs(matrices), axis=-1), axis=-1, initial=0.0))
 
 
 def platform_jacobian(robot: Robot, x: Any) -> Array:

@@ -32,7 +32,7 @@ class Motion:
 
     Attributes:
         coordinates: the n independent coordinates: axes of the platform frame's twist ("x" to "rz"),
-            or names of joints of an articulated nacelle.
+            or names of joints of an articulated nacelle, of chains that hang on it, of a robot without one.
     """
 
     coordinates: tuple[str, ...]
@@ -62,7 +62,7 @@ class Motion:
 
 
 def parse_motion(value: str | list[str]) -> Motion:
-    """Read a motion type: a name ("xyz+rz") or a list of coordinates.
+    """Read a motion type: a name ("xyz+rz"), or a list of coordinates and such names.
 
     Raises:
         MotionError: if it is empty, unreadable or repeats a coordinate.
@@ -78,7 +78,7 @@ def parse_motion(value: str | list[str]) -> Motion:
                     raise MotionError(f"{value[:40]!r} is not a motion type")
                 axes += names
     else:
-        axes = list(value)
+        axes = [axis for name in value for axis in NAMED_MOTIONS.get(name, (name,))]
     if not axes:
         raise MotionError("the platform has no motion")
     if len(set(axes)) != len(axes):

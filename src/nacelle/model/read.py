@@ -14,6 +14,7 @@ from nacelle.model.build.assemble import build_robot
 from nacelle.model.build.declared import Written
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
+from nacelle.model.description.version import NEWEST, problems_of_version
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Failed, Node, Source
 from nacelle.model.source.python import node_from_python
@@ -52,7 +53,7 @@ def read_data(data: Any) -> tuple[Robot, Source]:
     """Read a robot from Python data with the shape of the YAML; bare numbers are SI."""
     node = node_from_python(data)
     if isinstance(node.value, dict):
-        node.value.setdefault("format", Node("nacelle/1"))
+        node.value.setdefault("format", Node(NEWEST))
         node.value.setdefault("units", Node("SI"))
     return read_source(Source("<python>", node))
 
@@ -64,7 +65,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
         expanded = Source(source.file, expander.expand())
     except DescriptionError as error:
         raise DescriptionError(unique(list(error.problems))) from None
-    problems = list(expander.problems)
+    problems = list(expander.problems) or problems_of_version(expanded)
     description: Description | None = None
     units = _units(expanded, problems)
     if isinstance(source.root.value, dict):

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.data import Actuator, RobotData
+from nacelle.model.description.version import NEWEST, oldest_format
+from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import Joint, JointKind, neutral
-from nacelle.model.leg import PLATFORM, Body
+from nacelle.model.leg import BASE, PLATFORM, Body, Leg
+from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
@@ -26,13 +29,14 @@ def write_yaml(robot: RobotData) -> str:
 class _Writer:
     def __init__(self, robot: RobotData) -> None:
         self.robot = robot
-        self.leg_of = {body: leg.name for leg in robot.legs for body in leg.bodies}
+        self.chains = (*hanging_chains(robot), *robot.legs)
+        self.leg_of = {body: leg.name for leg in self.chains for body in leg.bodies}
         self.actuators = {actuator.joint: actuator for actuator in robot.actuators}
 
     def text(self) -> str:
         robot = self.robot
         n_motion = robot.motion.name
-        data: dict[str, Any] = {"format": "nacelle/1", "name": robot.name, "units": "SI"}
+        data: dict[str, Any] = {"format": NEWEST, "name": robot.name, "units": "SI"}
         for key in ("title", "notes"):
             if getattr(robot, key):
                 data[key] = getattr(robot, key)
@@ -43,24 +47,33 @@ class _Writer:
         data["reference"] = self.reference(robot.reference)
         if robot.bodies[0].display:
             data["base"] = {"display": list(robot.bodies[0].display)}
-        data["nacelle"] = self.nacelle()
-        data["legs"] = [self.leg(k) for k in range(len(robot.legs))]
+        if robot.has_nacelle:
+            data["nacelle"] = self.nacelle()
+        data["legs"] = [self.leg(chain) for chain in self.chains]
+        if not robot.has_nacelle and (cuts := self.unchained(robot.nacelle.closures[1:])):
+            data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
+        if robot.couplings:
+            data["couplings"] = {self.coupling_name(k): self.coupling(k) for k in robot.couplings}
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
         if robot.shared:
             names = robot.shared
             data["shared"] = names if isinstance(names, str) else [list(legs) for legs in names]
         if robot.tools:
             data["tools"] = {
-                tool.name: {"body": self.nacelle_name(tool.body), **_frame("at", tool.frame)}
+                tool.name: {"body": self.body_name(tool.body, None), **_frame("at", tool.frame)}
                 for tool in robot.tools
             }
         if robot.payload:
             data["payload"] = {
-                load.name: {"body": self.nacelle_name(load.body), **_inertia(load.inertia)}
+                load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
                 for load in robot.payload
             }
+        if robot.springs:
+            data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
         if robot.modes:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
+        if len(self.chains) == len(robot.legs):
+            data["format"] = oldest_format(data)
         return "\n".join(_block(data, 0)) + "\n"
 
     # ---- names
@@ -73,6 +86,8 @@ class _Writer:
 
     def body_name(self, body: int, leg: str | None) -> str:
         """Name of a body as seen from a leg, or in full."""
+        if body == PLATFORM and not self.robot.has_nacelle:
+            return self.robot.bodies[BASE].name
         if body not in self.leg_of:
             return self.nacelle_name(body)
         own = self.leg_of[body]
@@ -80,10 +95,14 @@ class _Writer:
         return short if own == leg else f"{own}.{short}"
 
     def joint_leg(self, index: int) -> str | None:
-        for leg in self.robot.legs:
+        for leg in self.chains:
             if index in leg.joints or index in leg.closures:
                 return leg.name
         return None
+
+    def unchained(self, joints: tuple[int, ...]) -> list[int]:
+        """The joints of the nacelle that are written by themselves, not in a chain that hangs on it."""
+        return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
 
     def joint_name(self, index: int) -> str:
         leg, name = self.joint_leg(index), self.robot.joints[index].name
@@ -101,20 +120,19 @@ class _Writer:
         robot, spec = self.robot, self.robot.nacelle
         data: dict[str, Any] = {"type": spec.kind, "name": self.nacelle_name(PLATFORM)}
         if spec.kind == "articulated":
-            data["bodies"] = {self.nacelle_name(b): self.body(robot.bodies[b]) for b in spec.bodies}
+            own = [b for b in spec.bodies if b not in self.leg_of]
+            data["bodies"] = {self.nacelle_name(b): self.body(robot.bodies[b]) for b in own}
         elif spec.kind == "point":
             if robot.bodies[PLATFORM].mass:
                 data["mass"] = robot.bodies[PLATFORM].mass
         else:
             data |= self.body(robot.bodies[PLATFORM])
-        if spec.joints:
-            data["joints"] = {self.joint_name(j): self.joint(j, None) for j in spec.joints}
-        if spec.closures:
-            data["closures"] = {self.joint_name(c): self.joint(c, None) for c in spec.closures}
+        for key, indices in (("joints", spec.joints), ("closures", spec.closures)):
+            if own := self.unchained(indices):
+                data[key] = {self.joint_name(j): self.joint(j, None) for j in own}
         return data
 
-    def leg(self, k: int) -> dict[str, Any]:
-        leg = self.robot.legs[k]
+    def leg(self, leg: Leg) -> dict[str, Any]:
         data: dict[str, Any] = {"name": leg.name}
         if leg.branch:
             data["branch"] = leg.branch
@@ -122,7 +140,8 @@ class _Writer:
             self.local(self.robot.bodies[b].name, leg.name): self.body(self.robot.bodies[b])
             for b in leg.bodies
         }
-        for key, indices in (("joints", leg.joints), ("closures", leg.closures)):
+        cuts = tuple(c for c in leg.closures if not self.robot.joints[c].is_coupling)
+        for key, indices in (("joints", leg.joints), ("closures", cuts)):
             data[key] = {
                 self.local(self.robot.joints[j].name, leg.name): self.joint(j, leg.name) for j in indices
             }
@@ -136,6 +155,8 @@ class _Writer:
         if body.beam:
             tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
             data["beam"] = body.beam | ({"tips": tips} if tips else {})
+        if body.spin:
+            data["spin"] = body.spin
         if body.display:
             data["display"] = list(body.display)
         return data
@@ -167,12 +188,26 @@ class _Writer:
             data["spring"] = [
                 spring and {"stiffness": spring.stiffness, "rest": spring.rest} for spring in joint.springs
             ]
+        if any(joint.stops):
+            data["stop"] = [
+                stop and {"stiffness": stop.stiffness, "damping": stop.damping} for stop in joint.stops
+            ]
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
             pairs = [_pair(pair) for pair in joint.limits]
             data["limits"] = pairs[0] if len(pairs) == 1 else pairs
         if joint.guess and joint.guess != neutral(_written(kind)):
             data["guess"] = list(joint.guess)
         return data
+
+    def coupling_name(self, index: int) -> str:
+        return self.robot.joints[index].name.replace(".", "-")
+
+    def coupling(self, index: int) -> dict[str, Any]:
+        (first, one), *others = self.robot.joints[index].terms
+        assert one == 1.0
+        follows = {self.joint_name(j): -factor for j, factor in others}
+        data: dict[str, Any] = {"joint": self.joint_name(first), "follows": follows}
+        return data | ({"offset": offset} if (offset := self.robot.joints[index].offset) else {})
 
     def actuator(self, actuator: Actuator, joint: Joint) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -200,6 +235,19 @@ class _Writer:
         if limits:
             data["limits"] = limits
         return data
+
+    @staticmethod
+    def spring_name(name: str) -> str:
+        return name.replace(".", "-")
+
+    def spring(self, spring: LineSpring) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "between": [self.body_name(body, None) for body in spring.bodies],
+            "at": [[float(v) for v in point] for point in spring.points],
+            "stiffness": spring.stiffness,
+            "length": spring.length,
+        }
+        return data | ({"damping": spring.damping} if spring.damping else {})
 
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]
@@ -233,6 +281,7 @@ def _spherical_last(joint: Joint) -> Joint:
         joint,
         friction=(*joint.friction[1:], joint.friction[0]),
         springs=(*joint.springs[1:], joint.springs[0]),
+        stops=(*joint.stops[1:], joint.stops[0]) if joint.stops else (),
         limits=(*joint.limits[1:], joint.limits[0]),
         guess=(*joint.guess[4:], *joint.guess[:4]),
     )

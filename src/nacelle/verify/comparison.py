@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.underactuated import coordinate_places, undriven
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -25,7 +26,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
 from nacelle.verify.engine import ENGINES, Engine, Loaded, Snapshot, TreeState, VerifyError, builder
-from nacelle.verify.loops import AxisMotion, Loop, loop, tree_axes
+from nacelle.verify.loops import AxisMotion, Loop, coupling, loop, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
 from nacelle.verify.states import States, random_states, twist_units
@@ -62,11 +63,6 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     if seed < 0:
         raise VerifyError(f"a seed is zero or above, not {seed}")
     mechanism_of(robot)
-    if len(robot.actuators) < robot.motion.n:
-        raise VerifyError(
-            f"{robot.name} has {len(robot.actuators)} actuators for {robot.motion.n} motions: its actuator "
-            "forces are not determined"
-        )
     with task(f"building {robot.name} in {', '.join(names)}"):
         engines = [build(other) for build in builders]
     with task("drawing states"):
@@ -144,12 +140,16 @@ class _Seen:
 
     def actuator_rows(self, robot: Robot) -> Array:
         """Rates of the actuators over the rates of the tree."""
-        return np.stack([self.axes[actuator.joint][0].rows[0] for actuator in robot.actuators])
+        rows = [self.axes[actuator.joint][0].rows[0] for actuator in robot.actuators]
+        return np.array(rows).reshape(len(rows), len(self.state.u))
 
 
 def _seen(engine: Engine, robot: Robot, state: TreeState) -> _Seen:
     now = engine.at(state)
-    loops = tuple(loop(robot, joint, now, state.u) for joint in robot.closures)
+    loops = tuple(
+        coupling(robot, joint, state.q) if joint.is_coupling else loop(robot, joint, now, state.u)
+        for joint in robot.closures
+    )
     in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
     axes = (*in_tree, *(entry.axes for entry in loops))
     return _Seen(state, now, loops, axes, projection(robot, now, loops, state.u))
@@ -248,7 +248,7 @@ def _dynamics(
     mine: ours.Dynamics,
 ) -> None:
     now, G, state = view.now, view.projection.G, view.state
-    extra = efforts(robot, view.axes, state.u, engine.rotors_inside)
+    extra = efforts(robot, now, view.axes, state.u, engine.rotors_inside)
 
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, DYNAMICS, one, two, scale)
@@ -256,10 +256,16 @@ def _dynamics(
     A = view.actuator_rows(robot) @ G
     beside = extra.friction + extra.springs + extra.rotor_bias
     force = now.force + extra.rotor_matrix @ state.u_dot + beside
-    # For more actuators than motions the forces of least norm, as in nacelle.
-    add("inverse dynamics", mine.force[k], np.linalg.lstsq(A.T, G.T @ force, rcond=None)[0])
     tree = now.mass_matrix + extra.rotor_matrix
     M = G.T @ tree @ G
+    # For more actuators than motions the forces of least norm, as in nacelle; accelerations of coordinates
+    # that nothing drives are unknown beside them.
+    free = list(coordinate_places(robot, undriven(robot)))
+    change = np.linalg.lstsq(np.hstack([A.T, -M[:, free]]), G.T @ force, rcond=None)[0]
+    add("inverse dynamics", mine.force[k], change[: len(A)])
+    if free:
+        given = state.u_dot[independent(robot)][free]
+        add("free accelerations", mine.acceleration[k][free], given + change[len(A) :])
     add("mass matrix", mine.mass_matrix[k], M)
     unit = twist_units(robot)
     values = np.linalg.eigvalsh(M * np.outer(unit, unit))

@@ -18,6 +18,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import joint_jacobian, platform_jacobian
 from nacelle.kinematics.motion import body_motion, joint_motion
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -88,6 +89,7 @@ class Dynamics:
     Attributes:
         mass_matrix: along the reduced twist.
         force: of the actuators, by inverse dynamics.
+        acceleration: of all coordinates then; those that nothing drives are left free.
         tau: forces of the actuators for forward dynamics.
         forward: accelerations under them.
         kinetic: kinetic energy.
@@ -97,6 +99,7 @@ class Dynamics:
 
     mass_matrix: Array
     force: Array
+    acceleration: Array
     tau: Array
     forward: Array
     kinetic: Array
@@ -109,13 +112,14 @@ def dynamics(robot: Robot, states: States) -> Dynamics:
     x, v, a = states.x, states.v, states.a
     names = [body.name for body in robot.bodies]
     external = {name: states.external[:, k] for k, name in enumerate(names) if k}
-    force = inverse_dynamics(robot, x, v, a, external=external).force
-    tau = force * states.push
+    inverse = inverse_dynamics(robot, x, v, a, external=external, free=undriven(robot))
+    tau = inverse.force * states.push
     with np.errstate(all="ignore"):
         forward = forward_dynamics(robot, x, v, tau, external=external).acceleration
     return Dynamics(
         mass_matrix=mass_matrix(robot, x),
-        force=force,
+        force=inverse.force,
+        acceleration=a if inverse.acceleration is None else inverse.acceleration,
         tau=tau,
         forward=forward,
         kinetic=kinetic_energy(robot, x, v),

@@ -62,7 +62,7 @@ KEYS = [
     Mistake("- repeat:", "- §repeats:", "legs[0].repeats", "unknown key", "did you mean 'repeat'?"),
     Mistake("    angles:", "    §angels:", "legs[0].angels", "unknown key", "did you mean 'angles'?"),
     Mistake("format: nacelle/1\n", "", "format", "missing key 'format'", at="name: bench"),
-    Mistake("format: nacelle/1", "§format: nacelle/2", "format", "expected 'nacelle/1'", "'nacelle/1'"),
+    Mistake("format: nacelle/1", "§format: nacelle/3", "format", "expected 'nacelle/1' or", "'nacelle/2'"),
     Mistake("name: bench\n", "", "name", "missing key 'name'", at="format"),
     Mistake("        type: revolute\n", "", "shoulder.type", "missing key 'type'", at="shoulder:"),
     Mistake("name: bench", "§name: my robot", "name", "'my robot' is not a name", "letters, digits"),

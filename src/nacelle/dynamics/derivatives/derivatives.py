@@ -36,6 +36,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_twist
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -192,7 +193,7 @@ def dynamics_derivatives(
 
     Raises:
         KinematicsError: if shapes or names are wrong, or a single state is not finite.
-        UnreachableError, SingularError: as in `inverse_dynamics`.
+        UnreachableError, SingularError, UnderactuatedError: as in `inverse_dynamics`.
     """
     if kind not in ("inverse", "forward"):
         raise KinematicsError(f"kind is 'inverse' or 'forward', not {kind!r}")
@@ -205,6 +206,8 @@ def dynamics_derivatives(
     settings = Settings(friction, smooth)
     given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": settings.smooth}
     inverse = kind == "inverse"
+    if inverse:
+        require_driven(robot, "derivatives of inverse dynamics need")
     forces = None if inverse else checked_forces(robot, w)
     point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **given)
     z = _least_norm_factor(robot, point) if inverse else None

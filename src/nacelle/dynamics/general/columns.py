@@ -70,15 +70,18 @@ def unit_numbers(legs: Legs, v: Array, a: Array) -> Iterator[UnitNumber]:
     nodes = [node for node in range(1, len(trees.nodes)) if node not in trees.roots]
     points = {node: reference_point(placed, node) for node in nodes}
     moved = {node: columns(trees, node, points[node]) for node in nodes}
-    J_rates: dict[int, list[Array]] = {rate: [] for rate in moving.u_dot}
+    own = legs.plan.mechanism.nacelle_rates
+    accelerations = {**moving.u_dot, **{rate: moving.w_dot.get(rate, 0.0) for rate in own}}
+    J_rates: dict[int, list[Array]] = {rate: [] for rate in accelerations}
     J_nodes: dict[int, list[Array]] = {node: [] for node in nodes}
     J_bodies: dict[int, list[Array]] = {body: [] for body in moving.frames}
     J_ends: list[list[Array]] = [[] for _ in ends]
     for k in range(n):
-        frames = placed.nacelle.frames(legs.nacelle_rates(np.eye(n)[k] * unit[k]), {}, ZERO)
+        w = legs.nacelle_rates(np.eye(n)[k] * unit[k])
+        frames = placed.nacelle.frames(w, {}, ZERO)
         u = legs.rates(frames)
         for rate, listed in J_rates.items():
-            listed.append(pack([u[rate]]))
+            listed.append(pack([u[rate] if rate in u else w.get(rate, 0.0)]))
         for node in nodes:
             twist = (velocity(moved[node], u), angular_velocity(moved[node], u))
             J_nodes[node].append(pack([*_joined(with_root(trees, node, points[node], twist, frames))]))
@@ -92,7 +95,7 @@ def unit_numbers(legs: Legs, v: Array, a: Array) -> Iterator[UnitNumber]:
         carrier, local = placed.ties[key[0]][key[1]].held
         return moving.frames[carrier].acceleration(local)
 
-    for rate, acceleration in moving.u_dot.items():
+    for rate, acceleration in accelerations.items():
         yield UnitNumber(("rate", rate, 0), J_rates[rate], pack([acceleration]))
     for place, key in enumerate(ends):
         yield UnitNumber(("end", place, 0), J_ends[place], end_acceleration(key))

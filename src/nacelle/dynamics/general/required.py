@@ -76,8 +76,9 @@ class Required:
         self.at_tie[key] = (add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
-        """Add a force along a rate of a leg, N or N m."""
-        merge(self.gamma, {rate: value})
+        """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
+        own = self.placed.nacelle.mechanism.nacelle_rates
+        merge(self.nacelle if rate in own else self.gamma, {rate: value})
 
     def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
         """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""

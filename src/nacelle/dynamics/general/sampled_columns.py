@@ -55,8 +55,13 @@ class SampledColumns:
     """
 
     def __init__(self, plan: Plan, given: Collection[Key]) -> None:
-        """Columns of the given numbers, and of all masses at ends and inertias along rates."""
+        """Columns of the given numbers, and of all masses at ends and inertias along rates.
+
+        Rates of the nacelle's joints count where there are no legs; beside legs, only where they are given.
+        """
         self._plan = plan
+        mechanism = plan.mechanism
+        beside = set(mechanism.nacelle_rates) if mechanism.legs else set()
         keys: list[Key] = []
 
         def columns(robot: Robot, *state: Array) -> dict[str, Array]:
@@ -65,7 +70,7 @@ class SampledColumns:
             listed = {
                 key: [inner(motion.tolist(), wrench.tolist()) for motion in J]
                 for key, J, wrench in unit_numbers(legs, v, a)
-                if key in given or key[0] in ("rate", "end")
+                if key in given or key[0] == "end" or (key[0] == "rate" and key[1] not in beside)
             }
             keys[:] = listed
             return {"Y": pack(list(listed.values()))}

@@ -29,6 +29,7 @@ from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -150,6 +151,7 @@ def balance_gravity(
     """
     from scipy.optimize import nnls
 
+    require_driven(robot, "a balance of gravity needs")
     axes = chosen_axes(robot, springs, counterweights)
     places = chosen_places(robot, counterweights)
     if not axes and not places:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.emit.jit.instructions import type_name
+from nacelle.emit.jit.vectors import type_name
 
 # Entries of a variable up to which its rows are moved without a loop.
 _LONG = 64

@@ -10,7 +10,7 @@ reference to rounding, and are the same for a sample alone and in a batch. Other
 rounds as IEEE 754 says, and NaN and infinities are never assumed away.
 
 Signed zeros: on machines without a * b - c (NEON) values are kept as v or as -v (`signs`). A sum whose terms
-cancel, or the sign of a zero, is +0 by the reference, and may be -0 there. That is so only where no divisor
+cancel, or the sign of a zero, is +0 by the reference and may be -0 there. That is so only where no divisor
 and no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for
 a sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of
 the other sign. On other machines zeros have the signs of the reference.
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from nacelle.emit.jit import compiler, compiler_worker
 from nacelle.emit.jit.entries import batch, single, single_in_tile
 from nacelle.emit.jit.instructions import attributes, evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share
+from nacelle.emit.jit.library import Library, address, aligned_memory, share
 from nacelle.emit.jit.plan import Plan, plan
 from nacelle.emit.jit.style import style_of
 from nacelle.emit.machine import Machine, host
@@ -210,11 +210,10 @@ class JitKernel:
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer, pointer)(
+        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer)(
             self._many.address("nacelle_batch")
         )
         self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
-        self._table = ctypes.addressof(library_table())
         self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
         variables = (*program.inputs, *program.outputs)
         self._sizes = [variable.size for variable in variables]
@@ -242,7 +241,7 @@ class JitKernel:
             except IndexError:
                 work = aligned_memory(self._stride * self._tiles)
                 place = address(work)
-            self._batch(first, steps, last, start, stop, place, self._table)
+            self._batch(first, steps, last, start, stop, place)
             self._work.append((place, work))
 
         share(part, count, self.width, threads)
@@ -253,7 +252,7 @@ class JitKernel:
         if count != 1:
             raise ValueError("bind takes arrays of one row")
         tile = aligned_memory(self._single_stride)
-        call = array.array("q", [address(tile), self._table, *places])
+        call = array.array("q", [address(tile), *places])
         # The function keeps alive what it was given.
         bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
         vars(bound)["keep"] = (self, tile, call, inputs, outputs)

@@ -29,7 +29,7 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Primitive
-from nacelle.model.leg import PLATFORM
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus, product
@@ -236,6 +236,7 @@ class Nacelle:
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
         given: bodies of which some points are given.
+        grounded: bodies that the platform does not move: the base, and what hangs on it alone.
     """
 
     robot: Robot
@@ -247,6 +248,7 @@ class Nacelle:
     pole: Pole | None = None
     spread: bool = False
     given: Mapping[int, GivenFrame] = field(default_factory=dict)
+    grounded: frozenset[int] = frozenset()
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
@@ -272,6 +274,8 @@ class Nacelle:
         motion = (platform, angular, angular_dot, linear, add(linear_dot, -gravity), self.spread)
         local = None if self.pole is None else self.pole.local
         frames = {PLATFORM: Frame(*motion) if local is None else PoleFrame(*motion, pole=local)}
+        if self.grounded:
+            frames[BASE] = Frame(self.poses[BASE], ZERO, ZERO, ZERO, add(ZERO, -gravity))
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
@@ -297,7 +301,14 @@ class Nacelle:
         return frames
 
     def onto(
-        self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
+        self,
+        body: int,
+        point: Array,
+        force: Array,
+        moment: Array,
+        local: Array | None = None,
+        *,
+        without: frozenset[int] = frozenset(),
     ) -> dict[int, Scalar]:
         """What a wrench (force at a point, moment; base axes, N, N m) on a body is along the moving rates.
 
@@ -307,9 +318,12 @@ class Nacelle:
             force: the force (3,), base axes, N.
             moment: the moment (3,) about that point, base axes, N m.
             local: the same point in the body's frame, if it is fixed there.
+            without: rates that are left out.
         """
         forces: dict[int, Scalar] = {}
-        wanted = set(self.moving)
+        wanted = set(self.moving) - without
+        if body in self.grounded:
+            wanted -= set(range(self.robot.platform_nv))
         for k in range(3):
             if k in wanted:
                 forces[k] = force[k]
@@ -325,6 +339,13 @@ class Nacelle:
                 else:
                     forces[axis.rate] = dot(axis.axis, force)
         return forces
+
+    def common(self, first: int, second: int) -> frozenset[int]:
+        """Rates that move two bodies as one."""
+        shared = {axis.rate for axis in self.axes[first]} & {axis.rate for axis in self.axes[second]}
+        if (first in self.grounded) == (second in self.grounded):
+            shared |= set(range(self.robot.platform_nv))
+        return frozenset(shared)
 
     def _arm(self, body: int, point: Array, local: Array | None) -> Array:
         """A point from the pole, base axes."""
@@ -362,6 +383,11 @@ def nacelle_at(now: Configuration) -> Nacelle:
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]
     axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
+    grounded: set[int] = set()
+    own = (*robot.nacelle.joints, *robot.nacelle.closures)
+    if any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in own):
+        poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
+        grounded.add(BASE)
     steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]] = {}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
@@ -379,6 +405,8 @@ def nacelle_at(now: Configuration) -> Nacelle:
             )
             rate += primitive.nv
         steps[j] = tuple(groups)
+        if joint.predecessor in grounded:
+            grounded.add(joint.successor)
         axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
     moving = (*mechanism.independent, *mechanism.dependent)
-    return Nacelle(robot, mechanism, poses, axes, steps, moving)
+    return Nacelle(robot, mechanism, poses, axes, steps, moving, grounded=frozenset(grounded))

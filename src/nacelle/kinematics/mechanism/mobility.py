@@ -13,12 +13,14 @@ actuators' rates:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import generic_poses, nacelle_rates, scaled_closures
+from nacelle.kinematics.mechanism.driven import are_unfelt, joints_that_could, undriven_coordinates
 from nacelle.kinematics.mechanism.idle import Spin, idle_count, idle_motions
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
 from nacelle.kinematics.tree.closure import ClosureState, closure_frames
@@ -71,6 +73,10 @@ class Mobility(Shown):
         declared: the declared motion type.
         spinning: bodies that spin idly, with their axes.
         stretched: legs that are stretched or folded in the reference pose (serial singularities there).
+        mover: what moves, in a word: nacelle, or mechanism for a robot without one.
+        undriven: coordinates of the declared motion that nothing drives.
+        unfelt: whether no actuator moves with them, so that they are free by design and not by a singularity.
+        joints: joints that could be the coordinates of a robot without a nacelle, active ones first.
     """
 
     counted: int
@@ -97,14 +103,25 @@ class Mobility(Shown):
     declared: str = ""
     spinning: tuple[Spin, ...] = ()
     stretched: tuple[str, ...] = ()
+    mover: str = "nacelle"
+    undriven: tuple[str, ...] = ()
+    unfelt: bool = False
+    joints: tuple[str, ...] = ()
 
     @property
     def actuation(self) -> int:
         """Number of actuators beyond the nacelle's motions; negative if they are too few."""
         return self.actuators - self.platform
 
+    @property
+    def is_underactuated(self) -> bool:
+        """Whether nothing drives some motions, by design: not because the actuators are singular."""
+        return bool(self.undriven) and (self.unfelt or self.actuators < self.platform)
+
     def _moves(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
+        if self.mover != "nacelle":
+            return _list(self.joints) or "none"
         moves = [_WORDS[a] for a in self.free]
         mixed = self.platform - self.inside - len(self.free)
         if mixed:
@@ -116,21 +133,22 @@ class Mobility(Shown):
 
     def motion_words(self) -> str:
         """What the nacelle can do, as part of a sentence."""
-        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if self.locked else ""
-        return f"the nacelle has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
+        shown = self.locked and self.mover == "nacelle"
+        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if shown else ""
+        return f"the {self.mover} has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
 
     def sentences(self) -> list[str]:
         """The same in words."""
-        lines = [f"The nacelle has {_count(self.platform, 'independent motion')}: {self._moves()}."]
+        lines = [f"The {self.mover} has {_count(self.platform, 'independent motion')}: {self._moves()}."]
         for name, axes in self.tools if self.inside else ():
-            lines.append(f"Tool {name} moves by {_list([_WORDS[a] for a in axes])}.")
-        if self.locked:
+            moves = _list([_WORDS[a] for a in axes]) or "motions that couple axes"
+            lines.append(f"Tool {name} moves by {moves}.")
+        if self.locked and self.mover == "nacelle":
             lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
-            lines.append(
-                f"{_count(self.idle_count, 'idle motion')} {verb} the nacelle at rest: {_list(self.idle)}."
-            )
+            count = _count(self.idle_count, "idle motion")
+            lines.append(f"{count} {verb} the {self.mover} at rest: {_list(self.idle)}.")
         if self.overconstrained:
             lines.append(
                 f"The loops are overconstrained {_times(self.overconstrained)}: {_list(self.redundant)}."
@@ -139,12 +157,15 @@ class Mobility(Shown):
             lines.append(f"The actuation is redundant: {_count(self.actuation, 'actuator')} to spare.")
         elif self.actuation < 0:
             lines.append(
-                f"The actuators are too few: {self.actuators} for {_count(self.platform, 'motion')}."
+                f"The robot is underactuated: {_count(self.actuators, 'actuator')} for "
+                f"{_count(self.platform, 'motion')}."
             )
+        if self.undriven:
+            lines.append(f"Nothing drives {_list(self.undriven)}.")
         if self.uncontrolled:
             lines.append(f"With the actuators locked there remains: {_list(self.uncontrolled)}.")
         elif self.actuation >= 0:
-            lines.append("The actuators control every motion of the nacelle.")
+            lines.append(f"The actuators control every motion of the {self.mover}.")
         if self.still:
             lines.append(f"Joints that never move: {_list(self.still)}.")
         if self.singular_reference:
@@ -175,7 +196,13 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         Freedoms of the robot and its nacelle, idle motions and superfluous closure equations, with the count
         of Chebyshev, Gruebler and Kutzbach beside.
     """
-    start = assemble(robot) if start is None else start
+    return _mobility(robot, robot.all_names, assemble(robot) if start is None else start)
+
+
+@lru_cache(maxsize=64)
+def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility:
+    """The same, found once for a closed configuration."""
+    del names  # robots that differ in them alone are equal, but their motions are named
     at_reference = (start.motion, start.closures)
     poses = generic_poses(robot, start) or [at_reference]
     ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]
@@ -194,6 +221,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
     reference_J = scaled_closures(robot, at_reference[1])
     reference_N = null_space(reference_J)
     reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
+    undriven = undriven_coordinates(robot, left)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
         counted_planar=_planar_count(robot, motion),
@@ -219,6 +247,10 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         declared=robot.motion.name,
         spinning=spinning,
         stretched=_stretched(robot, reference_J, J),
+        mover=robot.mover,
+        undriven=undriven,
+        unfelt=are_unfelt(robot, A, N, undriven),
+        joints=() if robot.has_nacelle else joints_that_could(robot, N),
     )
 
 
@@ -299,7 +331,7 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
     if robot.nacelle.closures and robot.nacelle.joints:
         inside = excess(robot.nacelle.closures)
         if inside:
-            counts["the nacelle"] = inside
+            counts[f"the {robot.mover}"] = inside
     words = [f"{count} in the loops of {name}" for name, count in counts.items()]
     if total > sum(counts.values()):
         words.append(f"{total - sum(counts.values())} between the legs")
@@ -308,6 +340,8 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
 
 def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
     """Name the motions of the nacelle that are left with all actuators locked."""
+    if not robot.has_nacelle:
+        return undriven_coordinates(robot, left)
     if left.shape[1] == 0 or rank_of(left[top].T) == 0:
         return ()
     F = range_of(left[: robot.platform_nv])
@@ -317,7 +351,7 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
         words.append("a motion that couples " + " ".join(coupled))
     own = rank_of(left[top].T) - F.shape[1]
     if own > 0:
-        words.append(_count(own, "motion") + " inside the nacelle")
+        words.append(_count(own, "motion") + f" inside the {robot.mover}")
     return tuple(words)
 
 
@@ -337,6 +371,7 @@ _PLANAR_LOCKS = {
     JointKind.FIXED: 3,
     JointKind.POINT: 2,
     JointKind.SPHERICAL: 2,
+    JointKind.COUPLING: 1,
 }
 
 

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.build.draft import DraftError, draft_chain, draft_joint, draft_leg
-from nacelle.model.build.graph import BodyGraph, Edge, Part
+from nacelle.model.build.draft import (
+    ChainDraft,
+    DraftError,
+    add_joint,
+    draft_chain,
+    draft_couplings,
+    draft_joint,
+    draft_leg,
+)
+from nacelle.model.build.graph import GROUND, BodyGraph, Edge, Part, full_name
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
+from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
+from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.line_spring import LineSpringSpec
+from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
@@ -25,6 +40,7 @@ from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.scalar import Array, pack
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -57,7 +73,10 @@ class _Builder:
         units = (units_for_bare_numbers(description.units) or {}) if source.root.value else SI
         self.nacelle = self.nacelle_part()
         self.legs = self.leg_parts()
-        self.graph = BodyGraph(description.nacelle, [self.nacelle, *self.legs], self.report)
+        motions = [description.motion, *(mode.motion for mode in description.modes.values())]
+        named = {name for motion in motions if isinstance(motion, list) for name in motion}
+        parts = [self.nacelle, *self.legs]
+        self.graph = BodyGraph(description.nacelle, parts, self.report, named)
         self.joints = JointBuilder(self.graph, DriveReader(units, self.report))
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
@@ -71,24 +90,31 @@ class _Builder:
 
     def nacelle_part(self) -> Part:
         spec = self.description.nacelle
-        chain = draft_chain(spec, ("nacelle",))
-        if spec.type != "articulated":
-            chain.bodies[spec.name] = (spec, ("nacelle",))
+        if spec is None:
+            chain = ChainDraft({GROUND: (BodySpec(), ())})
+            chain.closures.append(draft_joint(f"base-{GROUND}", _FIXED, ()))
+        else:
+            chain = draft_chain(spec, ("nacelle",))
+            if spec.type != "articulated":
+                chain.bodies[spec.name] = (spec, ("nacelle",))
         for name, joint in self.description.closures.items():
-            chain.closures.append(draft_joint(name, joint, ("closures", name)))
+            add_joint(chain, name, joint, ("closures", name), closes=True)
+        chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
         return Part("", ("nacelle",), chain, Placement(), None)
 
     def leg_parts(self) -> list[Part]:
         parts: list[Part] = []
         names: set[str] = set()
+        spec = self.description.nacelle
+        main = GROUND if spec is None else spec.name
         for index, leg in enumerate(self.description.legs):
             path: KeyPath = ("legs", index)
-            if leg.name in names or leg.name in ("base", self.description.nacelle.name):
+            if leg.name in names or leg.name in ("base", main):
                 self.report((*path, "name"), f"the name {leg.name!r} is taken", "every leg has its own")
                 continue
             names.add(leg.name)
             try:
-                chain = draft_leg(leg, path)
+                chain = draft_leg(leg, path, self.nacelle.chain.bodies)
             except DraftError as error:
                 self.report(error.path, str(error), error.hint)
                 continue
@@ -110,13 +136,20 @@ class _Builder:
                     )
 
     def assemble(self, motion: Motion) -> Robot | None:
-        graph, main = self.graph, self.description.nacelle.name
+        graph, main = self.graph, self.graph.main
         tree, closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
         order = ["base", main, *(edge.successor for edge in tree)]
         index = {name: k for k, name in enumerate(order)}
         self.check_guesses()
+        self.check_hanging()
         made = [self.joints.joint(edge, index) for edge in [*tree, *closing]]
         joints = [joint for joint, _ in made]
+        start = self.guesses(
+            self.description.reference.guess, ("reference", "guess"), [*tree, *closing], joints
+        )
+        joints = [replace(joint, guess=start.get(k, joint.guess)) for k, joint in enumerate(joints)]
+        number = {joint.name: k for k, joint in enumerate(joints[: len(tree)])}
+        couplings = [self.joints.coupling(coupling, number) for coupling in graph.couplings]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
@@ -125,7 +158,7 @@ class _Builder:
         robot = Robot(
             name=self.description.name,
             bodies=tuple(self.body(name) for name in order),
-            joints=tuple(joints),
+            joints=(*joints, *couplings),
             tree=len(tree),
             legs=tuple(legs),
             nacelle=self.robot_nacelle(tree, closing, joints),
@@ -135,6 +168,7 @@ class _Builder:
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
+            springs=self.springs(index),
             modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,
@@ -167,10 +201,20 @@ class _Builder:
                 if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
                 and not joints[start + j].at_point
             ]
+            cuts += self.coupled(start + len(closing), k)
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
             bodies = tuple(joints[j].successor for j in own)
             result.append(Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0)))
+        return result
+
+    def coupled(self, start: int, group: int | None) -> list[int]:
+        """Indices of the couplings of a leg, or of the nacelle (None), which come after all other joints."""
+        result = []
+        for k, coupling in enumerate(self.graph.couplings, start):
+            groups = [self.graph.group_of.get(edge.successor) for edge in coupling.edges]
+            if next((g for g in groups if g is not None), None) == group:
+                result.append(k)
         return result
 
     def robot_nacelle(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> Nacelle:
@@ -182,8 +226,27 @@ class _Builder:
             if joints[start + j].at_point
             or (edge.successor not in group_of and edge.predecessor not in group_of)
         ]
+        cuts += self.coupled(start + len(closing), None)
         bodies = (PLATFORM, *(joints[j].successor for j in own))
-        return Nacelle(self.description.nacelle.type, bodies, tuple(own), tuple(cuts))
+        spec = self.description.nacelle
+        kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
+        return Nacelle(kind, bodies, tuple(own), tuple(cuts))
+
+    def check_hanging(self) -> None:
+        """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
+        graph = self.graph
+        for part in (part for part in self.legs if part.name in graph.hanging_parts):
+            spec = part.spec
+            assert spec is not None
+            if self.description.format == OLDEST and graph.has_nacelle:
+                ends = "ends on the base and on the nacelle"
+                hint = f"legs that do not need format: {NEWEST}"
+                self.report(part.path, f"a leg {ends}, leg {part.name!r} does not", hint)
+            if spec.branch is not None:
+                message = "only a leg between base and nacelle has a branch"
+                self.report((*part.path, "branch"), message, "give guesses for its joints")
+            if spec.placement.nacelle is not None and not graph.has_nacelle:
+                self.report((*part.path, "placement", "nacelle"), "the robot has no nacelle", "remove it")
 
     def check_legs(self, legs: list[Leg], joints: list[Joint]) -> None:
         """Demand that every leg is joined to the base and reaches the nacelle."""
@@ -191,12 +254,14 @@ class _Builder:
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
-            ends = {b for j in (*leg.joints, *leg.closures) for b in _ends(joints[j])}
+            ends = {b for j in (*leg.joints, *leg.closures) if j < len(joints) for b in _ends(joints[j])}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
                 self.report(
-                    path, f"leg {leg.name!r} does not end on the nacelle", "give it a closure with it"
+                    path,
+                    f"leg {leg.name!r} does not end on the nacelle",
+                    "give it a closure with it; if it moves by itself, name its joints in motion",
                 )
 
     def body(self, name: str) -> Body:
@@ -215,6 +280,7 @@ class _Builder:
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
             placed_beam(spec.beam, mirror) if spec.beam else None,
+            spec.spin or "",
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
@@ -240,8 +306,6 @@ class _Builder:
                     force=drive.force,
                 )
             )
-        if not result:
-            self.report(("legs",), "no joint is active", "set 'active: true' on the driven joints")
         names = [actuator.name for actuator in result]
         if len(set(names)) != len(names):
             self.report(("legs",), "two actuators have the same name", "every actuator has its own")
@@ -271,25 +335,54 @@ class _Builder:
         except MotionError as error:
             self.report(path, str(error), error.hint)
             return None
-        spec = self.description.nacelle
-        joints = {draft.name: draft for draft in self.nacelle.chain.joints}
-        for name in motion.joint_names:
-            if name not in joints:
-                hint = did_you_mean(name, [*AXES, *joints])
-                self.report(path, f"{name!r} is not a coordinate", hint)
-            elif joints[name].kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-                self.report(path, f"the nacelle's joint {name!r} has more than one coordinate")
-        if spec.type == "point" and any(axis.startswith("r") for axis in motion.coordinates):
+        if self.graph.at_point and any(axis in AXES[3:] for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
-        return motion
+        return Motion(tuple(self.coordinate(name, path) for name in motion.coordinates))
 
-    def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
-        """Index of a body of the nacelle that a tool or payload names."""
+    def coordinate(self, name: str, path: KeyPath) -> str:
+        """A coordinate of the motion: an axis of the nacelle, or a joint by its full name."""
+        graph = self.graph
+        joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
+        if graph.has_nacelle and name in AXES:
+            return name
+        alike = [full for full in joints if full == name or full.split(".")[-1] == name]
+        full = name if name in joints else alike[0] if len(alike) == 1 else ""
+        if full and joints[full].draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+            self.report(path, f"the joint {full!r} has more than one coordinate", "choose another joint")
+        elif not full and len(alike) > 1:
+            self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
+        elif not full:
+            self.report(path, *self.no_coordinate(name, list(joints)))
+        return full
+
+    def no_coordinate(self, name: str, joints: list[str]) -> tuple[str, str]:
+        """Why a name is not a coordinate of the motion, and what would be one."""
+        others = {full_name(edge): edge for edge in self.graph.edges if full_name(edge) not in joints}
+        edge = others.get(name)
+        axes = AXES if self.graph.has_nacelle else ()
+        if edge is not None and edge.closes:
+            reason = f"the joint {name!r} closes a loop, so it is not a coordinate"
+        elif edge is not None:
+            reason = f"the leg of the joint {name!r} ends on the nacelle, so it is not a coordinate"
+        elif name in AXES:
+            reason = f"a robot without a nacelle has no coordinate {name!r}"
+        else:
+            reason = f"{name!r} is not a coordinate"
+        near = did_you_mean(name, [*axes, *joints])
+        return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
+
+    def nacelle_body(
+        self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
+    ) -> int:
+        """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
+            if not self.graph.has_nacelle:
+                self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
-        bodies = [n for n, body in self.graph.bodies.items() if body.part is None]
+        bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            self.report(path, f"the nacelle has no body {name!r}", did_you_mean(name, bodies))
+            whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
+            self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return index[name]
 
@@ -299,6 +392,35 @@ class _Builder:
             for name, tool in self.description.tools.items()
         )
 
+    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
+        """Springs between bodies: those of the whole robot, then those of the legs."""
+        written: list[tuple[Part, KeyPath, str, dict[str, LineSpringSpec]]] = [
+            (self.nacelle, (), "", self.description.springs)
+        ]
+        written += [(part, part.path, f"{part.name}.", part.spec.springs) for part in self.legs if part.spec]
+        made = []
+        for part, path, prefix, springs in written:
+            for name, spec in springs.items():
+                place: KeyPath = (*path, "springs", name)
+                ends = [self.spring_end(part, spec, k, place) for k in range(2)]
+                if any(end is None for end in ends):
+                    continue
+                (first, p), (second, q) = (end for end in ends if end is not None)
+                if first == second:
+                    self.report((*place, "between"), "both ends of the spring are on one body", "name two")
+                numbers = (spec.stiffness, spec.length, spec.damping)
+                bodies = (index[first], index[second])
+                made.append(LineSpring(f"{prefix}{name}", bodies, (p, q), *map(plain_or_recorded, numbers)))
+        return tuple(made)
+
+    def spring_end(self, part: Part, spec: LineSpringSpec, k: int, path: KeyPath) -> tuple[str, Array] | None:
+        """The body at an end of a spring, by its full name, and the point in its frame."""
+        body = self.graph.resolve(part, spec.between[k], (*path, "between", k))
+        if body is None:
+            return None
+        frame = self.joints.frame(part, Pose(np.eye(3), pack(spec.at[k])), body, JointKind.SPHERICAL)
+        return body, frame.p
+
     def payload(self, index: Mapping[str, int]) -> tuple[Payload, ...]:
         loads = []
         for name, load in self.description.payload.items():
@@ -306,7 +428,7 @@ class _Builder:
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), index)
+            body = self.nacelle_body(load.body, ("payload", name, "body"), index, of_legs=True)
             loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 
@@ -315,7 +437,6 @@ class _Builder:
     ) -> tuple[Mode, ...]:
         result = []
         leg_names = [leg.name for leg in legs]
-        joint_names = [joint.name for joint in joints]
         for name, spec in self.description.modes.items():
             path: KeyPath = ("modes", name)
             own = motion
@@ -328,18 +449,34 @@ class _Builder:
                     self.report((*path, "branch", leg), f"no leg is called {leg!r}", hint)
                 else:
                     branch[leg_names.index(leg)] = value
-            guess = []
-            for joint, value in spec.guess.items():
-                if joint not in joint_names:
-                    hint = did_you_mean(joint, joint_names)
-                    self.report((*path, "guess", joint), f"no joint is called {joint!r}", hint)
-                    continue
-                k = joint_names.index(joint)
-                drive = self.joints.drive(edges[k], joints[k].kind, (value, (*path, "guess", joint)))
-                guess.append((k, drive.guess))
-            pose = reference if spec.reference is None else _reference_pose(spec.reference)
-            result.append(Mode(name, own, pose, tuple(branch), tuple(guess)))
+            guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
+            pose = reference
+            if spec.reference is not None:
+                pose = _reference_pose(spec.reference)
+                guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"), edges, joints)
+            result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
+
+    def guesses(
+        self, given: Mapping[str, Any], path: KeyPath, edges: list[Edge], joints: list[Joint]
+    ) -> dict[int, tuple[float, ...]]:
+        """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
+        names = [joint.name for joint in joints]
+        result = {}
+        for name, value in given.items():
+            alike = [k for k, full in enumerate(names) if full == name or full.split(".")[-1] == name]
+            k = names.index(name) if name in names else alike[0] if len(alike) == 1 else -1
+            if k < 0:
+                hint = f"write one of {', '.join(names[j] for j in alike)}" if alike else ""
+                hint = hint or did_you_mean(name, names)
+                what = f"several joints are called {name!r}" if alike else f"no joint is called {name!r}"
+                self.report((*path, name), what, hint)
+            else:
+                result[k] = self.joints.drive(edges[k], joints[k].kind, (value, (*path, name))).guess
+        return result
+
+
+_FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
 def _ends(joint: Joint) -> tuple[int, int]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 from nacelle.errors import did_you_mean
-from nacelle.model.build.draft import ChainDraft, JointDraft
+from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import NacelleSpec
 from nacelle.model.description.leg import LegSpec
+from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
+# Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
+GROUND = "ground"
 # A mechanism of more bodies than this is no robot, and its checks would take long.
-MAX_BODIES = 80
+MAX_BODIES = 240
 
 
 @dataclass
@@ -39,6 +44,20 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class CouplingEdges:
+    """A coupling with its joints found: the one that follows first, ratios and offset as written."""
+
+    part: Part
+    draft: CouplingDraft
+    edges: tuple[Edge, ...]
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return f"{self.part.name}.{self.draft.name}" if self.part.spec is not None else self.draft.name
+
+
+@dataclass(frozen=True)
 class BodyDraft:
     """A body as written: what it is, where it is, the leg it belongs to (None: the nacelle)."""
 
@@ -47,12 +66,32 @@ class BodyDraft:
     part: Part | None
 
 
+def full_name(edge: Edge) -> str:
+    """Name of a joint, with its leg's: "leg1.knee"."""
+    return f"{edge.part.name}.{edge.draft.name}" if edge.part.spec is not None else edge.draft.name
+
+
 class BodyGraph:
     """Bodies and joints of a description; faults go to `report`."""
 
-    def __init__(self, nacelle: NacelleSpec, parts: list[Part], report: Report) -> None:
-        """Collect bodies and joints of the nacelle (the first part) and of the legs."""
-        self.nacelle = nacelle
+    def __init__(
+        self,
+        nacelle: NacelleSpec | None,
+        parts: list[Part],
+        report: Report,
+        coordinates: Collection[str] = (),
+    ) -> None:
+        """Collect bodies and joints of the nacelle (the first part) and of the legs.
+
+        Args:
+            nacelle: as written; None for a robot without one.
+            parts: what is written of the nacelle, then of the legs.
+            report: takes what is wrong.
+            coordinates: names of joints that the motions of the robot name.
+        """
+        self.main = GROUND if nacelle is None else nacelle.name
+        self.at_point = nacelle is not None and nacelle.type == "point"
+        self.has_nacelle = nacelle is not None
         self.legs = parts[1:]
         self._report = report
         self.faults = 0
@@ -76,8 +115,12 @@ class BodyGraph:
         ]
         self.edges = [edge for edge in edges if edge is not None]
         self.closing = [edge for edge in self.edges if edge.closes]
+        coupled = [self.coupling(part, draft) for part in parts for draft in part.chain.couplings]
+        self.couplings = [coupling for coupling in coupled if coupling is not None]
         self.tree = self.order() if parts else []
-        self.groups = self.components() if parts else []
+        components = self.components() if parts else []
+        self.groups = [group for group in components if not self.is_of_nacelle(group, coordinates)]
+        self.hanging = [group for group in components if group not in self.groups]
         self.group_of = {body: k for k, group in enumerate(self.groups) for body in group}
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
@@ -102,11 +145,14 @@ class BodyGraph:
 
     def edge(self, part: Part, draft: JointDraft, closes: bool) -> Edge | None:
         """Resolve the bodies of a joint and decide whether it closes a loop."""
-        main = self.nacelle.name
+        main = self.main
         predecessor = self.resolve(part, draft.bodies[0], (*draft.path, "parent"))
         successor = self.resolve(part, draft.bodies[1] or main, (*draft.path, "child"))
         if predecessor is None or successor is None:
             return None
+        if not self.has_nacelle and draft.path:
+            # Everything hangs on the ground, which alone is fixed to the base, by a joint that nobody wrote.
+            predecessor, successor = (main if b == "base" else b for b in (predecessor, successor))
         if predecessor == successor:
             self.report(draft.path, f"joint {draft.name!r} joins {predecessor!r} to itself")
             return None
@@ -116,6 +162,37 @@ class BodyGraph:
         # A joint of a leg that ends on the nacelle is its terminal joint: the loop is cut there.
         on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
         return Edge(part, draft, predecessor, successor, closes or on_nacelle)
+
+    def coupling(self, part: Part, draft: CouplingDraft) -> CouplingEdges | None:
+        """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
+        named = {full_name(edge): edge for edge in self.edges}
+        own = {edge.draft.name: edge for edge in self.edges if edge.part is part}
+        edges = []
+        for name in (draft.joint, *draft.ratios):
+            edge = own.get(name, named.get(name))
+            if edge is None:
+                hint = did_you_mean(name, dict.fromkeys([*own, *named]))
+                self.report(draft.path, f"no joint is called {name!r}", hint)
+                return None
+            if edge.draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+                self.report(
+                    draft.path,
+                    f"the {edge.draft.kind} joint {name!r} has not one coordinate and cannot be coupled",
+                    "couple revolute, prismatic or screw joints",
+                )
+                return None
+            if edge.closes:
+                self.report(
+                    draft.path,
+                    f"the joint {name!r} closes a loop, and its coordinate is none of the tree",
+                    "close the loop elsewhere, or by a fixed joint behind a massless body",
+                )
+                return None
+            if edge in edges:
+                self.report(draft.path, f"the joint {name!r} is coupled with itself", "")
+                return None
+            edges.append(edge)
+        return CouplingEdges(part, draft, tuple(edges))
 
     def order(self) -> list[Edge]:
         """Order the tree joints so that every predecessor is placed first."""
@@ -132,7 +209,7 @@ class BodyGraph:
                 )
                 continue
             parent[edge.successor] = edge
-        main = self.nacelle.name
+        main = self.main
         for name, body in self.bodies.items():
             if name != main and name not in parent and not self.faults:
                 self.report(body.path, f"no joint places the body {name!r}", "give a joint with it as child")
@@ -155,7 +232,10 @@ class BodyGraph:
         return order
 
     def components(self) -> list[list[str]]:
-        """Connected components of the graph without base and nacelle, in the order of the legs."""
+        """Connected components of the graph without base and nacelle, in the order of the legs.
+
+        Couplings join components, too.
+        """
         names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
         root = {name: name for name in names}
 
@@ -166,13 +246,46 @@ class BodyGraph:
 
         for edge in self.edges:
             # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
-            at_point = self.nacelle.type == "point" and edge.part.spec is None
+            at_point = self.at_point and edge.part.spec is None
             if edge.predecessor in root and edge.successor in root and not at_point:
                 root[find(edge.successor)] = find(edge.predecessor)
+        for coupling in self.couplings:
+            # What is coupled is one leg.
+            coupled = [edge.successor for edge in coupling.edges if edge.successor in root]
+            for body in coupled[1:]:
+                root[find(body)] = find(coupled[0])
         groups: dict[str, list[str]] = {}
         for name in names:
             groups.setdefault(find(name), []).append(name)
         return list(groups.values())
+
+    @cached_property
+    def hanging_parts(self) -> set[str]:
+        """Names of legs that belong to the mechanism of the nacelle."""
+        return {body.split(".")[0] for group in self.hanging for body in group}
+
+    def placement(self, part: Part) -> Placement:
+        """Where a leg is placed: all of it on the nacelle, if it never reaches the base."""
+        if part.name in self.hanging_parts and part.spec is not None and part.spec.placement.nacelle is None:
+            return part.placement._replace(nacelle=part.placement.base)
+        return part.placement
+
+    def is_of_nacelle(self, group: list[str], coordinates: Collection[str]) -> bool:
+        """Whether a component belongs to the mechanism of the nacelle, because it is no leg between two ends.
+
+        It hangs on the nacelle alone; or on the base alone, and coordinates of the motion name its joints.
+        All components of a robot without a nacelle are of this kind.
+        """
+        if not self.has_nacelle or self.at_point:
+            return not self.has_nacelle
+        own = set(group)
+        touching = [edge for edge in self.edges if edge.successor in own or edge.predecessor in own]
+        ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - own
+        if "base" not in ends:
+            return bool(ends)
+        return ends == {"base"} and any(
+            not {edge.draft.name, full_name(edge)}.isdisjoint(coordinates) for edge in touching
+        )
 
     def leg_names(self) -> list[str]:
         """Name each component after the leg or legs in which it was written."""

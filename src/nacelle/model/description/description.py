@@ -12,10 +12,13 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
+from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.line_spring import LineSpringSpec
+from nacelle.model.description.version import Format
 
 
 class NacelleSpec(BodySpec, ChainSpec):
@@ -55,10 +58,11 @@ class BaseSpec(Strict):
 
 
 class ReferenceSpec(Strict):
-    """Reference pose of the platform, in which the legs must reach it."""
+    """Reference pose of the platform, in which the legs must reach it; guesses of joints by name."""
 
     position: Lengths3 = (0.0, 0.0, 0.0)
     rotation: RotationSpec | None = None
+    guess: dict[Reference, RawList] = {}
 
 
 class ToolSpec(Strict):
@@ -69,7 +73,7 @@ class ToolSpec(Strict):
 
 
 class PayloadSpec(BodySpec):
-    """What the robot carries: a body fixed to one of the nacelle's, at a frame."""
+    """What the robot carries: a body fixed to another at a frame, to the nacelle if none is named."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()
@@ -119,7 +123,7 @@ class Description(Strict):
 
     also: ClassVar[tuple[str, ...]] = ("constants", "templates")
 
-    format: Literal["nacelle/1"]
+    format: Format
     name: Name
     title: str = ""
     notes: str = ""
@@ -134,12 +138,14 @@ class Description(Strict):
         WithJsonSchema({"type": ["string", "array"], "examples": ["se3", "xyz", "xyz+rz", "xy"]}),
     ]
     base: BaseSpec = BaseSpec()
-    nacelle: NacelleSpec
-    legs: Annotated[list[LegSpec], Field(min_length=1)]
+    nacelle: NacelleSpec | None = None
+    legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
+    couplings: dict[Name, CouplingSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
     shared: SharedLegs = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
+    springs: dict[Name, LineSpringSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -80,14 +80,14 @@ class WrittenDescription(Description):
 
     constants: dict[str, Any] = Field(default_factory=dict)
     templates: dict[str, TemplateSpec] = Field(default_factory=dict)
-    legs: Annotated[list[WrittenLegSpec | RepeatSpec], Field(min_length=1)]  # type: ignore[assignment]
+    legs: list[WrittenLegSpec | RepeatSpec] = []  # type: ignore[assignment]
 
 
 def make_schema() -> dict[str, Any]:
     """Make the schema from the models."""
     schema = WrittenDescription.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "nacelle robot description, format nacelle/1"
+    schema["title"] = "nacelle robot description, formats nacelle/1 and nacelle/2"
     return schema
 
 

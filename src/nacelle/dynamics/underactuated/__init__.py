@@ -1,0 +1,1 @@
+"""Robots with motions that nothing drives: forces and accelerations together, and where they rest."""

@@ -1,0 +1,138 @@
+"""The versions of the format: what each may say that the one before could not.
+
+A description names its version (`format: nacelle/2`). Everything of an older version means the same in a
+newer one, so an old file loads unchanged; what is new in an old file is an error at its place, with the
+version to write. A robot is written in the oldest version that says it.
+
+What a new key needs, beside its pydantic field, is a line in `NEW`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nacelle.errors import Problem
+from nacelle.model.platform import NAMED_MOTIONS
+from nacelle.model.source.node import KeyPath, Source
+
+Format = Literal["nacelle/1", "nacelle/2"]
+OLDEST: Format = "nacelle/1"
+NEWEST: Format = "nacelle/2"
+
+
+def _any(_value: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class New:
+    """Something that a description may say since nacelle/2.
+
+    Attributes:
+        words: what it is, as the subject of a sentence in the plural.
+        path: keys that lead to it; "*" is any key or place in a list, a first "**" any number of them.
+        value: whether a value there is the new thing; any value if not given.
+        absent: the key at this path is needed in nacelle/1, and new is that it may be left out or be empty.
+    """
+
+    words: str
+    path: tuple[str, ...]
+    value: Callable[[Any], bool] = _any
+    absent: bool = False
+
+
+def _named_motion(value: Any) -> bool:
+    return value in NAMED_MOTIONS
+
+
+def _of_a_leg(value: Any) -> bool:
+    return isinstance(value, str) and "." in value
+
+
+def _is_screw(value: Any) -> bool:
+    return bool(value == "screw")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+NEW: tuple[New, ...] = (
+    New("robots without a nacelle", ("nacelle",), absent=True),
+    New("robots without legs", ("legs",), absent=True),
+    New("named motions in a list", ("motion", "*"), _named_motion),
+    New("named motions in a list", ("modes", "*", "motion", "*"), _named_motion),
+    New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
+    New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
+    New("couplings", ("couplings",)),
+    New("couplings", ("nacelle", "couplings")),
+    New("couplings", ("legs", "*", "couplings")),
+    New("couplings", ("templates", "*", "couplings")),
+    New("screw joints", ("**", "joints", "*", "type"), _is_screw),
+    New("screw joints", ("**", "closures", "*", "type"), _is_screw),
+    New("choices for idle spins", ("**", "spin"), _is_text),
+    New("springs between bodies", ("springs",)),
+    New("springs between bodies", ("legs", "*", "springs")),
+    New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
+    New("end stops", ("**", "joints", "*", "stop")),
+    New("end stops", ("**", "closures", "*", "stop")),
+    New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
+    New("end stops", ("legs", "*", "end", "stop")),
+    New("guesses in the reference", ("**", "reference", "guess")),
+)
+
+
+def problems_of_version(source: Source) -> list[Problem]:
+    """What a source says that its version of the format does not have, each at its place."""
+    data = source.root.plain()
+    if data.get("format") != OLDEST:
+        return []
+    return [
+        source.problem(
+            path,
+            f"missing key {path[-1]!r}" if new.absent else f"{new.words} are not in {OLDEST}",
+            f"{new.words} need format: {NEWEST}" if new.absent else f"write format: {NEWEST}",
+        )
+        for new, path in _new_in(data)
+    ]
+
+
+def oldest_format(data: dict[str, Any]) -> Format:
+    """The oldest version of the format that can say some data."""
+    return OLDEST if next(_new_in(data), None) is None else NEWEST
+
+
+def _new_in(data: Any) -> Iterator[tuple[New, KeyPath]]:
+    """Everything in some data that is new in nacelle/2, with its place."""
+    for new in NEW:
+        if new.absent:
+            if isinstance(data, dict) and not data.get(new.path[0]):
+                yield new, new.path
+        else:
+            for path, value in _at(data, new.path, ()):
+                if new.value(value):
+                    yield new, path
+
+
+def _at(data: Any, pattern: tuple[str, ...], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Values at the places that a pattern describes."""
+    if not pattern:
+        yield path, data
+        return
+    first, rest = pattern[0], pattern[1:]
+    if first == "**":
+        yield from _at(data, rest, path)
+    for key, value in _entries(data):
+        if first == "**":
+            yield from _at(value, pattern, (*path, key))
+        elif first in ("*", key):
+            yield from _at(value, rest, (*path, key))
+
+
+def _entries(data: Any) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(data, dict):
+        yield from data.items()
+    elif isinstance(data, list | tuple):
+        yield from enumerate(data)
