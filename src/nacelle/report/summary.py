@@ -55,12 +55,12 @@ def summary(check: Check) -> dict[str, Any]:
         ],
         "nacelle": {
             "kind": robot.nacelle.kind,
-            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies],
+            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b >= _first_body(robot)],
             "joints": [robot.joints[j].name for j in robot.nacelle.joints],
-            "closures": [robot.joints[c].name for c in robot.nacelle.closures],
+            "closures": [robot.joints[c].name for c in robot.nacelle.closures if not is_ground(robot, c)],
         },
-        "bodies": [_body(robot, k) for k in range(1, len(robot.bodies))],
-        "joints": [_joint(robot, k) for k in range(len(robot.joints))],
+        "bodies": [_body(robot, k) for k in range(_first_body(robot), len(robot.bodies))],
+        "joints": [_joint(robot, k) for k in range(len(robot.joints)) if not is_ground(robot, k)],
         "actuators": [_actuator(robot, k) for k in range(len(robot.actuators))],
         "tools": [{"name": t.name, "body": robot.bodies[t.body].name} for t in robot.tools],
         "payload": [
@@ -104,6 +104,22 @@ def _loops(robot: Robot) -> int:
     return sum(not joint.at_point for joint in robot.joints) - (len(robot.bodies) - 1)
 
 
+def _first_body(robot: Robot) -> int:
+    """The first body that somebody wrote, after the base: not the ground of a robot without a nacelle."""
+    return 1 if robot.has_nacelle else 2
+
+
+def is_ground(robot: Robot, joint: int) -> bool:
+    """Whether a joint is the one that fixes the ground of a robot without a nacelle to the base."""
+    ends = robot.joints[joint].predecessor, robot.joints[joint].successor
+    return not robot.has_nacelle and ends == (BASE, PLATFORM)
+
+
+def shown_body(robot: Robot, body: int) -> str:
+    """Name of a body as it is written: the ground of a robot without a nacelle is the base."""
+    return robot.bodies[BASE if body == PLATFORM and not robot.has_nacelle else body].name
+
+
 def _numbers(values: Any) -> list[float]:
     return [float(value) + 0.0 for value in np.ravel(values)]
 
@@ -137,8 +153,8 @@ def _joint(robot: Robot, k: int) -> dict[str, Any]:
         "kind": str(joint.kind),
         "role": "tree" if k < robot.tree else "closure",
         "active": any(actuator.joint == k for actuator in robot.actuators),
-        "predecessor": robot.bodies[joint.predecessor].name,
-        "successor": robot.bodies[joint.successor].name,
+        "predecessor": shown_body(robot, joint.predecessor),
+        "successor": shown_body(robot, joint.successor),
         "freedoms": joint.nv,
         "friction": _friction_words(joint),
         "spring": any(spring is not None for spring in joint.springs),
