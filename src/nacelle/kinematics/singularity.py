@@ -202,8 +202,8 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     driven.append(active[..., at_nacelle, :][..., w])
     free = len(w) - robot.motion.n
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
-    held = len(w) - len(undriven(robot))
-    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), held) if held else np.ones(batch)
+    count = len(w) - len(undriven(robot))
+    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), count) if count else np.ones(batch)
 
 
 def _span(place: slice) -> range:
