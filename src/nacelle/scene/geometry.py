@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.hanging import hanging_chains
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import (
@@ -95,20 +95,22 @@ def robot_geometry(robot: Robot, motion: BodyMotion | None = None) -> RobotGeome
 
 def _parts(placed: PlacedRobot) -> list[BodyPart]:
     robot = placed.robot
-    nacelle = set(robot.nacelle.bodies)
-    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies}
+    # Chains of the nacelle's mechanism are drawn as legs; a robot without a nacelle has nothing else to draw.
+    chains = (*hanging_chains(robot), *robot.legs)
+    in_chains = {b for chain in chains for b in chain.bodies}
+    nacelle = set(robot.nacelle.bodies) - in_chains
+    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(chains) for b in leg.bodies}
     colour |= dict.fromkeys(nacelle, NACELLE_COLOUR)
-    for k, chain in enumerate(hanging_chains(robot), len(robot.legs)):
-        colour |= dict.fromkeys(chain.bodies, LEG_COLOURS[k % len(LEG_COLOURS)])
-    order = [BASE, *sorted(range(1, len(robot.bodies)), key=lambda b: (b in nacelle, b))]
+    unseen = set() if robot.has_nacelle else {PLATFORM}
+    order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in nacelle, b))]
     bodies = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
-    # A base that nothing is held by, and the ground of a robot without a nacelle, are not to be seen.
+    # A base that nothing is held by is not to be seen.
     parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
-        if joint.is_coupling or (joint.kind is JointKind.FIXED and {BASE, PLATFORM} == _ends(joint)):
-            continue
         active = j in driven
+        if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
+            continue
         for b, solid in joint_marks(placed, j):
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
             shown = ACTIVE_COLOUR if active else JOINT_COLOUR
@@ -118,10 +120,6 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
             ball = Ball(np.asarray(point, dtype=float), 2.0 * THIN * placed.extent)
             parts.append(BodyPart("spring", spring.name, b, (ball,), (SPRING_COLOUR,)))
     return parts
-
-
-def _ends(joint: Joint) -> set[int]:
-    return {joint.predecessor, joint.successor}
 
 
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
