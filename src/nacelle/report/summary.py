@@ -116,9 +116,7 @@ def mobility_data(m: Mobility) -> dict[str, Any]:
 def _cuts(robot: Robot, closures: tuple[int, ...]) -> list[str]:
     """Names of the joints where loops are cut, couplings and the ground left out."""
     return [
-        robot.joints[c].name
-        for c in closures
-        if not robot.joints[c].is_coupling and not is_ground(robot, c)
+        robot.joints[c].name for c in closures if not robot.joints[c].is_coupling and not is_ground(robot, c)
     ]
 
 
