@@ -29,6 +29,11 @@ BENCHMARKS = {
     "startup": ("What one waits for first", "", "Time until a command answers, programs in the cache."),
     "calls": ("Single calls", "", "One state a call, as a control loop in Python makes them; µs."),
     "program": ("The compiler", "", "One hexapod model: nacelle's native code beside gcc, CasADi and NumPy."),
+    "functions": (
+        "Elementary functions",
+        "",
+        "Functions of native code on vectors beside the C library, a value at a time.",
+    ),
     "kinematics": (
         "Kinematics",
         "",

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         CalibrationError,
         CompileError,
         DescriptionError,
+        DeviceError,
         ExportError,
         IdentificationError,
         KinematicsError,
@@ -157,7 +158,7 @@ if TYPE_CHECKING:
         linear_parameters,
         with_linear_parameters,
     )
-    from nacelle.model.payload import with_payload
+    from nacelle.model.payload import carrying, with_payload
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
@@ -167,6 +168,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.drives.plant import DrivenPlant
     from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
     from nacelle.simulation.sampled.law import Sampled
@@ -212,6 +214,7 @@ __all__ = [
     "Cubic",
     "DataSheet",
     "DescriptionError",
+    "DeviceError",
     "DirectInverse",
     "DrivenPlant",
     "Drives",
@@ -252,6 +255,7 @@ __all__ = [
     "MeasurementError",
     "Mobility",
     "Model",
+    "Motions",
     "NacelleError",
     "NaturalFrequencies",
     "Observation",
@@ -318,6 +322,7 @@ __all__ = [
     "buckling",
     "build",
     "camera_for",
+    "carrying",
     "check",
     "check_measurement",
     "closed_loop",
@@ -386,6 +391,7 @@ __all__ = [
     "scale_to_limits",
     "schema",
     "simulate",
+    "simulate_many",
     "singularities",
     "size_motors",
     "standard_events",

@@ -258,6 +258,10 @@ class CompileError(NacelleError):
     """A function cannot be compiled, or a compiled one is called wrongly."""
 
 
+class DeviceError(CompileError):
+    """A program cannot run on a device: none is there, its memory is short, or the arrays are not on it."""
+
+
 class ExportError(NacelleError):
     """A model cannot be exported as asked, or the folder cannot be written."""
 

@@ -385,7 +385,7 @@ def bennett() -> Data:
 
 def rod_pairs(*, asymmetric: bool = False, spinning: str = "spherical") -> Data:
     """A DELTA whose rods may have an inertia that is not symmetric about their axis."""
-    rod = {"mass": 0.1, "com": [0.3, 0.0, 0.0], "inertia": [1e-5, 2e-3, 2.005e-3 if asymmetric else 2e-3]}
+    rod = {"mass": 0.1, "com": [0.3, 0.0, 0.0], "inertia": [2e-4, 2e-3, 2.15e-3 if asymmetric else 2e-3]}
     legs = []
     half_turn = [0.0, float(np.sin(0.7)), 0.0, float(np.cos(0.7))]
     guess: Any = half_turn if spinning == "spherical" else [0.0, 1.4]

@@ -11,6 +11,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def export_command(
             "or none beside a controller or a plant.",
         ),
     ] = None,
-    target: Annotated[str, typer.Option("--target", help="c, numpy or casadi.")] = "c",
+    target: Annotated[str, typer.Option("--target", help="c, cuda, numpy or casadi.")] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",
@@ -71,13 +72,14 @@ def export_command(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the package in a folder that is not empty.")
     ] = False,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Export models as a package: source, documentation, self-test with reference vectors."""
     from nacelle.export.export import export
 
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     if models is None:
         models = "" if controller is not None or plant else "inverse_dynamics"
     done = export(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
@@ -18,8 +18,9 @@ PayloadOption = Annotated[
     list[str] | None,
     typer.Option(
         "--payload",
-        metavar="'mass=2kg; com=0 0 50 mm; inertia=...; on=TOOL'",
-        help="A mass that the nacelle carries, or a tool or body of it; '2kg' alone will do; repeat.",
+        metavar="NAME|none|'mass=2kg; com=0 0 50 mm; on=TOOL'",
+        help="Only this payload of the description, or none of them; or one more: a mass on the nacelle, a "
+        "tool or a body ('2kg' alone will do); repeat.",
     ),
 ]
 ExternalOption = Annotated[
@@ -32,33 +33,16 @@ ExternalOption = Annotated[
     ),
 ]
 
-_PAYLOAD_KEYS = ("mass", "com", "inertia", "at", "on", "name")
-
 
 def loaded(robot: Robot, payload: list[str] | None) -> Robot:
-    """The robot with the payloads of `--payload`."""
-    from nacelle.model.payload import with_payload
+    """The robot with the payloads of `--payload` (`nacelle.model.payload.carrying`)."""
+    from nacelle.model.payload import carrying
 
-    for text in payload or []:
-        given: dict[str, Any] = {}
-        for part in text.split(";"):
-            key, sign, value = (piece.strip() for piece in part.partition("="))
-            if not sign:
-                key, value = "mass", key
-            if key not in _PAYLOAD_KEYS:
-                raise NacelleError(f"--payload {text!r}: no {key!r}; {did_you_mean(key, _PAYLOAD_KEYS)}")
-            if key in given:
-                raise NacelleError(f"--payload {text!r}: {key} is given twice")
-            if not value:
-                raise NacelleError(f"--payload {text!r}: {key} has no value; write for example 'mass=2kg'")
-            given[key] = value
-        if "mass" not in given:
-            raise NacelleError(f"--payload {text!r} has no mass; write for example 'mass=2kg; com=0 0 50 mm'")
-        try:
-            robot = with_payload(robot, **given)
-        except NacelleError as error:
-            raise NacelleError(f"--payload {text!r}: {error}") from None
-    return robot
+    try:
+        return carrying(robot, *(payload or ()))
+    except NacelleError as error:
+        given = ", ".join(repr(text) for text in payload or ())
+        raise NacelleError(f"--payload {given}: {error}") from None
 
 
 def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]:

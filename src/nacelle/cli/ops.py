@@ -8,10 +8,27 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.complete import words
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 
 if TYPE_CHECKING:
     from nacelle.report.operations import Operations
+
+# Names of models, the last two of robots with flexible links: completing one must not wait for imports.
+MODELS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inverse_kinematics",
+    "jacobian",
+    "mass_matrix",
+    "bias_forces",
+    "gravity_forces",
+    "regressor",
+    "reference_regressor",
+    "elastic_inverse_dynamics",
+    "elastic_forward_dynamics",
+)
 
 
 @command("ops")
@@ -21,22 +38,24 @@ def ops_command(
     model: Annotated[
         str,
         typer.Argument(
-            help="inverse_dynamics, forward_dynamics, inverse_kinematics, jacobian, mass_matrix, "
-            "bias_forces, gravity_forces, regressor or reference_regressor; of robots with flexible links "
-            "elastic_inverse_dynamics or elastic_forward_dynamics."
+            help=f"{', '.join(MODELS[:-3])} or {MODELS[-3]}; of robots with flexible links {MODELS[-2]} or "
+            f"{MODELS[-1]}.",
+            autocompletion=words(*MODELS),
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,
     source: Annotated[
         str, typer.Option("--input", help="What the model takes: pose, elements or encoders.")
     ] = "pose",
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Operations of a model in its smallest form, by class and by stage, beside what is published."""
     from nacelle.report.operations import operation_count
 
-    operations = operation_count(load_robot(robot_name, mode), model, input=source, friction=friction)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    operations = operation_count(robot, model, input=source, friction=friction)
     if as_json:
         print_json(operations.data())
     else:

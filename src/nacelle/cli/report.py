@@ -19,6 +19,7 @@ from nacelle.cli.common import (
     write_new,
 )
 from nacelle.cli.inputs import ModeOption
+from nacelle.cli.loads import PayloadOption
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -38,23 +39,26 @@ def report_command(
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
     ] = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
     with task(f"reading {robot_name}"):
+        from nacelle.report.sheet.beside import counted_beside
         from nacelle.report.sheet.sheet import DataSheet, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
 
         names = section_names(section)
-        subject = subject_of(robot_name, mode)
+        subject = subject_of(robot_name, mode, payload or ())
     if out is None and not as_json:
         out = Path(re.sub(r"[^\w.-]+", "_", subject.robot.name).strip("._") or "robot").with_suffix(".html")
     check_new(out)
     done = []
     try:
-        for made in make_sections(subject, names, _verified):
-            done.append(made)
+        with counted_beside(robot_name, mode, wanted="operations" in names[1:]) as counted:
+            for made in make_sections(subject, names, _verified, counted=counted):
+                done.append(made)
     except KeyboardInterrupt:
         pass
     sheet = DataSheet(subject, tuple(done), names[len(done) :])

@@ -11,7 +11,7 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import check_new, print_text, write_new, wrote
 from nacelle.cli.complete import files_ending, robots_and_files
 from nacelle.cli.inputs import AtOption, ModeOption, pose_at
-from nacelle.cli.loads import ToolOption
+from nacelle.cli.loads import PayloadOption, ToolOption
 from nacelle.cli.progress import nothing_more
 from nacelle.cli.trajectory import DurationOption, MotionOptions, RadiusOption, ToOption, make_trajectory
 from nacelle.errors import NacelleError
@@ -60,6 +60,7 @@ def view_command(
         Path | None,
         typer.Option("--out", help="Page to write (.html) instead; it needs no server and no network."),
     ] = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
 ) -> None:
     """Show robots in the browser: drag the nacelle, see forces, play motions; or write one page."""
@@ -75,7 +76,7 @@ def view_command(
 
     if trajectory and run:
         raise NacelleError("--trajectory and --run are two motions: take one of them")
-    watched = [Watched(name, mode) for name in robot_names]
+    watched = [Watched(name, mode, tuple(payload or ())) for name in robot_names]
     with task(f"reading {', '.join(robot_names)}"):
         robots = [one.load() for one in watched]
     given = MotionOptions(trajectory, at, to, radius, duration, tool)

@@ -6,6 +6,7 @@ m = sum dm, h = sum r dm = m c and I = sum (r.r 1 - r r^T) dm about o, v.v / 2 g
     T = sum over bodies of m v.v / 2 + v . (w x h) + w . I w / 2  +  sum over rotors of i^2 J q'^2 / 2
     U = - sum over bodies of g . (m p + R h)  +  sum over springs of k (q - q_0)^2 / 2
     P = sum over the joints' axes of friction(q') q'
+    U, P  also those of end stops and of springs between bodies (`compliance`)
 
 v (3,) velocity of the origin, m/s, and w (3,) angular velocity, rad/s, in the body's axes, in which m, h, I
 are constant; R (3, 3), p (3,) pose of the body and g (3,) gravity, m/s^2, in base axes; q, q' coordinate and
@@ -17,9 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import axis_coordinate, friction_effort, rate_rows, rotors
+from nacelle.dynamics.compliance.line_springs import spring_energy, spring_line, spring_rate
+from nacelle.dynamics.compliance.stops import stop_effort, stop_energy, stop_of
+from nacelle.dynamics.joint_effort import axis_coordinate, friction_effort, rate_rows, rotor_rows, rotors
 from nacelle.dynamics.state import State
-from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.tree.spanning_tree import point_velocity
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
@@ -40,8 +42,9 @@ def kinetic(state: State) -> Scalar:
             total + 0.5 * p[0] * dot(v, v) + dot(v, cross(w, p[1:4])) + 0.5 * dot(w, inertia_matrix(p) @ w)
         )
     for index, inertia in rotors(robot):
-        rate = joint_rate_row(robot, motion, index) @ state.moving.u
-        total = total + 0.5 * inertia * rate * rate
+        for row in rotor_rows(robot, motion, index):
+            rate = row @ state.moving.u
+            total = total + 0.5 * inertia * rate * rate
     return total
 
 
@@ -59,6 +62,11 @@ def potential(state: State) -> Scalar:
             if spring is not None:
                 stretch = axis_coordinate(state, index, number) - spring.rest
                 total = total + 0.5 * spring.stiffness * stretch * stretch
+        for number, stop in enumerate(joint.stops):
+            if stop is not None:
+                total = total + stop_energy(joint, number, axis_coordinate(state, index, number))
+    for line in robot.springs:
+        total = total + spring_energy(line, spring_line(line, motion))
     return total
 
 
@@ -71,8 +79,16 @@ def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
     """
     total: Scalar = 0.0
     for index, joint in enumerate(state.robot.joints):
-        axes = rate_rows(state.robot, state.now.motion, index) if any(joint.friction) else []
+        rubs = any(joint.friction) or any(joint.stops)
+        axes = rate_rows(state.robot, state.now.motion, index) if rubs else []
         for number, rows in enumerate(axes):
             rate = rows @ state.moving.u
             total = total + dot(rate, friction_effort(joint, number, rate, smooth))
+            if stop_of(joint, number) is not None:
+                q = axis_coordinate(state, index, number)
+                force = stop_effort(joint, number, q, rate[0], spring=False, damper=True)
+                total = total + force * rate[0]
+    for line in state.robot.springs:
+        rate = spring_rate(line, spring_line(line, state.now.motion), state)
+        total = total + line.damping * rate * rate
     return total

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.wrench import Wrench
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, cross
 
 
 class JointAxis(NamedTuple):
@@ -50,6 +50,21 @@ class JointAxis(NamedTuple):
         """The wrench about the point of efforts (k,) along the axis."""
         along, zero = self.directions @ effort, np.zeros(3)
         return Wrench(zero, along) if self.is_rotation else Wrench(along, zero)
+
+
+def relative_spin(axis: JointAxis, w: tuple[Array, Array], w_dot: tuple[Array, Array]) -> Array:
+    """Derivative of the relative angular velocity of two bodies (3,), rad/s^2, as a joint's axis counts it.
+
+    Of a spherical joint seen from the second body, w_2' - w_1' + w_2 x w_1; of one axis w_2' - w_1', whose
+    component along the axis is the same.
+
+    Args:
+        axis: of the joint.
+        w: angular velocities of both bodies, in common axes, rad/s.
+        w_dot: their derivatives.
+    """
+    rate = w_dot[1] - w_dot[0]
+    return rate + cross(w[1], w[0]) if axis.directions.shape[1] == 3 else rate
 
 
 def joint_axes(joint: Joint, first: Pose, second: Pose) -> list[JointAxis]:

@@ -2,11 +2,12 @@
 
 Along an axis of a joint, in the tree or closing a loop, at its coordinate q, rate q' and acceleration q'':
 
-    e = friction(q') + k (q - q_0) + i^2 J q''
+    e = friction(q') + k (q - q_0) + i^2 J q''  + end stop (`compliance.stops`)
 
-k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i. It acts between
-the joint's two bodies, so its power e q' is all there is to say of its reaction. Over the rates u of the tree
-q' = C u, and the effort adds C^T e to the forces along them.
+k stiffness and q_0 rest position of a spring, J inertia of a rotor behind a gear of ratio i, in a spherical
+joint about all three axes, q'' the derivative of the relative angular velocity seen from the second body. It
+acts between the joint's two bodies, so its power e q' is all there is to say of its reaction. Over the rates
+u of the tree q' = C u, and the effort adds C^T e to the forces along them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.compliance.stops import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes
 from nacelle.dynamics.settings import Settings
@@ -25,7 +27,7 @@ from nacelle.kinematics.tree.spanning_tree import CosSin, TreeMotion
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
-from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, atan2, cross, dot, pack
 
 
 def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
@@ -38,12 +40,12 @@ def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
 
 
 def loaded_joints(robot: Robot) -> list[int]:
-    """Joints with friction, a spring or a rotor."""
+    """Joints with friction, a spring, an end stop or a rotor."""
     geared = {index for index, _ in rotors(robot)}
     return [
         index
         for index, joint in enumerate(robot.joints)
-        if any(joint.friction) or any(joint.springs) or index in geared
+        if any(joint.friction) or joint.is_sprung or index in geared
     ]
 
 
@@ -77,6 +79,9 @@ def axis_effort(
     spring = joint.springs[number] if joint.springs else None
     if spring is not None:
         total = total + spring.held_force(axis_coordinate(state, index, number))
+    if stop_of(joint, number) is not None:
+        q = axis_coordinate(state, index, number)
+        total = total + pack([stop_effort(joint, number, q, rate[0], spring=True, damper=settings.friction)])
     for rotor, inertia in rotors(state.robot):
         if rotor == index:
             total = total + inertia * acceleration
@@ -85,7 +90,9 @@ def axis_effort(
 
 def axis_coordinate(state: State, index: int, number: int) -> Scalar:
     """Coordinate of an axis (number) of a joint, rad or m; of a closure from the poses of its frames."""
-    robot = state.robot
+    robot, coordinates = state.robot, state.now.motion.coordinates
+    if index in coordinates:
+        return coordinates[index]
     if index < robot.tree:
         start = sum(len(other.primitives) for other in robot.tree_joints[:index])
         step = state.now.steps[start + number]
@@ -135,6 +142,28 @@ def rate_rows(robot: Robot, motion: TreeMotion, index: int) -> list[Array]:
     return rows
 
 
+def rotor_rows(robot: Robot, motion: TreeMotion, index: int) -> Array:
+    """Rates (1 or 3, rates) of a joint with a rotor over the rates of the tree."""
+    if robot.joints[index].kind is JointKind.SPHERICAL:
+        return rate_rows(robot, motion, index)[0]
+    return np.asarray(joint_rate_row(robot, motion, index))[None]
+
+
+def rotor_bias(state: State, index: int) -> Array:
+    """Derivatives (1 or 3,) of the rates of a joint with a rotor where the tree's rates are constant."""
+    robot, velocity = state.robot, state.moving.velocity
+    joint = robot.joints[index]
+    if joint.kind is not JointKind.SPHERICAL:
+        return pack([rate_bias(robot, state.now.motion, velocity, index)])
+    if index < robot.tree:
+        return np.zeros(3)
+    (w1, b1), (w2, b2) = (
+        (velocity.twists[body][3:], velocity.biases[body][3:])
+        for body in (joint.predecessor, joint.successor)
+    )
+    return np.asarray(b2 - b1 + cross(w2, w1))
+
+
 class Effort(NamedTuple):
     """What an axis of a joint requires: joint, number of the axis, its rates (k, rates), efforts (k,)."""
 
@@ -155,8 +184,8 @@ def joint_efforts(state: State, u_dot: Array, settings: Settings) -> list[Effort
     for index in loaded_joints(robot):
         acceleration: Array = np.zeros(1)
         if index in geared:
-            bias = rate_bias(robot, motion, state.moving.velocity, index)
-            acceleration = pack([joint_rate_row(robot, motion, index) @ u_dot + bias])
+            bias = rotor_bias(state, index)
+            acceleration = rotor_rows(robot, motion, index) @ u_dot + bias
         for number, rows in enumerate(rate_rows(robot, motion, index)):
             values = axis_effort(state, index, number, rows @ state.moving.u, acceleration, settings)
             efforts.append(Effort(index, number, rows, values))

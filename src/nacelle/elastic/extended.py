@@ -187,6 +187,15 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
             f"{robot.name} has no flexible link: give bodies a 'section' and a 'material', or drives a "
             "'stiffness' (docs: format)"
         )
+    if robot.couplings:
+        name = robot.joints[robot.couplings[0]].name
+        raise KinematicsError(
+            f"flexible links are not computed beside coupled joints, and {name!r} couples some of "
+            f"{robot.name}; take the links as rigid (remove 'section'), or lock the coupled joints"
+        )
+    reason = _left_out(robot)
+    if reason:
+        raise KinematicsError(f"models with flexible links or drives do not support {robot.name}: {reason}")
     normal = plane_normal(robot)
     if planar and normal is None:
         raise KinematicsError(f"{robot.name} does not move in one plane")
@@ -207,6 +216,18 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
             planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)
         made.append(shapes_of(robot, beam, planes))
     return extended_tree(robot, tuple(made))
+
+
+def _left_out(robot: Robot) -> str:
+    """What of a robot these models would leave out, in words; empty if nothing."""
+    if robot.springs:
+        return f"it has springs between bodies ({robot.springs[0].name}); a spring in a joint is supported"
+    for joint in robot.joints:
+        if any(joint.stops):
+            return f"joint {joint.name} has an end stop; remove it, the limits stay"
+        if joint.rotor_inertia and joint.kind is JointKind.SPHERICAL:
+            return f"spherical joint {joint.name} has a rotor; give the inertia to its bodies"
+    return ""
 
 
 def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:

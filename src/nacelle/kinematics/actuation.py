@@ -46,12 +46,16 @@ def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
 
 
 def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:
-    """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies."""
+    """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies.
+
+    A coupled joint counts its turns: its step is the coordinate itself.
+    """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     result: list[Step] = []
     for actuator in robot.actuators:
         if actuator.joint < robot.tree:
-            result.append(steps[starts[actuator.joint]])
+            step = steps[starts[actuator.joint]]
+            result.append(motion.coordinates.get(actuator.joint, step))
             continue
         first, second = closure_frames(robot.joints[actuator.joint], motion)
         if robot.joints[actuator.joint].kind is JointKind.REVOLUTE:

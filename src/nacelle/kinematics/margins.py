@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import independence
@@ -40,10 +39,10 @@ def margins(now: Configuration) -> Array:
     """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
     mechanism = now.mechanism
     values = [closed_form_margin(roots) for roots in now.root_margins]
-    if mechanism.closed_form:
+    if not (mechanism.iterated_legs or mechanism.dependent):
         return pack(values)
     system = equations(now.robot, now.motion)
-    scale = rate_scale(now.robot.numeric)
+    scale = mechanism.scales[1]
     for k in mechanism.iterated_legs:
         values[k] = _of_leg(system, k, scale)
     if mechanism.dependent:
@@ -67,7 +66,7 @@ def _of_leg(system: ClosureEquations, k: int, scale: Array) -> Scalar:
     if not plan.rates:
         return 1.0
     rows, rates = list(plan.rows), list(plan.rates)
-    M = system.closures.jacobian[rows][:, rates] / mechanism.row_scale[rows].reshape(-1, 1)
+    M = system.closures.jacobian[rows][:, rates] / mechanism.scales[0][rows].reshape(-1, 1)
     if system.rows[k]:
         M = np.concatenate([M, np.stack(system.rows[k])[:, rates]])
     return independence(np.asarray(M), scale[rates])

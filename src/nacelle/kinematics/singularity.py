@@ -22,7 +22,6 @@ import numpy as np
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import closing_actuators, locked_in_tree
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
@@ -77,14 +76,15 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     poses, y, flags = solved(robot, x)
     mechanism = mechanism_of(robot)
     closures = native(kinematic_model.closure_equations, robot)(poses, y)
-    J = closures["jacobian"] / mechanism.row_scale[:, None] * rate_scale(robot)
-    spins = closures["spins"] * rate_scale(robot)
+    rows, rates = mechanism.scales
+    J = closures["jacobian"] / rows[:, None] * rates
+    spins = closures["spins"] * rates
     finite = np.all(np.isfinite(J), axis=(-1, -2))
     flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
     good = ~failed(flags)
     J = np.where(good[..., None, None], J, 0.0)
     spins = np.where(good[..., None, None], spins, 0.0)
-    active = closures["actuators"] * rate_scale(robot)
+    active = closures["actuators"] * rates
     active = np.where(good[..., None, None], active, 0.0)
     serial, constraint, parallel = _measures(mechanism, J, spins, active)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
@@ -151,12 +151,12 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
         closures = kinematic_model.closure_equations(
             robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         )
-        scale = rate_scale(robot)
+        rows, scale = mechanism.scales
         J, spins, active = (
             np.nan_to_num(np.asarray(closures[name], dtype=float))
             for name in ("jacobian", "spins", "actuators")
         )
-        J = J / mechanism.row_scale[:, None] * scale
+        J = J / rows[:, None] * scale
         serial, constraint, parallel = _measures(mechanism, J, spins * scale, active * scale)
     worst = float(np.min(serial, initial=1.0))
     if worst <= _CAUSE * min(float(parallel), float(constraint)):
@@ -202,8 +202,8 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     driven.append(active[..., at_nacelle, :][..., w])
     free = len(w) - robot.motion.n
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
-    count = len(w) - len(undriven(robot))
-    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), count) if count else np.ones(batch)
+    rank = len(w) - len(undriven(robot))
+    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
 
 
 def _span(place: slice) -> range:
@@ -211,7 +211,12 @@ def _span(place: slice) -> range:
 
 
 def _ratio(A: Array, rank: int) -> Array:
-    """The singular value that makes the rank over the largest one; zero if there are too few rows."""
+    """The singular value that makes the rank over the largest one; zero if there are too few rows.
+
+    One for rank zero: nothing has to be solved, as in a leg without freedoms of its own.
+    """
+    if not rank:
+        return np.ones(A.shape[:-2])
     if min(A.shape[-2:]) < rank:
         return np.zeros(A.shape[:-2])
     s = np.linalg.svd(A, compute_uv=False)

@@ -15,6 +15,7 @@ import numpy as np
 from nacelle.errors import did_you_mean
 from nacelle.model.joint import Joint
 from nacelle.model.leg import Body, Leg, Nacelle
+from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.model.record import Declaration
 from nacelle.spatial.pose import Pose, identity
@@ -66,6 +67,7 @@ class RobotData:
         reference: reference pose of the platform frame in the base.
         tools: named frames on the nacelle.
         payload: what the robot carries.
+        springs: springs between two bodies.
         modes: named modes of operation.
         title: one line about the robot.
         notes: more about it.
@@ -87,6 +89,7 @@ class RobotData:
     reference: Pose = field(default_factory=identity)
     tools: tuple[Tool, ...] = ()
     payload: tuple[Payload, ...] = ()
+    springs: tuple[LineSpring, ...] = ()
     modes: tuple[Mode, ...] = ()
     title: str = ""
     notes: str = ""
@@ -114,6 +117,24 @@ class RobotData:
     def closures(self) -> tuple[Joint, ...]:
         """The joints where the loops are cut."""
         return self.joints[self.tree :]
+
+    @cached_property
+    def couplings(self) -> tuple[int, ...]:
+        """Closures that couple coordinates of the tree."""
+        return tuple(k for k, joint in enumerate(self.joints) if joint.is_coupling)
+
+    @cached_property
+    def coupled_joints(self) -> tuple[int, ...]:
+        """Tree joints whose coordinates are coupled."""
+        return tuple(sorted({j for k in self.couplings for j, _ in self.joints[k].terms}))
+
+    def joints_at(self, body: int) -> list[int]:
+        """Joints with a frame on a body, tree joints first."""
+        return [
+            k
+            for k, joint in enumerate(self.joints)
+            if body in (joint.predecessor, joint.successor) and not joint.is_coupling
+        ]
 
     @cached_property
     def revolute_actuators(self) -> tuple[bool, ...]:
@@ -206,6 +227,8 @@ class RobotData:
                     j.guess,
                     j.at_point,
                     *([j.drive_stiffness, j.drive_damping] if j.drive_stiffness else []),
+                    *([j.terms, j.offset] if j.terms else []),
+                    *([["stops", [s and [s.stiffness, s.damping] for s in j.stops]]] if any(j.stops) else []),
                 ]
                 for j in self.joints
             ],
@@ -220,6 +243,8 @@ class RobotData:
             "payload": [[load.body, load.inertia] for load in self.payload],
             "modes": [[motion(m.motion), m.reference, m.branch, m.guess] for m in self.modes],
         }
+        if self.springs:
+            data["springs"] = [[s.bodies, s.points, s.stiffness, s.length, s.damping] for s in self.springs]
         return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()
 
 

@@ -12,9 +12,11 @@ motion of the successor's joint frame in the predecessor's is a product of primi
     spherical-planar  R Tx(q1) Ty(q2)       the same joint with the plane on the successor
     fixed
     point             a spherical joint on a massless point: locks the position, nothing else
+    coupling          no frames: a gear, a belt, a differential, q_1 - sum ratio_k q_k = offset
 
 A joint of the spanning tree places its successor; a closure demands that the two frames, placed by
-the tree, agree in what the joint locks. Same data, two roles.
+the tree, agree in what the joint locks. Same data, two roles. A coupling is a closure that locks a
+combination of coordinates of revolute and prismatic joints of the tree.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Scalar
+from nacelle.spatial.scalar import Scalar, absolute, maximum, minimum
 
 
 class JointKind(StrEnum):
@@ -38,6 +40,7 @@ class JointKind(StrEnum):
     SPHERICAL_PLANAR = "spherical-planar"
     FIXED = "fixed"
     POINT = "point"
+    COUPLING = "coupling"
 
 
 class Primitive(StrEnum):
@@ -90,11 +93,12 @@ MOTION: dict[JointKind, tuple[Primitive, ...]] = {
     JointKind.SPHERICAL_PLANAR: (_P.SPHERICAL, _P.TX, _P.TY),
     JointKind.FIXED: (),
     JointKind.POINT: (_P.SPHERICAL,),
+    JointKind.COUPLING: (),
 }
 
 # What a joint locks, as scalar equations between its two frames. ("offset", i): the successor's origin
 # has no component along axis i of the predecessor's frame. ("perpendicular", i, j): axis i of the
-# predecessor's frame is perpendicular to axis j of the successor's.
+# predecessor's frame is perpendicular to axis j of the successor's. ("coupled", 0): the terms of a coupling.
 Lock = tuple[str, int] | tuple[str, int, int]
 _AT_POINT: tuple[Lock, ...] = (("offset", 0), ("offset", 1), ("offset", 2))
 _ALONG_Z: tuple[Lock, ...] = (("offset", 0), ("offset", 1))
@@ -111,6 +115,7 @@ LOCKS: dict[JointKind, tuple[Lock, ...]] = {
     JointKind.SPHERICAL_PLANAR: (("offset", 2),),
     JointKind.FIXED: _AT_POINT + _ALIGNED,
     JointKind.POINT: _AT_POINT,
+    JointKind.COUPLING: (("coupled", 0),),
 }
 
 LETTERS: dict[JointKind, str] = {
@@ -123,6 +128,7 @@ LETTERS: dict[JointKind, str] = {
     JointKind.SPHERICAL_PLANAR: "C5",
     JointKind.FIXED: "F",
     JointKind.POINT: "S",
+    JointKind.COUPLING: "G",
 }
 
 
@@ -154,6 +160,35 @@ class Spring:
 
 
 @dataclass(frozen=True)
+class Stop:
+    """A compliant end stop at the limits of one coordinate.
+
+    With s how far the coordinate q is beyond a limit, signed (0 within the limits), it pushes back with
+
+        F = k s + d,     d = damping q', held within -k |s| and k |s|          k the stiffness
+
+    a spring and a damper whose force is never larger than the spring's: so F is continuous where the stop is
+    met and left, never pulls, and the damper only takes power.
+
+    Attributes:
+        stiffness: N m/rad or N/m.
+        damping: N m s/rad or N s/m.
+    """
+
+    stiffness: float
+    damping: float = 0.0
+
+    def spring_force(self, s: Scalar) -> Scalar:
+        """The part k s of the force, N or N m, at s beyond a limit."""
+        return self.stiffness * s
+
+    def damper_force(self, s: Scalar, rate: Scalar) -> Scalar:
+        """The part d of the force, N or N m, at s beyond a limit and a rate of the coordinate."""
+        most = self.stiffness * absolute(s)
+        return minimum(maximum(self.damping * rate, -most), most)
+
+
+@dataclass(frozen=True)
 class Joint:
     """One joint of a robot, in the tree or as a closure.
 
@@ -166,13 +201,18 @@ class Joint:
         frame_successor: pose of the joint frame in the successor's body frame.
         friction: for each friction axis (`friction_axes`) its terms.
         springs: for each friction axis a spring or None.
-        rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear.
+        stops: for each friction axis an end stop at its limits or None; empty if there is none.
+        rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear; of a spherical joint
+            about all three axes.
         gear_ratio: motor rate per joint rate.
         drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
         drive_damping: beside this spring, N m s/rad or N s/m.
         limits: for each friction axis (lower, upper), infinite where there is none.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point nacelle; the point locks the position already.
+        terms: of a coupling, (joint, factor) for each coordinate of the tree in it, the dependent one with 1
+            first: sum factor q = offset.
+        offset: of a coupling, rad or m.
     """
 
     name: str
@@ -183,6 +223,7 @@ class Joint:
     frame_successor: Pose = field(default_factory=identity)
     friction: tuple[tuple[FrictionTerm, ...], ...] = ()
     springs: tuple[Spring | None, ...] = ()
+    stops: tuple[Stop | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     drive_stiffness: float = 0.0
@@ -190,6 +231,13 @@ class Joint:
     limits: tuple[tuple[float, float], ...] = ()
     guess: tuple[float, ...] = ()
     at_point: bool = False
+    terms: tuple[tuple[int, float], ...] = ()
+    offset: float = 0.0
+
+    @property
+    def is_coupling(self) -> bool:
+        """Whether it couples coordinates and has no frames."""
+        return self.kind is JointKind.COUPLING
 
     @property
     def primitives(self) -> tuple[Primitive, ...]:
@@ -211,6 +259,11 @@ class Joint:
     def nv(self) -> int:
         """Number of rates."""
         return sum(primitive.nv for primitive in self.primitives)
+
+    @property
+    def is_sprung(self) -> bool:
+        """Whether a force in it depends on its coordinates: a spring, or an end stop."""
+        return any(self.springs) or any(self.stops)
 
     @property
     def friction_axes(self) -> tuple[Primitive, ...]:

@@ -20,6 +20,8 @@ class Body:
         section: cross-section of a flexible link as plain data in SI units, or None.
         material: material of a flexible link as plain data in SI units, or None.
         beam: how a flexible link deforms (`nacelle.model.flexible`), as plain data in SI units, or None.
+        spin: what becomes of an idle spin that its inertia feels: "neglect", "universal", or "" for the
+            default; applied by the check, and then empty; no part of the hash.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Body:
     section: dict[str, Any] | None = None
     material: dict[str, Any] | None = None
     beam: dict[str, Any] | None = None
+    spin: str = ""
 
     @property
     def mass(self) -> float:

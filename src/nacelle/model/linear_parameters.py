@@ -3,7 +3,9 @@
     inertia    ten of every body, Pinocchio's order, about the body frame's origin
     payload    ten of every payload, about the frame of the body that carries it
     friction   the coefficient of every term
-    drive      rotor inertia of every driven joint; of every spring the stiffness k and k times its rest
+    drive      rotor inertia of every driven joint; of every spring the stiffness k and k times its rest; of
+               every end stop the stiffness, damping over stiffness given; of every spring between two bodies
+               k, k times its free length, and the damping
 
 Only the product of a spring's stiffness and its rest is linear, so that is the parameter.
 """
@@ -13,16 +15,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from nacelle.errors import ParameterError
-from nacelle.model.joint import Joint, Spring
+from nacelle.model.joint import Joint, Spring, Stop
+from nacelle.model.line_spring import LineSpring
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.spatial.linear_form import LinearForm
-from nacelle.spatial.scalar import Array, Scalar
+from nacelle.spatial.scalar import Array, Scalar, absolute, maximum, minimum
 
 _GROUPS = ("inertia", "payload", "friction")
 
@@ -64,6 +67,37 @@ class _LinearSpring(Spring):
         return self.stiffness * q - self.preload
 
 
+@dataclass(frozen=True)
+class _LinearStop(Stop):
+    """An end stop whose stiffness is a parameter, and whose damping is given over it.
+
+    Attributes:
+        time: damping over stiffness, s.
+    """
+
+    time: float = 0.0
+
+    def damper_force(self, s: Scalar, rate: Scalar) -> Scalar:
+        """Force of the damper at s beyond a limit and a rate."""
+        most = absolute(s)
+        return self.stiffness * minimum(maximum(self.time * rate, -most), most)
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearLineSpring(LineSpring):
+    """A spring between bodies whose stiffness is one parameter, the product with its free length another.
+
+    Attributes:
+        preload: stiffness times free length.
+    """
+
+    preload: Scalar = 0.0
+
+    def pull(self, length: Scalar) -> Scalar:
+        """Tension at a distance of the points."""
+        return self.stiffness * length - self.preload
+
+
 def linear_parameters(robot: Robot) -> LinearParameters:
     """Names and values of the numbers p of a robot in which its forces are linear: Gamma = Y(x, v, a) p.
 
@@ -80,6 +114,13 @@ def linear_parameters(robot: Robot) -> LinearParameters:
             if spring is not None:
                 names += [f"{joint.name}.{axis}.stiffness", f"{joint.name}.{axis}.stiffness*rest"]
                 values += [spring.stiffness, spring.stiffness * spring.rest]
+        for axis, stop in zip(joint.friction_axes, joint.stops, strict=False):
+            if stop is not None:
+                names.append(f"{joint.name}.{axis}.stop.stiffness")
+                values.append(stop.stiffness)
+    for line in robot.springs:
+        names += [f"springs.{line.name}.{key}" for key in ("stiffness", "stiffness*length", "damping")]
+        values += [line.stiffness, line.stiffness * line.length, line.damping]
     return LinearParameters(tuple(names), np.array(values, dtype=float))
 
 
@@ -117,7 +158,14 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     def spring(old: Spring, stiffness: float, preload: float) -> Spring:
         return Spring(stiffness, preload / stiffness if stiffness else old.rest)
 
-    return _written(robot, given.tolist(), spring)
+    def line(old: LineSpring, stiffness: float, preload: float) -> LineSpring:
+        length = preload / stiffness if stiffness else old.length
+        return dataclasses.replace(old, stiffness=stiffness, length=length)
+
+    def stop(old: Stop, stiffness: float) -> Stop:
+        return Stop(stiffness, old.damping * (stiffness / old.stiffness))
+
+    return _written(robot, given.tolist(), _Made(spring, stop, line))
 
 
 def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None) -> Robot:
@@ -133,13 +181,31 @@ def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None
     numbers = range(len(linear_parameters(robot))) if columns is None else columns
     factors = signs or (1,) * len(numbers)
     forms = [LinearForm({k: float(f)} if k >= 0 else {}) for k, f in zip(numbers, factors, strict=True)]
-    linear = _written(robot, forms, lambda old, k, preload: _LinearSpring(k, old.rest, preload))
+
+    def line(old: LineSpring, k: Any, preload: Any) -> LineSpring:
+        return _LinearLineSpring(old.name, old.bodies, old.points, k, old.length, old.damping, preload)
+
+    def stop(old: Stop, k: Any) -> Stop:
+        return _LinearStop(k, old.damping, old.damping / old.stiffness)
+
+    def spring(old: Spring, k: Any, preload: Any) -> Spring:
+        return _LinearSpring(k, old.rest, preload)
+
+    linear = _written(robot, forms, _Made(spring, stop, line))
     object.__setattr__(linear, "numeric", robot.numeric)
     object.__setattr__(linear, "is_like_numeric", robot.is_like_numeric)
     return linear
 
 
-def _written(robot: Robot, values: list[Any], spring: Callable[[Spring, Any, Any], Spring]) -> Robot:
+class _Made(NamedTuple):
+    """How springs and stops are made anew: spring and line of stiffness and preload, stop of stiffness."""
+
+    spring: Callable[[Spring, Any, Any], Spring]
+    stop: Callable[[Stop, Any], Stop]
+    line: Callable[[LineSpring, Any, Any], LineSpring]
+
+
+def _written(robot: Robot, values: list[Any], made: _Made) -> Robot:
     """Put values, floats or forms, in the place of the linear parameters."""
     count = len(robot.parameter_names(*_GROUPS))
     moved = robot.parameters.write(robot, values[:count], *_GROUPS, symbolic=True)
@@ -148,6 +214,11 @@ def _written(robot: Robot, values: list[Any], spring: Callable[[Spring, Any, Any
     for index, joint in enumerate(moved.joints):
         if has_rotor(robot, index):
             joint = dataclasses.replace(joint, rotor_inertia=next(remaining))
-        springs = tuple(old and spring(old, next(remaining), next(remaining)) for old in joint.springs)
-        joints.append(dataclasses.replace(joint, springs=springs))
-    return dataclasses.replace(moved, joints=tuple(joints))
+        springs = tuple(old and made.spring(old, next(remaining), next(remaining)) for old in joint.springs)
+        stops = tuple(old and made.stop(old, next(remaining)) for old in joint.stops)
+        joints.append(dataclasses.replace(joint, springs=springs, stops=stops))
+    lines = tuple(
+        dataclasses.replace(made.line(old, next(remaining), next(remaining)), damping=next(remaining))
+        for old in robot.springs
+    )
+    return dataclasses.replace(moved, joints=tuple(joints), springs=lines)

@@ -1,8 +1,10 @@
-"""Payloads added to a robot: a mass that it carries, on its nacelle or in the frame of a tool."""
+"""Payloads of a robot: masses that it carries, on a body or in the frame of a tool; which of them count."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +18,9 @@ from nacelle.model.robot import Robot
 from nacelle.model.units import SI
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
+
+# What a text about a payload may give.
+KEYS = ("mass", "com", "inertia", "at", "on", "name")
 
 
 def with_payload(
@@ -36,7 +41,7 @@ def with_payload(
         com: centre of mass (3,) in the payload's frame, m, or a text such as "0 0 50 mm".
         inertia: as in descriptions: xx yy zz, six numbers, a matrix or a mapping, about the centre of mass,
             kg m^2.
-        on: a tool, in whose frame the payload lies, or a body of the nacelle; the platform if None.
+        on: a tool, in whose frame the payload lies, or a body; the platform if None.
         at: the payload's frame in that frame: a translation, or a mapping as in descriptions.
         name: its name; the first of "payload", "payload-2", ... that is free if None.
 
@@ -62,25 +67,80 @@ def with_payload(
     return dataclasses.replace(robot, payload=(*robot.payload, load))
 
 
+def carrying(robot: Robot, *payloads: str) -> Robot:
+    """Give the same robot with the payloads that are wanted: the one rule of every command and page.
+
+    Args:
+        robot: the robot, with the payloads of its description.
+        payloads: names of these, of which only those that are named stay; "none" for none of them; or texts
+            such as "2 kg" and "mass=2 kg; com=0 0 50 mm; on=flange", each one more payload. Without any the
+            robot carries what its description says.
+
+    Raises:
+        ParameterError: if a text cannot be read, or names no payload, tool or body.
+    """
+    described = {load.name: load for load in robot.payload}
+    wanted = [text.strip() for text in payloads if _is_name(text.strip(), described)]
+    if wanted:
+        kept = tuple(load for name, load in described.items() if name in wanted)
+        if kept and "none" in wanted and "none" not in described:
+            raise ParameterError("payload none and others by name: name those that are wanted")
+        robot = dataclasses.replace(robot, payload=kept)
+    for text in payloads:
+        if not _is_name(text.strip(), described):
+            robot = with_payload(robot, **_read(text, described))
+    return robot
+
+
+def _is_name(text: str, described: Mapping[str, Payload]) -> bool:
+    """Whether a text names payloads of the description."""
+    return text == "none" or text in described
+
+
+def _read(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
+    """The arguments of `with_payload` that a text gives."""
+    given: dict[str, Any] = {}
+    for part in text.split(";"):
+        key, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign:
+            key, value = "mass", key
+            if re.fullmatch(r"[A-Za-z][\w\-]*", value):
+                names = ["none", *described]
+                raise ParameterError(f"there is no payload {value!r}; {did_you_mean(value, names)}")
+        if key not in KEYS:
+            raise ParameterError(f"no {key!r}; {did_you_mean(key, KEYS)}")
+        if key in given:
+            raise ParameterError(f"{key} is given twice")
+        if not value:
+            raise ParameterError(f"{key} has no value; write for example 'mass=2kg'")
+        given[key] = value
+    if "mass" not in given:
+        raise ParameterError("it has no mass; write for example 'mass=2kg; com=0 0 50 mm'")
+    return given
+
+
 def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
     """The body that carries a payload, and the frame on it.
 
     Args:
         robot: the robot.
-        on: a tool or a body of the nacelle; the platform if None.
+        on: a tool or a body; the platform if None.
 
     Raises:
         ParameterError: if there is no such tool or body.
     """
     if on is None:
+        if not robot.has_nacelle:
+            raise ParameterError(f"{robot.name} has no nacelle to carry it: say on which body")
         return PLATFORM, identity()
     tools = {tool.name: tool for tool in robot.tools}
     if on in tools:
         return tools[on].body, tools[on].frame
-    bodies = {robot.bodies[b].name: b for b in robot.nacelle.bodies}
+    first = PLATFORM if robot.has_nacelle else PLATFORM + 1
+    bodies = {body.name: b for b, body in enumerate(robot.bodies) if b >= first}
     if on not in bodies:
         raise ParameterError(
-            f"a payload goes on a tool or a body of the nacelle, and {robot.name} has no {on!r} there; "
+            f"a payload goes on a tool or a moving body, and {robot.name} has no {on!r}; "
             f"{did_you_mean(on, [*tools, *bodies])}"
         )
     return bodies[on], identity()

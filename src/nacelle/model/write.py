@@ -15,6 +15,7 @@ from nacelle.model.description.version import NEWEST, oldest_format
 from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg
+from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
@@ -51,6 +52,8 @@ class _Writer:
         data["legs"] = [self.leg(chain) for chain in self.chains]
         if not robot.has_nacelle and (cuts := self.unchained(robot.nacelle.closures[1:])):
             data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
+        if robot.couplings:
+            data["couplings"] = {self.coupling_name(k): self.coupling(k) for k in robot.couplings}
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
         if robot.shared:
             names = robot.shared
@@ -65,6 +68,8 @@ class _Writer:
                 load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
                 for load in robot.payload
             }
+        if robot.springs:
+            data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
         if robot.modes:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
         if len(self.chains) == len(robot.legs):
@@ -97,7 +102,7 @@ class _Writer:
 
     def unchained(self, joints: tuple[int, ...]) -> list[int]:
         """The joints of the nacelle that are written by themselves, not in a chain that hangs on it."""
-        return [j for j in joints if self.joint_leg(j) is None]
+        return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
 
     def joint_name(self, index: int) -> str:
         leg, name = self.joint_leg(index), self.robot.joints[index].name
@@ -135,7 +140,8 @@ class _Writer:
             self.local(self.robot.bodies[b].name, leg.name): self.body(self.robot.bodies[b])
             for b in leg.bodies
         }
-        for key, indices in (("joints", leg.joints), ("closures", leg.closures)):
+        cuts = tuple(c for c in leg.closures if not self.robot.joints[c].is_coupling)
+        for key, indices in (("joints", leg.joints), ("closures", cuts)):
             data[key] = {
                 self.local(self.robot.joints[j].name, leg.name): self.joint(j, leg.name) for j in indices
             }
@@ -149,6 +155,8 @@ class _Writer:
         if body.beam:
             tips = {key: _inertia(ten) for key, ten in body.beam.get("tips", {}).items()}
             data["beam"] = body.beam | ({"tips": tips} if tips else {})
+        if body.spin:
+            data["spin"] = body.spin
         if body.display:
             data["display"] = list(body.display)
         return data
@@ -180,12 +188,26 @@ class _Writer:
             data["spring"] = [
                 spring and {"stiffness": spring.stiffness, "rest": spring.rest} for spring in joint.springs
             ]
+        if any(joint.stops):
+            data["stop"] = [
+                stop and {"stiffness": stop.stiffness, "damping": stop.damping} for stop in joint.stops
+            ]
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
             pairs = [_pair(pair) for pair in joint.limits]
             data["limits"] = pairs[0] if len(pairs) == 1 else pairs
         if joint.guess and joint.guess != neutral(_written(kind)):
             data["guess"] = list(joint.guess)
         return data
+
+    def coupling_name(self, index: int) -> str:
+        return self.robot.joints[index].name.replace(".", "-")
+
+    def coupling(self, index: int) -> dict[str, Any]:
+        (first, one), *others = self.robot.joints[index].terms
+        assert one == 1.0
+        follows = {self.joint_name(j): -factor for j, factor in others}
+        data: dict[str, Any] = {"joint": self.joint_name(first), "follows": follows}
+        return data | ({"offset": offset} if (offset := self.robot.joints[index].offset) else {})
 
     def actuator(self, actuator: Actuator, joint: Joint) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -213,6 +235,19 @@ class _Writer:
         if limits:
             data["limits"] = limits
         return data
+
+    @staticmethod
+    def spring_name(name: str) -> str:
+        return name.replace(".", "-")
+
+    def spring(self, spring: LineSpring) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "between": [self.body_name(body, None) for body in spring.bodies],
+            "at": [[float(v) for v in point] for point in spring.points],
+            "stiffness": spring.stiffness,
+            "length": spring.length,
+        }
+        return data | ({"damping": spring.damping} if spring.damping else {})
 
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]
@@ -246,6 +281,7 @@ def _spherical_last(joint: Joint) -> Joint:
         joint,
         friction=(*joint.friction[1:], joint.friction[0]),
         springs=(*joint.springs[1:], joint.springs[0]),
+        stops=(*joint.stops[1:], joint.stops[0]) if joint.stops else (),
         limits=(*joint.limits[1:], joint.limits[0]),
         guess=(*joint.guess[4:], *joint.guess[:4]),
     )

@@ -48,7 +48,7 @@ def summary(check: Check) -> dict[str, Any]:
                 "elements": kind.elements,
                 "bodies": [robot.bodies[b].name for b in leg.bodies],
                 "joints": [robot.joints[j].name for j in leg.joints],
-                "closures": [robot.joints[c].name for c in leg.closures],
+                "closures": _cuts(robot, leg.closures),
                 "branch": leg.branch or None,
             }
             for leg, kind, (method, reason) in zip(robot.legs, types, methods, strict=True)
@@ -57,14 +57,29 @@ def summary(check: Check) -> dict[str, Any]:
             "kind": robot.nacelle.kind,
             "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b >= _first_body(robot)],
             "joints": [robot.joints[j].name for j in robot.nacelle.joints],
-            "closures": [robot.joints[c].name for c in robot.nacelle.closures if not is_ground(robot, c)],
+            "closures": _cuts(robot, tuple(c for c in robot.nacelle.closures if not is_ground(robot, c))),
         },
         "bodies": [_body(robot, k) for k in range(_first_body(robot), len(robot.bodies))],
-        "joints": [_joint(robot, k) for k in range(len(robot.joints)) if not is_ground(robot, k)],
+        "joints": [
+            _joint(robot, k)
+            for k, joint in enumerate(robot.joints)
+            if not joint.is_coupling and not is_ground(robot, k)
+        ],
+        "couplings": [_coupling(robot, k) for k in robot.couplings],
         "actuators": [_actuator(robot, k) for k in range(len(robot.actuators))],
         "tools": [{"name": t.name, "body": robot.bodies[t.body].name} for t in robot.tools],
         "payload": [
             {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
+        ],
+        "springs": [
+            {
+                "name": s.name,
+                "between": [robot.bodies[b].name for b in s.bodies],
+                "stiffness": s.stiffness,
+                "length": s.length,
+                "damping": s.damping,
+            }
+            for s in robot.springs
         ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
@@ -98,10 +113,28 @@ def mobility_data(m: Mobility) -> dict[str, Any]:
     return {**data, "sentences": m.sentences()}
 
 
+def _cuts(robot: Robot, closures: tuple[int, ...]) -> list[str]:
+    """Names of the joints where loops are cut, couplings left out."""
+    return [robot.joints[c].name for c in closures if not robot.joints[c].is_coupling]
+
+
 def _loops(robot: Robot) -> int:
     """Number of independent loops: joints less moving bodies of the graph."""
     # At a point the joint between two legs does not close another loop than the point itself.
-    return sum(not joint.at_point for joint in robot.joints) - (len(robot.bodies) - 1)
+    joints = sum(not (joint.at_point or joint.is_coupling) for joint in robot.joints)
+    return joints - (len(robot.bodies) - 1)
+
+
+def _coupling(robot: Robot, k: int) -> dict[str, Any]:
+    """A coupling as plain data: the joint that follows, ratios by joint, offset in rad or m."""
+    joint = robot.joints[k]
+    (first, _), *others = joint.terms
+    return {
+        "name": joint.name,
+        "joint": robot.joints[first].name,
+        "follows": {robot.joints[j].name: -factor for j, factor in others},
+        "offset": joint.offset,
+    }
 
 
 def _first_body(robot: Robot) -> int:
@@ -146,6 +179,12 @@ def _friction_words(joint: Joint) -> list[str]:
     return sorted(terms)
 
 
+def force_words(joint: dict[str, Any]) -> str:
+    """What acts in a joint of the summary, in words: friction, springs, end stops."""
+    kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
+    return " ".join([*joint["friction"], *kinds])
+
+
 def _joint(robot: Robot, k: int) -> dict[str, Any]:
     joint = robot.joints[k]
     return {
@@ -158,6 +197,7 @@ def _joint(robot: Robot, k: int) -> dict[str, Any]:
         "freedoms": joint.nv,
         "friction": _friction_words(joint),
         "spring": any(spring is not None for spring in joint.springs),
+        "stop": any(stop is not None for stop in joint.stops),
         "rotor_inertia": joint.rotor_inertia,
         "limits": [_finite(pair) for pair in joint.limits],
     }

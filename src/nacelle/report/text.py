@@ -17,7 +17,7 @@ from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.report.summary import is_ground, shown_body, summary, tree_data
+from nacelle.report.summary import force_words, is_ground, shown_body, summary, tree_data
 from nacelle.report.table import plain_table
 
 
@@ -51,6 +51,8 @@ def show(check: Check, console: Console) -> None:
     if data["legs"]:
         console.print(_section("Legs", _legs(data)))
     console.print(_section("Joints", _joint_table(data)))
+    if data["couplings"]:
+        console.print(_section("Couplings", _coupling_table(data)))
     console.print(_section("Actuators", _actuator_table(data)))
     console.print(_section("Bodies", _body_table(data)))
     console.print(_section("Mobility", _mobility(data)))
@@ -87,7 +89,7 @@ def _tree(robot: Robot) -> Tree:
             massless = " [dim]massless[/]" if robot.bodies[child].massless else ""
             grow(node.add(f"{describe(k)} > {escape(robot.bodies[child].name)}{massless}"), child)
         for k, joint in enumerate(robot.closures, start=robot.tree):
-            if is_ground(robot, k):
+            if joint.is_coupling or is_ground(robot, k):
                 continue
             if joint.predecessor == body:
                 other = joint.successor
@@ -148,6 +150,15 @@ def _short(value: float) -> str:
     return f"{value:.4g}"
 
 
+def _coupling_table(data: dict[str, Any]) -> Table:
+    table = plain_table("coupling", "joint", "follows")
+    for coupling in data["couplings"]:
+        terms = [f"{ratio:.6g} {name}" for name, ratio in coupling["follows"].items()]
+        terms += [f"{coupling['offset']:.6g}"] if coupling["offset"] else []
+        table.add_row(*map(escape, (coupling["name"], coupling["joint"], " + ".join(terms))))
+    return table
+
+
 def _joint_table(data: dict[str, Any]) -> Table:
     table = plain_table("joint", "kind", "role", "freedoms>", "between", "friction and springs", "limits")
     for joint in data["joints"]:
@@ -157,7 +168,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
             joint["role"],
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
-            " ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "-",
+            force_words(joint) or "-",
             _limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
@@ -225,6 +236,11 @@ def _platform(data: dict[str, Any]) -> RenderableType:
     ]
     lines += [f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]]
     lines += [f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]]
+    lines += [
+        f"spring {s['name']} between {' and '.join(s['between'])}, {_short(s['stiffness'])} N/m, free length "
+        f"{_short(s['length'])} m"
+        for s in data["springs"]
+    ]
     lines += [f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]]
     return Group(*(escape(line) for line in lines))
 

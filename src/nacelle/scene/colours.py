@@ -10,6 +10,7 @@ LEG_COLOURS = ("#5b7fa8", "#6f9f7f", "#8d7bb0", "#58a0a6", "#a8a05f", "#b07c96",
 NACELLE_COLOUR = "#e8813a"
 BASE_COLOUR = "#aab0b8"
 JOINT_COLOUR = "#3a4048"
+SPRING_COLOUR = "#4d5560"
 ACTIVE_COLOUR = "#c4262e"
 AXIS_COLOURS = ("#cf3b3b", "#3f9a4a", "#3b62cf")
 

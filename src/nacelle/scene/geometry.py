@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.hanging import hanging_chains
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import (
@@ -23,13 +23,14 @@ from nacelle.scene.colours import (
     JOINT_COLOUR,
     LEG_COLOURS,
     NACELLE_COLOUR,
+    SPRING_COLOUR,
     hexadecimal,
 )
 from nacelle.scene.marks import joint_marks
 from nacelle.scene.meshes import body_meshes
 from nacelle.scene.motion import BodyMotion, rotations
 from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
-from nacelle.shapes.solid import Block, Drawn, Rod, described_solids
+from nacelle.shapes.solid import Ball, Block, Drawn, Rod, described_solids
 from nacelle.shapes.strokes import Range
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -40,8 +41,8 @@ class BodyPart:
     """One thing to draw, fixed on a body.
 
     Attributes:
-        kind: "base", "body" or "joint".
-        name: of the body, or of the joint that it marks.
+        kind: "base", "body", "joint" or "spring".
+        name: of the body, or of the joint, or the spring whose end it marks.
         body: index of the body that carries it.
         solids: its solids in the frame of that body, m.
         colours: of each solid, #rrggbb.
@@ -94,25 +95,33 @@ def robot_geometry(robot: Robot, motion: BodyMotion | None = None) -> RobotGeome
 
 def _parts(placed: PlacedRobot) -> list[BodyPart]:
     robot = placed.robot
-    # Chains of the nacelle's mechanism are drawn as legs; a robot without a nacelle has nothing else to draw.
-    chains = (*hanging_chains(robot), *robot.legs)
-    in_chains = {b for chain in chains for b in chain.bodies}
-    nacelle = set(robot.nacelle.bodies) - in_chains
-    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(chains) for b in leg.bodies}
+    nacelle = set(robot.nacelle.bodies)
+    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies}
     colour |= dict.fromkeys(nacelle, NACELLE_COLOUR)
-    unseen = set() if robot.has_nacelle else {PLATFORM}
-    order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in nacelle, b))]
-    parts = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    for k, chain in enumerate(hanging_chains(robot), len(robot.legs)):
+        colour |= dict.fromkeys(chain.bodies, LEG_COLOURS[k % len(LEG_COLOURS)])
+    order = [BASE, *sorted(range(1, len(robot.bodies)), key=lambda b: (b in nacelle, b))]
+    bodies = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    # A base that nothing is held by, and the ground of a robot without a nacelle, are not to be seen.
+    parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
-        active = j in driven
-        if unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM):
+        if joint.is_coupling or (joint.kind is JointKind.FIXED and {BASE, PLATFORM} == _ends(joint)):
             continue
+        active = j in driven
         for b, solid in joint_marks(placed, j):
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
             shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (own,), (shown,), active))
+    for spring in robot.springs:
+        for b, point in zip(spring.bodies, spring.points, strict=True):
+            ball = Ball(np.asarray(point, dtype=float), 2.0 * THIN * placed.extent)
+            parts.append(BodyPart("spring", spring.name, b, (ball,), (SPRING_COLOUR,)))
     return parts
+
+
+def _ends(joint: Joint) -> set[int]:
+    return {joint.predecessor, joint.successor}
 
 
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
@@ -160,7 +169,7 @@ def across(placed: PlacedRobot) -> int | None:
     revolute: list[Array] = []
     slides: list[Array] = []
     for joint, (fixed, _) in zip(placed.robot.joints, placed.ends, strict=True):
-        if joint.kind in (JointKind.POINT, JointKind.FIXED):
+        if joint.kind in (JointKind.POINT, JointKind.FIXED, JointKind.COUPLING):
             continue
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             return None

@@ -295,18 +295,21 @@ class Limit(NamedTuple):
 
 
 def limits_of(robot: Robot) -> list[Limit]:
-    """All limits of actuators and joints that can be met."""
+    """All limits of actuators and joints that can be met; none where there is an end stop."""
     limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):
         primitive = robot.joints[actuator.joint].primitives[0]
         driven[actuator.joint] = actuator.position
+        joint = robot.joints[actuator.joint]
+        if any(joint.stops) and actuator.position == joint.limits[0]:
+            continue
         limits += _sides(actuator.name, k, None, actuator.position, _kind(primitive))
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
         for place, (primitive, pair) in enumerate(zip(joint.primitives, joint.limits, strict=False)):
-            if driven.get(j) == pair:
+            if driven.get(j) == pair or (joint.stops and joint.stops[place] is not None):
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
             limits += _sides(f"joint {name}", j, place, pair, _kind(primitive))

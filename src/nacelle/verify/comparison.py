@@ -26,7 +26,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
 from nacelle.verify.engine import ENGINES, Engine, Loaded, Snapshot, TreeState, VerifyError, builder
-from nacelle.verify.loops import AxisMotion, Loop, loop, tree_axes
+from nacelle.verify.loops import AxisMotion, Loop, coupling, loop, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
 from nacelle.verify.states import States, random_states, twist_units
@@ -146,7 +146,10 @@ class _Seen:
 
 def _seen(engine: Engine, robot: Robot, state: TreeState) -> _Seen:
     now = engine.at(state)
-    loops = tuple(loop(robot, joint, now, state.u) for joint in robot.closures)
+    loops = tuple(
+        coupling(robot, joint, state.q) if joint.is_coupling else loop(robot, joint, now, state.u)
+        for joint in robot.closures
+    )
     in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
     axes = (*in_tree, *(entry.axes for entry in loops))
     return _Seen(state, now, loops, axes, projection(robot, now, loops, state.u))
@@ -245,7 +248,7 @@ def _dynamics(
     mine: ours.Dynamics,
 ) -> None:
     now, G, state = view.now, view.projection.G, view.state
-    extra = efforts(robot, view.axes, state.u, engine.rotors_inside)
+    extra = efforts(robot, now, view.axes, state.u, engine.rotors_inside)
 
     def add(name: str, one: object, two: object, scale: float | None = None) -> None:
         errors.add(name, k, DYNAMICS, one, two, scale)

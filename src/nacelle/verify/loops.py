@@ -59,6 +59,17 @@ def skew(r: Array) -> Array:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
+def coupling(robot: Robot, joint: Joint, q: Array) -> Loop:
+    """A coupling at coordinates q of the tree: its factors over the rates, and sum factor q - offset."""
+    row = np.zeros((1, robot.platform_nv + robot.nv))
+    gap = -joint.offset
+    for j, factor in joint.terms:
+        row[0, robot.platform_nv + robot.v_slices[j].start] = factor
+        gap += factor * float(q[robot.q_slices[j].start])
+    scale = max(abs(factor) for _, factor in joint.terms)
+    return Loop(row, np.zeros(1), (), np.array([gap / scale]))
+
+
 def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -134,9 +134,31 @@ def moved(robot: Robot, x: Array, step: Array) -> Array:
     return layout.join_x(plain + linear, quat)
 
 
+def _without_stopped_limits(robot: Robot) -> Robot:
+    """The robot without the limits at which it has end stops, so that states are drawn beyond them, too."""
+    if not any(any(joint.stops) for joint in robot.joints):
+        return robot
+    free = (-np.inf, np.inf)
+    joints = tuple(
+        replace(
+            joint,
+            limits=tuple(
+                pair if stop is None else free for pair, stop in zip(joint.limits, joint.stops, strict=True)
+            ),
+        )
+        if joint.stops
+        else joint
+        for joint in robot.joints
+    )
+    actuators = tuple(
+        replace(a, position=free) if any(robot.joints[a.joint].stops) else a for a in robot.actuators
+    )
+    return replace(robot, joints=joints, actuators=actuators)
+
+
 def _judged(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
     """Which poses are good, their condition numbers, and how many are not, by reason."""
-    flags = inverse_kinematics(robot, x).flags
+    flags = inverse_kinematics(_without_stopped_limits(robot), x).flags
     J = jacobian(robot, x)
     with np.errstate(all="ignore"):
         condition = 1.0 / J.conditioning

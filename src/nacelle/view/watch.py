@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, NacelleError
 from nacelle.library import check, looks_like_file
+from nacelle.model.payload import carrying
 from nacelle.model.robot import Robot
 
 
@@ -30,11 +31,12 @@ class Watched:
     Attributes:
         source: the name or the file.
         mode: the mode of operation in which it is wanted; "" for the first.
+        payload: which payloads it carries (`nacelle.carrying`); those of the description if none.
         robot: the robot as it was read last; None before that.
     """
 
-    def __init__(self, source: str | os.PathLike[str], mode: str = "") -> None:
-        self.source, self.mode = os.fspath(source), mode
+    def __init__(self, source: str | os.PathLike[str], mode: str = "", payload: tuple[str, ...] = ()) -> None:
+        self.source, self.mode, self.payload = os.fspath(source), mode, payload
         self._file = Path(self.source) if looks_like_file(self.source) else None
         self._seen = self._stamp()
         self.robot: Robot | None = None
@@ -54,7 +56,8 @@ class Watched:
             NacelleError: if it is none: with all problems of the description.
         """
         self._seen = self._stamp()
-        self.robot = in_mode(check(self.source).require().robot, self.mode)
+        robot = in_mode(check(self.source).require().robot, self.mode)
+        self.robot = carrying(robot, *self.payload)
         return self.robot
 
     def changed(self) -> Reading | None:

@@ -10,6 +10,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
 from nacelle.cli.inputs import ModeOption, load_robot, quantity
+from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.cli.outputs import deliver, shown
 from nacelle.errors import NacelleError
 from nacelle.progress import task
@@ -41,13 +42,14 @@ def balance_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="File for the balanced robot; never overwritten.")
     ] = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Springs and counterweights that balance gravity best over a set of poses."""
     from nacelle.dynamics.gravity_balance.balancing import balance_gravity
 
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     check_new(out)
     poses = None
     if csv is not None:

@@ -8,6 +8,7 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -20,13 +21,14 @@ def base_command(
     *,
     assume: AssumeOption = None,
     shared: SharedOption = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
     from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     with task(f"base parameters of {robot.name}"):
         base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
     if as_json:

@@ -10,6 +10,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, wrote
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 
 
 @command("rehearse")
@@ -25,6 +26,7 @@ def rehearse_command(
     ] = 10.0,
     bandwidth: Annotated[float, typer.Option(help="Of the controller, Hz.")] = 10.0,
     seed: Annotated[int, typer.Option(help="Of parameters and noise.")] = 0,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +37,7 @@ def rehearse_command(
     from nacelle.identification.rehearsal.true_robot import moved
 
     check_new(csv)
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     trajectory = read_motion(motion)
     result = rehearse(
         robot,

@@ -19,6 +19,7 @@ from nacelle.cli.identification.options import (
     read_all,
 )
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 
 if TYPE_CHECKING:
     from nacelle.identification.validation import Validation
@@ -34,6 +35,7 @@ def validate_command(
     decimation: DecimationOption = None,
     allow: AllowOption = None,
     report: Annotated[Path | None, typer.Option("--report", help="Page to write (html).")] = None,
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -43,7 +45,7 @@ def validate_command(
     from nacelle.identification.validation import validate
 
     check_new(report, (".html", ".htm"))
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     measured = read_all(robot, data, columns)
     if "all" not in (allow or ()):
         for measurement in measured:

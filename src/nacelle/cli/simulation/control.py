@@ -20,6 +20,7 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.cli.outputs import FAILED_SAMPLES
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
@@ -56,6 +57,7 @@ def control_command(
         Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf); never overwritten.")
     ] = None,
     figure: Annotated[str, typer.Option("--figure", help="What to draw: errors, forces or path.")] = "errors",
+    payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -66,7 +68,7 @@ def control_command(
 
     check_new(plot, PICTURES)
     _check_figure(figure)
-    robot = load_robot(robot_name, mode)
+    robot = loaded(load_robot(robot_name, mode), payload)
     for name, value in (("--period", period), ("--bandwidth", bandwidth), ("--speed", speed)):
         if value is not None and not 0.0 < value < float("inf"):
             raise NacelleError(f"{name} is above zero, got {value:g}")

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import joint_efforts, rotors
+from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrenches
-from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
@@ -42,6 +42,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     U = state.moving.U
     u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
+    settings = with_line_springs(state, settings)
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():
         total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
     for effort in joint_efforts(state, u_dot, settings):
@@ -77,8 +78,9 @@ def mass_matrix(state: State) -> Array:
         momentum, spin = p[0] * V - h @ W, h @ V + inertia_matrix(p) @ W
         total = total + V.T @ momentum + W.T @ spin
     for index, inertia in rotors(state.robot):
-        row = joint_rate_row(state.robot, state.now.motion, index) @ U
-        total = total + inertia * np.outer(row, row)
+        for rates in rotor_rows(state.robot, state.now.motion, index):
+            row = rates @ U
+            total = total + inertia * np.outer(row, row)
     return np.asarray(total)
 
 

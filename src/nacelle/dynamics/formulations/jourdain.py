@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.joint_axes import joint_axes
+from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.joint_axes import joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
@@ -151,7 +152,8 @@ def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Ra
         at = Pose(np.eye(3), axis.point)
         two = bodies[joint.successor].seen(joint.frame_successor).seen(at)
         one = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
-        pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, two.dw - one.dw))
+        spin = relative_spin(axis, (one.w, two.w), (one.dw, two.dw))
+        pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)
         rates.append(Rates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))
     return rates
@@ -164,6 +166,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
     """
     robot, poses = state.robot, state.now.motion.poses
+    settings = with_line_springs(state, settings)
     u_dot = state.moving.U @ a + state.moving.bias
     bodies = body_motions(state, u_dot)
     tau: Array = np.zeros(len(a))

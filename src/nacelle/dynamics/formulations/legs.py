@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.joint_axes import JointAxis, joint_axes
+from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.joint_axes import JointAxis, joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
@@ -45,6 +46,9 @@ def reason_not(mechanism: Mechanism) -> str:
         return (
             f"its nacelle has joints of its own ({names}), and F_p of [KI2007] (12) is that of one rigid body"
         )
+    if robot.couplings:
+        names = ", ".join(robot.joints[k].name for k in robot.couplings)
+        return f"its joints are coupled ({names}), and J_i of [KI2007] (18) has the closures of a leg alone"
     for leg in robot.legs:
         for j in leg.joints:
             if robot.joints[j].predecessor == PLATFORM:
@@ -335,7 +339,8 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: 
             two, one = (bodies[body].at(axis.point - poses[body].p) for body in ends)
             to, off = (columns(body, axis.point) for body in ends)
             rate = axis.along(two.v - one.v, two.w - one.w)
-            acceleration = axis.along(two.a - one.a, two.dw - one.dw)
+            spin = relative_spin(axis, (one.w, two.w), (one.dw, two.dw))
+            acceleration = axis.along(two.a - one.a, spin)
             effort = axis_effort(state, index, number, rate, acceleration, settings)
             total = total + axis.along((to - off)[:3], (to - off)[3:]).T @ effort
     return np.asarray(total)
@@ -344,6 +349,7 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     """Force (n,) along the reduced twist: S^T [F_p + sum of J_vi^T J_i^-T H_i] ([KI2007] (20))."""
     S, bias = platform_map(state)
+    settings = with_line_springs(state, settings)
     dV = S @ a + bias
     legs = leg_states(state)
     F = platform_dynamics(state, dV, settings) + closure_forces(state, legs, dV, settings)

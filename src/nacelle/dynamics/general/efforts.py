@@ -23,6 +23,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
+from nacelle.dynamics.compliance.stops import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.dynamics.joint_effort import axis_coordinate
@@ -106,6 +107,9 @@ def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted
         gather = into.nacelle if j in nacelle else into.gamma
         for number, primitive in enumerate(joint.primitives):
             spring, terms = _acting(joint, number, counted)
+            if stop_of(joint, number) is not None:
+                q = _coordinate(legs.placed, j, number)
+                merge(gather, {rate: _stop(joint, number, q, rates.get(rate, 0.0), counted)})
             if spring is not None:
                 merge(gather, {rate: spring.held_force(_coordinate(legs.placed, j, number))})
             if terms and primitive is Primitive.SPHERICAL:
@@ -125,14 +129,20 @@ def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None,
     )
 
 
+def _stop(joint: Joint, number: int, q: Scalar, rate: Scalar, counted: Counted) -> Scalar:
+    """What an end stop of an axis requires: its spring as springs count, its damper as friction does."""
+    return stop_effort(joint, number, q, rate, spring=counted.springs, damper=counted.friction)
+
+
 def _coordinate(placed: Placed, index: int, number: int) -> Scalar:
     """Coordinate of an axis of a joint (rad or m), which depends on positions alone."""
     return axis_coordinate(cast(State, placed), index, number)
 
 
 def _acts(joint: Joint, counted: Counted) -> bool:
-    """Whether a joint has friction or springs that count."""
-    return bool((counted.friction and any(joint.friction)) or (counted.springs and any(joint.springs)))
+    """Whether a joint has friction, springs or end stops that count."""
+    rubs = counted.friction and (any(joint.friction) or any(joint.stops))
+    return bool(rubs or (counted.springs and joint.is_sprung))
 
 
 def _effort(
@@ -166,6 +176,10 @@ def _effort(
         value: Scalar = 0.0
         if terms:
             value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
+        if stop_of(joint, number) is not None:
+            q = _coordinate(placed, index, number)
+            rate = dot(e, turn if primitive.is_rotation else slip())
+            value = value + _stop(joint, number, q, rate, counted)
         if spring is not None:
             value = value + spring.held_force(_coordinate(placed, index, number))
         if primitive.is_rotation:

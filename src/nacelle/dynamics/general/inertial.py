@@ -78,7 +78,8 @@ def inertial_numbers(placed: Placed) -> Numbers:
         joint = robot.joints[j]
         if robot.numeric.joints[j].rotor_inertia and joint.successor not in placed.parts.omitted:
             rate = robot.platform_nv + robot.v_slices[j].start
-            rates[rate] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
+            for k in range(joint.nv):
+                rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
     return Numbers(nodes, bodies, {}, rates)
 
 

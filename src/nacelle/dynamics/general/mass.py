@@ -24,7 +24,7 @@ from nacelle.dynamics.general.bars.inertia import bar_inertia, residual_energy
 from nacelle.dynamics.general.bars.require import bars
 from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
-from nacelle.kinematics.general.actuators import closure_rates
+from nacelle.kinematics.general.actuators import rotor_rates
 from nacelle.kinematics.general.legs import Legs, Motion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import Frame
@@ -326,12 +326,11 @@ def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
             total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
         else:
             total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))
-    for closing in closure_rates(placed).values():
-        if not is_zero(closing.rotor):
-            gamma, nacelle = closing.unit_force(legs)
-            speed: Scalar = 0.0
-            for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
-                for key_, factor in factors.items():
-                    speed = plus_times(speed, factor, rates[key_])
-            total = plus_times(total, 0.5 * closing.rotor, speed * speed)
+    for closing in rotor_rates(placed):
+        gamma, nacelle = closing.unit_force(legs)
+        speed: Scalar = 0.0
+        for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
+            for key_, factor in factors.items():
+                speed = plus_times(speed, factor, rates[key_])
+        total = plus_times(total, 0.5 * closing.rotor, speed * speed)
     return total

@@ -32,11 +32,12 @@ from nacelle.dynamics.general.efforts import (
 )
 from nacelle.dynamics.general.inertia import Numbers
 from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
+from nacelle.dynamics.general.line_springs import require_line_springs
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
-from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates
+from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates, rotor_rates
 from nacelle.kinematics.general.legs import Legs, Motion, factorised, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
@@ -49,7 +50,7 @@ from nacelle.kinematics.general.placed import (
 )
 from nacelle.kinematics.general.plan import has_bar_axes, plan_of
 from nacelle.kinematics.general.solve import determinant
-from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, is_zero, plus_times
+from nacelle.kinematics.general.vectors import acceleration_matrix, all_zero, crossed, plus_times
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.leg import PLATFORM
@@ -117,19 +118,18 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
     placed = legs.placed
     into = Required(placed)
     require_inertia(legs, moving, numbers_of(legs), into)
-    closing = closure_rates(placed).values()
-    for rate in closing:
-        if not is_zero(rate.rotor):
-            into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
+    for rate in rotor_rates(placed):
+        into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, numbers_of(legs).ends)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
     require_nacelle_closures(legs, moving, into, counted)
+    require_line_springs(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
-        for rate in closing:
+        for rate in closure_rates(placed).values():
             if rate.actuator is not None:
                 into.along_closure(legs, rate, -tau[rate.actuator])
     return into
@@ -262,10 +262,9 @@ def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
     M = mass_matrix(legs, numbers_of(legs))
-    for rate in closure_rates(placed).values():
-        if not is_zero(rate.rotor):
-            row = pack(legs.held_along_v(*rate.unit_force(legs)))
-            M = M + rate.rotor * np.outer(row, row)
+    for rate in rotor_rates(placed):
+        row = pack(legs.held_along_v(*rate.unit_force(legs)))
+        M = M + rate.rotor * np.outer(row, row)
     return M
 
 
@@ -323,7 +322,13 @@ def energies(
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
+    for require in (
+        require_rods,
+        require_efforts,
+        require_closures,
+        require_nacelle_closures,
+        require_line_springs,
+    ):
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, {})
     power: Scalar = 0.0

@@ -31,16 +31,18 @@ from nacelle.dynamics.general.efforts import (
     require_nacelle_closures,
     require_rods,
 )
+from nacelle.dynamics.general.line_springs import require_line_springs
 from nacelle.dynamics.general.models import legs_at
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.kinematics.general.actuators import closure_rates
+from nacelle.kinematics.general.actuators import closure_rates, rotor_rates
 from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.model.joint import JointKind
 from nacelle.model.linear_parameters import Columns, Signs, column_count, has_rotor, with_linear_forms
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
@@ -108,7 +110,13 @@ def required_power(legs: Legs, moving: Motion, motions: Motions, counted: Counte
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = Counted(counted.friction, counted.smooth, inertia=False)
-    for require in (require_rods, require_efforts, require_closures, require_nacelle_closures):
+    for require in (
+        require_rods,
+        require_efforts,
+        require_closures,
+        require_nacelle_closures,
+        require_line_springs,
+    ):
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:
@@ -256,13 +264,18 @@ def _require_rotors(legs: Legs, part: Motion, into: Required) -> None:
     robot = legs.placed.robot
     closing = closure_rates(legs.placed)
     for index, joint in enumerate(robot.joints):
-        if not has_rotor(robot, index):
+        if not has_rotor(robot, index) or (joint.kind is JointKind.SPHERICAL and index >= robot.tree):
             continue
         inertia = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
         if index >= robot.tree:
             value = inertia * closure_acceleration(legs, part, closing[index])
             into.along_closure(legs, closing[index], value)
             continue
-        rate = robot.platform_nv + robot.v_slices[index].start
-        acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
-        merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
+        start = robot.platform_nv + robot.v_slices[index].start
+        for rate in range(start, start + joint.nv):
+            acceleration: Scalar = part.u_dot.get(rate, part.w_dot.get(rate, 0.0))
+            merge(into.gamma if rate in part.u_dot else into.nacelle, {rate: inertia * acceleration})
+    for turn in rotor_rates(legs.placed):
+        if robot.joints[turn.tie.joint].kind is JointKind.SPHERICAL:
+            value = turn.rotor * closure_acceleration(legs, part, turn)
+            into.along_closure(legs, turn, value)

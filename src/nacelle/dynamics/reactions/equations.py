@@ -5,14 +5,16 @@ that places body j transmits what the bodies from there on need, less what closu
 
     W_j = sum over bodies b beyond j of w_b  -  sum over closures c of s_jc (L_c lambda_c + E_c)
 
-w_b is inertia less weight less external, s_jc is 1 where c's successor lies beyond j, -1 where its
-predecessor does, L_c are wrenches of what it locks and E_c its efforts: actuator, friction, spring, rotor.
+w_b is inertia less weight less external wrenches and springs between bodies, s_jc is 1 where c's successor
+lies beyond j, -1 where its predecessor does, L_c are wrenches of what it locks and E_c its efforts: actuator,
+friction, spring, rotor.
 Along its free axes a joint transmits its efforts and nothing else, which are the equations for lambda:
 
     C_j . W_j = e_j,   and 0 for the twist of the platform, which no joint places:   J^T lambda = b
 
 with J the Jacobian of the closures. What J^T does not see (overconstrained closures) is inner stress.
-An idle spin is held by one more lock, a moment about its axis, which is zero unless something drives it.
+An idle spin is held by one more lock, a moment about its axis, which is zero unless something drives it. A
+coupling has no wrench: its lambda adds factor_j lambda to the effort e_j of each coupled joint.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from nacelle.dynamics.compliance.line_springs import with_line_springs
 from nacelle.dynamics.joint_effort import closure_axes, joint_efforts
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point
 from nacelle.dynamics.settings import Settings
@@ -56,9 +59,10 @@ def reaction_terms(
     u_dot = state.moving.U @ point.a + state.moving.bias
     applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
-    for body, (f, n) in body_wrenches(state, u_dot, applied).items():
+    settings = with_line_springs(state, Settings(friction, smooth, applied))
+    for body, (f, n) in body_wrenches(state, u_dot, settings.external).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
-    efforts = axis_efforts(state, u_dot, point.tau, Settings(friction, smooth))
+    efforts = axis_efforts(state, u_dot, point.tau, settings)
     along: list[Scalar] = [0.0] * robot.platform_nv
     for index, joint in enumerate(robot.tree_joints):
         for number, primitive in enumerate(joint.primitives):
@@ -90,6 +94,9 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
     wrenches: list[Array] = []
     zero = np.zeros(3)
     for joint in robot.closures:
+        if joint.is_coupling:
+            wrenches.append(np.zeros(6))
+            continue
         first, second = closure_frames(joint, motion)
         for lock in joint.locks:
             e = first.R[:, lock[1]]

@@ -25,6 +25,7 @@ from nacelle.dynamics.reactions.equations import idle_spins, lock_wrenches
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
+from nacelle.kinematics.tree.closure import coupling_rates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -45,6 +46,7 @@ class Structure:
         joint_of: for every rate of u its tree joint (rates,); -1 for the platform.
         platform: bodies beyond the platform (bodies,).
         platform_brings: s_jc of the platform (closures,).
+        coupled: (rates, locks) the factors of couplings, whose efforts act along rates and have no wrench.
         lock_scale: (locks,) what makes forces and moments alike: 1 for forces, the robot's size for moments.
         rate_scale: (rates,) 1 for translations, the robot's size for rotations.
     """
@@ -53,6 +55,7 @@ class Structure:
     brings: Array
     carries: Array
     felt: Array
+    coupled: Array
     joint_of: Array
     platform: Array
     platform_brings: Array
@@ -92,16 +95,15 @@ def structure(robot: Robot) -> Structure:
         revolute += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
     felt = np.where(joint_of[:, None] >= 0, -locked[joint_of], afloat)
     size = robot.size
+    coupled = np.zeros(felt.shape)
+    lock_scale, rate_scale = np.where(moments, size, 1.0), np.where(revolute, size, 1.0)
+    for k in np.flatnonzero([joint.is_coupling for joint in robot.closures]).tolist():
+        place = owner.tolist().index(k)
+        for rate, factor in coupling_rates(robot, robot.closures[k]).items():
+            coupled[rate, place] = factor
+        lock_scale[place] = 1.0 / np.max(np.abs(coupled[:, place]) / rate_scale)
     return Structure(
-        beyond,
-        locked,
-        carries,
-        felt,
-        joint_of,
-        platform,
-        brings,
-        np.where(moments, size, 1.0),
-        np.where(revolute, size, 1.0),
+        *(beyond, locked, carries, felt, coupled, joint_of, platform, brings, lock_scale, rate_scale)
     )
 
 
@@ -145,7 +147,7 @@ def determination(robot: Robot) -> Determination:
 
 def scaled_matrix(signs: Structure, columns: Array, locks: Array) -> Array:
     """J^T (..., rates, locks) without units: force and moment rows over 1 and the robot's size."""
-    J = signs.felt * (columns @ np.swapaxes(locks, -1, -2))
+    J = signs.felt * (columns @ np.swapaxes(locks, -1, -2)) + signs.coupled
     return np.asarray(J * signs.lock_scale / signs.rate_scale[:, None])
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nacelle.emit.jit.instructions import stride
+from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.rows import move_few, move_whole, pack_shared, tile_moves
 
 _BATCH = """
 define void @nacelle_batch(
-    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work, ptr %table) #0 {{
+    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work) #0 {{
 entry:
   %any = icmp ult i64 %start, %stop
   br i1 %any, label %shared, label %done
@@ -41,7 +41,7 @@ pack:
   %again = and i1 %rest, %room
   br i1 %again, label %pack, label %evaluate
 evaluate:
-  call void @v_tiles(ptr %work, i64 %i1, ptr %table)
+  call void @v_tiles(ptr %work, i64 %i1)
   br label %unpack
 unpack:
   %k = phi i64 [ 0, %evaluate ], [ %k1, %unpack ]
@@ -68,7 +68,7 @@ done:
 
 
 def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
-    """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work, table)`.
+    """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work)`.
 
     Args:
         plan: layout of the program, whose evaluation is written with the prefix `v_`.
@@ -108,7 +108,7 @@ done:
 def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
     """Write `@nacelle_single(call)`: one sample, with everything behind one pointer.
 
-    `call` points at the addresses of the tile, of the table, of the inputs and of the outputs.
+    `call` points at the addresses of the tile, of the inputs and of the outputs.
     """
 
     def move(array: str, place: str, size: int, into: bool) -> str:
@@ -139,13 +139,11 @@ def _single(
     lines = [
         "define void @nacelle_single(ptr %call) #0 {",
         "%tile = load ptr, ptr %call, align 8",
-        "%q = getelementptr ptr, ptr %call, i64 1",
-        "%table = load ptr, ptr %q, align 8",
     ]
 
     def variable(number: int, place: int, size: int, into: bool) -> None:
         if size:
-            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 2}")
+            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 1}")
             lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
             lines.append(f"%t{number} = getelementptr i8, ptr %tile, i64 {place * 8 * width}")
             lines.append(move(f"%a{number}", f"%t{number}", size, into))
@@ -154,10 +152,15 @@ def _single(
     for number, size in enumerate(inputs):
         variable(number, place, size, True)
         place += size
-    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
+    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1)")
     place = plan.result
     for number, size in enumerate(outputs, start=len(inputs)):
         variable(number, place, size, False)
         place += size
     lines += ["ret void", "}"]
     return "\n".join(lines)
+
+
+def around(plan: Plan, width: int, prefix: str) -> str:
+    """Write what a driver of this width calls."""
+    return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)

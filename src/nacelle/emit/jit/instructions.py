@@ -2,8 +2,8 @@
 
 A vector of W lanes holds the same value of W samples. The functions written here work on a *tile*, the
 memory of one evaluation: an array of vectors that holds the inputs, values between chunks, and results
-(see `plan`). Nothing outside the module is referenced: sin, cos and the like are called through a
-table of addresses that is handed in, so an object loads without symbols to resolve, on every system.
+(see `plan`). Nothing outside the module is referenced: sin, cos and the like are in it (see `functions`), so
+an object loads without symbols to resolve, on every system.
 
 No fast-math flag is used: NaN, infinities and signed zeros are what IEEE 754 says. Products are fused
 with sums only where the plan says so, in every entry alike, so a sample's result does not depend on
@@ -12,39 +12,16 @@ whether it was evaluated alone or in a batch.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
+from nacelle.emit.jit.functions.texts import function_texts
 from nacelle.emit.jit.plan import Chunk, Plan, operands
-
-# The functions of the mathematics library, in the order of their addresses in the table.
-LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
-
+from nacelle.emit.jit.vectors import splat, suffix, type_name
 
 # A load or store is short (a byte for the offset) within so many vectors of a pointer, to both sides.
 _WINDOW = 128
 # Most pointers into the tile that a chunk uses: what general registers hold.
 _POINTERS = 10
-
-
-def constant(value: float) -> str:
-    """Write a double, bit for bit."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def type_name(width: int) -> str:
-    """Name the type of a value: double, or a vector of doubles."""
-    return "double" if width == 1 else f"<{width} x double>"
-
-
-def splat(value: float, width: int) -> str:
-    """Write a constant of all lanes."""
-    return constant(value) if width == 1 else f"splat (double {constant(value)})"
-
-
-def suffix(width: int) -> str:
-    """Write the part of an intrinsic's name that says its type."""
-    return "f64" if width == 1 else f"v{width}f64"
 
 
 def attributes(width: int) -> str:
@@ -75,6 +52,7 @@ class Writer:
         self.type = type_name(width)
         self.lines: list[str] = []
         self._loads: dict[int, int] = {}
+        self._pairs: dict[int, str] = {}
         self._windows = min(-(-plan.size // (2 * _WINDOW)), _POINTERS // 2) or 1
         self._turns = _POINTERS // self._windows
         self._pointers: dict[tuple[int, int], str] = {}
@@ -92,9 +70,20 @@ class Writer:
             for a in fetched:
                 self._load(a)
             names = [self._value(a) for a in operands(step)]
-            self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
+            if step[0] in ("sin", "cos"):
+                self._sine_or_cosine(k, step[0], step[1], names[0])
+            else:
+                self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
             self._store(k, chunk.stores.get(k, ()))
         return [*self._heads(), *self.lines]
+
+    def _sine_or_cosine(self, k: int, op: str, a: int, angle: str) -> None:
+        """Take the sine or the cosine of a value from the pair, which one call makes for both."""
+        pair = f"{{ {self.type}, {self.type} }}"
+        if a not in self._pairs:
+            self._pairs[a] = f"%v{k}.p"
+            self.lines.append(f"%v{k}.p = call {pair} @{self.prefix}sincos({self.type} {angle})")
+        self.lines.append(f"%v{k} = extractvalue {pair} {self._pairs[a]}, {0 if op == 'sin' else 1}")
 
     def _load(self, k: int) -> None:
         """Load a value from the tile; constants need none."""
@@ -189,57 +178,28 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
             yield f"{name}.f = select {bit} {name}.g, {kind} {name}.l, {kind} {name}.r"
             yield f"{name}.c = fcmp olt {kind} {name}.s, {large}"
             yield f"{name} = select {bit} {name}.c, {kind} {name}.f, {kind} {a}"
-        case "sin" | "cos" | "tanh" | "exp" | "atan2":
+        case "tanh" | "exp" | "atan2":
             listed = ", ".join(f"{kind} {argument}" for argument in arguments)
-            yield f"{name} = call {kind} @{prefix}{op}({listed}, ptr %table)"
+            yield f"{name} = call {kind} @{prefix}{op}({listed})"
         case _:
             raise ValueError(f"unknown operation {op!r}")
-
-
-def library_call(op: str, width: int, prefix: str) -> str:
-    """Write a function that calls the mathematics library for every lane."""
-    count = 2 if op == "atan2" else 1
-    kind = type_name(width)
-    parameters = [f"{kind} %a{i}" for i in range(count)]
-    lines = [
-        f"define internal {kind} @{prefix}{op}({', '.join(parameters)}, ptr %table) noinline #0 {{",
-        f"%entry = getelementptr ptr, ptr %table, i64 {LIBRARY.index(op)}",
-        "%function = load ptr, ptr %entry, align 8",
-    ]
-    result = "%r0"
-    if width == 1:
-        listed = ", ".join(f"double %a{i}" for i in range(count))
-        lines.append(f"{result} = call double %function({listed})")
-    else:
-        previous = "poison"
-        for lane in range(width):
-            for i in range(count):
-                lines.append(f"%x{lane}.{i} = extractelement {kind} %a{i}, i64 {lane}")
-            listed = ", ".join(f"double %x{lane}.{i}" for i in range(count))
-            lines.append(f"%y{lane} = call double %function({listed})")
-            result = f"%r{lane}"
-            lines.append(f"{result} = insertelement {kind} {previous}, double %y{lane}, i64 {lane}")
-            previous = result
-    lines += [f"ret {kind} {result}", "}"]
-    return "\n".join(lines)
 
 
 def evaluation(plan: Plan, width: int, prefix: str) -> str:
     """Write the functions that evaluate tiles.
 
-    `@<prefix>tiles(tile, tiles, table)` evaluates that many tiles, which follow one another. It runs a
+    `@<prefix>tiles(tile, tiles)` evaluates that many tiles, which follow one another. It runs a
     chunk over all of them before the next chunk, so that the instructions of a long program are fetched
     once for many samples.
     """
     used = {step[0] for step in plan.code if step}
-    texts = [library_call(op, width, prefix) for op in LIBRARY if op in used]
+    texts = function_texts(used, width, prefix, fma=plan.fma)
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(
-            f"define internal void @{prefix}chunk{number}(ptr %tile, ptr %table) noinline #0 {{\n"
-            f"{body}\nret void\n}}"
+            f"define internal void @{prefix}chunk{number}(ptr %tile) noinline #0 {{\n{body}\nret void\n}}"
         )
-    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles, ptr %table) #0 {{", "start:"]
+    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles) #0 {{", "start:"]
     lines.append("br label %chunk0")
     for number in range(len(plan.chunks)):
         before = "start" if number == 0 else f"chunk{number - 1}"
@@ -249,7 +209,7 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
             f"%i{number} = phi i64 [ 0, %{before} ], [ %n{number}, %chunk{number} ]",
             f"%o{number} = mul i64 %i{number}, {stride(plan, width)}",
             f"%t{number} = getelementptr i8, ptr %tile, i64 %o{number}",
-            f"call void @{prefix}chunk{number}(ptr %t{number}, ptr %table)",
+            f"call void @{prefix}chunk{number}(ptr %t{number})",
             f"%n{number} = add i64 %i{number}, 1",
             f"%m{number} = icmp ult i64 %n{number}, %tiles",
             f"br i1 %m{number}, label %chunk{number}, label %{after}",

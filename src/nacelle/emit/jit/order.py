@@ -43,9 +43,9 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
         for a in needs[k]:
             users[a].append(k)
     if len(given) > _LONG:
-        return _eager(given, needs, users)
+        return eager(given, needs, users)
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
-    candidates = [given, *(_eager(listed, needs, users) for listed in starts)]
+    candidates = [given, *(eager(listed, needs, users) for listed in starts)]
     kept = {k for k, step in enumerate(code) if step and step[0] == "input"} | set(results)
     return min(candidates, key=lambda listed: moves(listed, reads, kept, registers - SPARE))
 
@@ -59,7 +59,7 @@ def values_read(code: Code, given: Sequence[int]) -> Needs:
     return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in constants) for k in given}
 
 
-def _eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees a register to where it first can be done."""
     uses = {k: len(users[k]) for k in listed}
     missing = {k: len(needs[k]) for k in listed}

@@ -57,6 +57,7 @@ class Plan:
         slots: number of places for values in between, which come next.
         outputs: number of scalars that are made, which come last.
         operations: number of operations after fusing.
+        fma: whether products are fused with sums.
     """
 
     code: tuple[Instruction | None, ...]
@@ -66,6 +67,7 @@ class Plan:
     slots: int
     outputs: int
     operations: int
+    fma: bool = False
 
     @property
     def size(self) -> int:
@@ -91,7 +93,7 @@ def plan(program: Program, *, fma: bool, chunk: int, registers: int) -> Plan:
     listed = order(code, program.results, registers)
     cuts = _cut(listed, code, chunk)
     fetched = residence(listed, values_read(code, listed), registers - SPARE, frozenset(cuts))
-    return _place(program, code, listed, fetched, cuts)
+    return dataclasses.replace(_place(program, code, listed, fetched, cuts), fma=fma)
 
 
 def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.emit.jit.instructions import type_name
+from nacelle.emit.jit.vectors import type_name
 
 
 def _turn(names: list[str], width: int, prefix: str) -> tuple[list[str], list[str]]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from nacelle.emit.jit import compiler, compiler_worker
 from nacelle.emit.jit.entries import batch, single, single_in_tile
 from nacelle.emit.jit.instructions import attributes, evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share
+from nacelle.emit.jit.library import Library, address, aligned_memory, share
 from nacelle.emit.jit.plan import Plan, plan
 from nacelle.emit.machine import Machine, host
 from nacelle.emit.registry import Target, TargetError, register
@@ -36,7 +36,7 @@ from nacelle.program.program import Program
 
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
-_VERSION = 2
+_VERSION = 3
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
@@ -195,11 +195,10 @@ class JitKernel:
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer, pointer)(
+        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer)(
             self._many.address("nacelle_batch")
         )
         self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
-        self._table = ctypes.addressof(library_table())
         self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
         variables = (*program.inputs, *program.outputs)
         self._sizes = [variable.size for variable in variables]
@@ -227,7 +226,7 @@ class JitKernel:
             except IndexError:
                 work = aligned_memory(self._stride * self._tiles)
                 place = address(work)
-            self._batch(first, steps, last, start, stop, place, self._table)
+            self._batch(first, steps, last, start, stop, place)
             self._work.append((place, work))
 
         share(part, count, self.width, threads)
@@ -238,7 +237,7 @@ class JitKernel:
         if count != 1:
             raise ValueError("bind takes arrays of one row")
         tile = aligned_memory(self._single_stride)
-        call = array.array("q", [address(tile), self._table, *places])
+        call = array.array("q", [address(tile), *places])
         # The function keeps alive what it was given.
         bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
         vars(bound)["keep"] = (self, tile, call, inputs, outputs)

@@ -62,6 +62,10 @@ def read_leg(robot: Robot, index: int) -> LegForm:
     driven = robot.actuators[actuators[0]].joint
     if any(any(robot.joints[j].springs) for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+    if any(any(robot.joints[j].stops) for j in (*leg.joints, *leg.closures)):
+        raise UnreadError(f"leg {leg.name!r} has end stops")
+    if any(body in spring.bodies for spring in robot.springs for body in leg.bodies):
+        raise UnreadError(f"a spring between bodies acts on leg {leg.name!r}")
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form, askew = plan.recipe.form, leg_type(robot, leg).askew

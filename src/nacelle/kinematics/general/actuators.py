@@ -23,7 +23,7 @@ from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.placed import Placed, active_rates
 from nacelle.kinematics.general.tie_motion import onto_nacelle, tie_columns
 from nacelle.kinematics.general.ties import Tie
-from nacelle.kinematics.general.vectors import ZERO
+from nacelle.kinematics.general.vectors import ZERO, is_zero
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
@@ -84,7 +84,7 @@ class ClosureRate:
 
 
 def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
-    """For every closure with an actuator or a rotor its rate."""
+    """For every revolute or prismatic closure with an actuator or a rotor its rate."""
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     closures: dict[int, ClosureRate] = {}
@@ -97,10 +97,23 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
                 rotor = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
             elif tie.joint not in driven:
                 continue
+            if joint.kind is JointKind.SPHERICAL:
+                continue
             e = closure_axes(placed, tie.joint, tie.axes)[0]
             revolute = joint.kind is JointKind.REVOLUTE
             closures[tie.joint] = ClosureRate(tie, e, revolute, driven.get(tie.joint), rotor)
     return closures
+
+
+def rotor_rates(placed: Placed) -> list[ClosureRate]:
+    """Rates of all closures with a rotor; of a spherical one three, about the axes of its tie."""
+    robot = placed.robot
+    rates = [rate for rate in closure_rates(placed).values() if not is_zero(rate.rotor)]
+    for tie in (tie for ties in placed.ties for tie in ties if tie.joint >= 0):
+        joint = robot.joints[tie.joint]
+        if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[tie.joint].rotor_inertia:
+            rates += [ClosureRate(tie, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
+    return rates
 
 
 def actuator_jacobian(legs: Legs) -> Array:

@@ -107,10 +107,10 @@ def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ..
             forms[k] = form
     owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     for joint in robot.closures:
-        if not joint.at_point or not (any(joint.friction) or any(joint.springs) or joint.rotor_inertia):
+        if not joint.at_point or not (any(joint.friction) or joint.is_sprung or joint.rotor_inertia):
             continue
         pair = [owner[body] for body in (joint.predecessor, joint.successor)]
-        hinged = joint.kind is JointKind.REVOLUTE and not any(joint.springs) and not joint.rotor_inertia
+        hinged = joint.kind is JointKind.REVOLUTE and not joint.is_sprung and not joint.rotor_inertia
         if not (hinged and all(k in forms and forms[k].joint_at_a == "R" for k in pair)):
             forms = {k: form for k, form in forms.items() if k not in pair}
     return tuple(forms)

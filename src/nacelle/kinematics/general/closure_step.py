@@ -6,6 +6,7 @@ At open loops a row says M u = g(w) + r, where r is what it leaves open along it
     angular          e . phi                  phi the small rotation that takes the leg's axes to the others
     cross            +- e_1 . f_2             the cosine that shall vanish
     rod              (d . d - l^2) / 2        d from end to end, l the rod's length
+    coupling         offset - sum factor q
 
 The rows that the legs leave over, and the nacelle's own loops, give the steps of what is dependent; the legs
 follow. A rod then turns to where its ends will be: with s its present direction of length l, in the axes of
@@ -28,8 +29,10 @@ from nacelle.kinematics.general.nacelle import Frame
 from nacelle.kinematics.general.placed import Placed, Plan
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.tie_rows import locked_axes
-from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.ties import Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, inner, plus_times, scaled
+from nacelle.kinematics.mechanism.assembly import coupling_scale
+from nacelle.kinematics.tree.closure import coupling_gap
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Joint, Primitive
 from nacelle.spatial.pose import Pose
@@ -81,16 +84,22 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
         right = [a + b for a, b in zip(given, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
+
+    def plain(tie: Tie, row: Row, value: Scalar) -> Scalar:
+        """What a row leaves open, without units."""
+        if tie.is_coupling:
+            return value * (1.0 / coupling_scale(placed.robot.numeric, placed.robot.joints[tie.joint]))
+        return value * (1.0 / size) if row.kind in ("point", "offset") else value
+
     listed = [
-        value * (1.0 / size) if row.kind in ("point", "offset") else value
+        plain(tie, row, value)
         for k in chosen
         for tie, values in zip(placed.ties[k], gaps[k], strict=True)
         for row, value in zip(tie.rows, values, strict=True)
         if row.kind not in ("rod", "spin")
     ]
     for loop, values in zip(legs.loops, loops, strict=True):
-        angles = [row.kind in ("angular", "cross") for row in loop.tie.rows]
-        listed += [v if angle else v * (1.0 / size) for v, angle in zip(values, angles, strict=True)]
+        listed += [plain(loop.tie, row, v) for row, v in zip(loop.tie.rows, values, strict=True)]
     rotations = {}
     for k in chosen:
         for tie in placed.ties[k]:
@@ -122,6 +131,8 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
     """What the rows of a tie leave open."""
     if tie.joint < 0:
         return [0.0] * len(tie.rows)
+    if tie.is_coupling:
+        return [-coupling_gap(placed.robot.joints[tie.joint], placed.now.motion)]
     if isinstance(tie.link, Rod):
         d = tie.rows[0].force
         return [0.5 * (dot(d, d) - tie.link.length2)]
@@ -132,6 +143,8 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
 
 def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
     """What the rows of a loop of the nacelle leave open: of the second body against the first."""
+    if loop.tie.is_coupling:
+        return [coupling_gap(placed.robot.joints[loop.tie.joint], placed.now.motion)]
     frames = placed.joint_frames(loop.tie.joint, 0)
     return _gaps(placed.robot.joints[loop.tie.joint], loop.tie, *frames, 1.0)
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
-from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, locked_axes
+from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
 from nacelle.kinematics.general.ties import Row, Tie
-from nacelle.kinematics.general.vectors import add
+from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, plus
@@ -26,7 +26,7 @@ from nacelle.spatial.scalar import Array, Scalar, plus
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closure between two bodies of the nacelle.
+    """A closure between two bodies of the nacelle, or between one and the base.
 
     Attributes:
         tie: its rows, base axes; forces and moments are those on the second body.
@@ -40,6 +40,8 @@ class Loop:
 
     def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
+        if self.tie.is_coupling:
+            return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
         common = nacelle.common(*self.bodies)
         first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
         coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
@@ -49,6 +51,8 @@ class Loop:
 
     def second(self, frames: dict[int, Frame]) -> list[Scalar]:
         """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
+        if self.tie.is_coupling:
+            return [0.0]
         near, far = (frames[body] for body in self.bodies)
         arms = [plus(self.point, -frame.pose.p) for frame in (near, far)]
         gap = add(far.acceleration_at(arms[1]), -near.acceleration_at(arms[0]))
@@ -62,6 +66,9 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
     for c in robot.nacelle.closures:
         joint = robot.joints[c]
         if joint.at_point:
+            continue
+        if joint.is_coupling:
+            loops.append(Loop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
             continue
         first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
         second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor

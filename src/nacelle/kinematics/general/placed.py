@@ -25,7 +25,7 @@ from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import GivenFrame, Nacelle, Pole, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
-from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, rod_tie, spin_tie
+from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, coupling_tie, rod_tie, spin_tie
 from nacelle.kinematics.general.ties import GivenLine, Rod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
@@ -208,7 +208,12 @@ def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False)
 
     With `pole`, moments count about the point where the first leg holds the nacelle.
     """
-    return _placed(robot, parts, configuration(robot, x, y), pole)
+    return place_configured(robot, parts, configuration(robot, x, y), pole=pole)
+
+
+def place_configured(robot: Robot, parts: Parts, now: Configuration, *, pole: bool = False) -> Placed:
+    """The same from all positions."""
+    return _placed(robot, parts, now, pole)
 
 
 class Seen(Protocol):
@@ -345,6 +350,8 @@ def _ties(
     for c in robot.legs[leg].closures:
         if c in by_closure:
             yield rod_tie(frames, nacelle, by_closure[c], None if seen is None else seen.line(leg, c))
+        elif robot.joints[c].is_coupling:
+            yield coupling_tie(robot, c)
         elif not robot.joints[c].at_point:
             yield closure_tie(robot, frames, nacelle, c)
     for spin in spins:

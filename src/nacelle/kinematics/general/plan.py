@@ -39,15 +39,24 @@ from nacelle.kinematics.general.placed import (
     Way,
     active_rates,
     leg_rates,
-    place,
+    place_configured,
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
+from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.iteration.branch import is_on_branch
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale, row_scale, solve_closures
+from nacelle.kinematics.mechanism.assembly import (
+    advance,
+    coupling_scale,
+    held_rates,
+    motion_scale,
+    rate_scale,
+    row_scale,
+    solve_closures,
+)
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from nacelle.spatial.rounding import first_largest, middle
@@ -66,7 +75,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     robot, start = mechanism.robot, mechanism.assembly
     rng = np.random.default_rng(seed)
     held = held_rates(robot)
-    scale = rate_scale(robot)
+    scale = motion_scale(robot)
     nacelle = held.copy()
     nacelle[list(mechanism.w_rates)] = True
     states = [mechanism.reference]
@@ -128,18 +137,16 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
 
 
 def _drives_nacelle_closures(robot: Robot) -> bool:
-    """Whether a joint that closes a loop of the nacelle's own has an actuator or a rotor."""
+    """Whether a closure of the nacelle's own has an actuator or a rotor, one between legs at a point too."""
     driven = {actuator.joint for actuator in robot.actuators}
-    own = [c for c in robot.nacelle.closures if not robot.joints[c].at_point]
-    return any(c in driven or robot.joints[c].rotor_inertia for c in own)
+    return any(c in driven or robot.joints[c].rotor_inertia for c in robot.nacelle.closures)
 
 
 @lru_cache(maxsize=64)
 def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
         plan = _plan(robot, names, way)
-        for x, y in plan.samples[:_CHECKED]:
-            now = configuration(robot, x, y)
+        for now in _configurations(robot, names)[:_CHECKED]:
             legs = factorised(plan, placed_at(robot, plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
@@ -161,7 +168,14 @@ def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
         return sample_states(mechanism_of(robot), _SAMPLES)
 
 
-def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
+@lru_cache(maxsize=64)
+def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]:
+    """All positions at the states that decide about pivots, the same for all ways."""
+    with np.errstate(all="ignore"):
+        return [configuration(robot, x, y) for x, y in _states(robot, names)[:_PIVOT_SAMPLES]]
+
+
+def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
     bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
@@ -169,8 +183,8 @@ def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) ->
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
     parts = Parts(mechanism, rods, bars, omitted, spins, way)
     directions = []
-    for x, y in states:
-        at = place(robot, parts, x, y)
+    for now in configurations if bars else ():
+        at = place_configured(robot, parts, now)
         for k in bars:
             tie = at.ties[k][0]
             if tie.rows[0].kind == "strut":
@@ -182,10 +196,10 @@ def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) ->
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
     mechanism = mechanism_of(robot)
-    states = _states(robot, names)
+    states, configurations = _states(robot, names), _configurations(robot, names)
     with np.errstate(all="ignore"):
-        parts = _parts(mechanism, way, states[:_PIVOT_SAMPLES])
-        placed = [place(robot, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
+        parts = _parts(mechanism, way, configurations)
+        placed = [place_configured(robot, parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
@@ -217,6 +231,15 @@ def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
+def _row_unit(robot: Robot, tie: Tie, row: Row) -> float:
+    """What a row counts in: m, rad, m^2 for a rod, the largest factor of a coupling."""
+    if tie.is_coupling:
+        return coupling_scale(robot, robot.joints[tie.joint])
+    if row.kind in ("angular", "cross", "spin"):
+        return 1.0
+    return robot.size * robot.size if row.kind == "rod" else robot.size
+
+
 def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
@@ -226,15 +249,14 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     units: list[float] = []
     for at in placed:
         rows = [row for tie in at.ties[leg] for row in tie.rows]
-        units = [1.0 if row.kind in ("angular", "cross", "spin") else robot.size for row in rows]
-        units = [u * robot.size if row.kind == "rod" else u for u, row in zip(units, rows, strict=True)]
+        units = [_row_unit(robot, tie, row) for tie in at.ties[leg] for row in tie.rows]
         samples.append(
             [
                 [float(row.coefficients.get(rate, 0.0)) * scale[rate] / u for rate in rates]
                 for row, u in zip(rows, units, strict=True)
             ]
         )
-        prices = [0.0 if row.kind in ("point", "rod", "strut") else 1.0 for row in rows]
+        prices = [0.0 if row.kind in ("point", "rod", "strut", "coupling") else 1.0 for row in rows]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _FILLED
     zeros = frozenset(

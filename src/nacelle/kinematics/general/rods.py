@@ -42,15 +42,17 @@ def find_rods(mechanism: Mechanism) -> frozenset[int]:
     """Bodies of legs that are rods; decided by the robot's own numbers.
 
     They hang on a spherical joint, end at one spherical closure, carry nothing else, spin idly, are
-    axisymmetric, and nothing but friction acts in their joints.
+    axisymmetric, and nothing acts on them but friction in their joints.
     """
     robot = mechanism.robot
     spinning = {spin.body for plan in mechanism.legs for spin in plan.spins}
-    loaded = {j for j, joint in enumerate(robot.joints) if any(joint.springs) or joint.rotor_inertia}
+    loaded = {j for j, joint in enumerate(robot.joints) if joint.is_sprung or joint.rotor_inertia}
+    pulled = {body for spring in robot.springs for body in spring.bodies}
     return frozenset(
         body
         for body, *ends in _links(robot)
         if body in spinning
+        and body not in pulled
         and not loaded.intersection(ends)
         and _is_axisymmetric(robot, body, *_ends(robot, *ends))
     )

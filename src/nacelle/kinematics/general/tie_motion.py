@@ -11,6 +11,7 @@ taken at constant u (those of the nacelle with its w') and v_rel = v_s - v_r, a_
     cross      n . (w_s' - w_r') + n' . (w_s - w_r)            n = f x e of a universal joint
     rod        d . a_rel + v_rel . v_rel                       d . d constant, twice differentiated
     strut      (d . a_rel + v_rel . v_rel - l'^2) / d_k        d . d = l^2; the row is over the entry d_k
+    coupling   0                                               its factors are constant
 
 The multiplier of a row is a force along f and a moment along n: `weighed` sums them up, `onto_nacelle` gives
 what they are along the nacelle's rates. Gravity is taken off both sides alike; m/s, rad/s, N, N m.
@@ -148,6 +149,8 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     trees = state.trees
     if tie.link is not None and tie.body is not None:
         return [_swung(tie, state) if _is_swung(tie, state) else _line_acceleration(tie, state)]
+    if tie.is_coupling:
+        return [0.0]
     if tie.joint < 0:
         return [-dot(row.moment, state.nodes[tie.node].w_dot) for row in tie.rows]
     if tie.body is None:

@@ -9,6 +9,7 @@ that a joint locks:
     cross      (f_2 x e_1) . w              e_1 . f_2 = 0: the axes of a universal joint
     rod        d . v                        d = B - A: d . v_A = d . v_B, d . a_A = d . a_B + |v_B - v_A|^2
     spin       e . w                        an idle spin is set to zero
+    coupling   sum of factors times rates   of coordinates of the leg: nothing of the nacelle is felt
 
 Of a loop inside a leg v and w are those of one side less those of the other.
 """
@@ -27,10 +28,11 @@ from nacelle.kinematics.general.motion import columns
 from nacelle.kinematics.general.nacelle import Nacelle
 from nacelle.kinematics.general.ties import GivenLine, Rod, Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
+from nacelle.kinematics.tree.closure import coupling_rates
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, at_sample, cross, divide, dot, pack, plus, sqrt
+from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus, sqrt
 
 _UNIT = np.eye(3)
 # Entries of a constant unit vector below this are zero.
@@ -275,6 +277,12 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLi
         rows = _along(d, columns(trees, node, A, axes))
     tie = Tie(axes, rows, body=form.body, local=form.B, point=point, node=node, own=A)
     return replace(tie, link=bar, line=given)
+
+
+def coupling_tie(robot: Robot, index: int) -> Tie:
+    """The row of a coupling: its factors over the rates of the coupled joints."""
+    factors: dict[int, Scalar] = dict(coupling_rates(robot, robot.joints[index]))
+    return Tie(0, (Row(factors, "coupling"),), joint=index)
 
 
 def spin_tie(trees: LegTrees, body: int, axis: Sequence[float]) -> Tie:

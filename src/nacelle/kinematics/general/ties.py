@@ -85,7 +85,8 @@ class Row:
 
     Attributes:
         coefficients: M_ik by rate.
-        kind: "point" (along the locked point), "offset", "angular", "rod", "strut" or "spin".
+        kind: "point" (along the locked point), "offset", "angular", "cross", "rod", "strut", "spin",
+            "coupling".
         force: direction (3,) along which the nacelle's point is felt, in the tie's axes.
         moment: the same for the nacelle's angular velocity.
     """
@@ -134,6 +135,11 @@ class Tie:
     link: Rod | Bar | None = None
     foot: Array | None = None
     line: GivenLine | None = None
+
+    @property
+    def is_coupling(self) -> bool:
+        """Whether it couples coordinates, and joins no points."""
+        return self.rows[0].kind == "coupling"
 
     @property
     def bar(self) -> Bar | None:

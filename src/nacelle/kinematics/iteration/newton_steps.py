@@ -13,6 +13,7 @@ The error is the largest entry of g, lengths over the robot's size.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +27,13 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, equations, respond, selections
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, steps_from_coordinates
+from nacelle.kinematics.tree.spanning_tree import (
+    CosSin,
+    Step,
+    coupled_coordinates,
+    motion_of_steps,
+    steps_from_coordinates,
+)
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -169,6 +176,7 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     tree = pack(coordinates)
     steps = steps_from_coordinates(robot, tree)
     motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
+    motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
     system, right = equations(robot, motion), []

@@ -106,6 +106,19 @@ def nearby(mechanism: Mechanism) -> dict[str, Any]:
     return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
 
 
+def step_units(mechanism: Mechanism) -> Array:
+    """What steps of the unknowns count in (ny,): `unknown_units`, more for joints that are fast."""
+    units = unknown_units(mechanism)
+    if not mechanism.robot.couplings:
+        return units
+    robot, place = mechanism.robot, mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        if robot.joints[j].nq == 1:
+            units[place] = mechanism.scales[1][robot.platform_nv + robot.v_slices[j].start]
+        place += robot.joints[j].nq
+    return units
+
+
 def unknowns(mechanism: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
     """Find what needs iteration at poses.
 
@@ -152,7 +165,7 @@ class _Search:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, unknown_units(mechanism))
+        self.equations = Equations(self.solver, self._conditioning, step_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""

@@ -210,7 +210,7 @@ def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:
 def _links(robot: Robot, leg: Leg) -> tuple[Link, ...]:
     links = []
     for body in leg.bodies:
-        joints = [k for k, joint in enumerate(robot.joints) if body in (joint.predecessor, joint.successor)]
+        joints = robot.joints_at(body)
         kinds = [robot.joints[j].kind for j in joints]
         if len(joints) == 2 and all(kind in _HOLDS_POINT for kind in kinds):
             # Tree joints come first: the inner end, unless the body hangs on the nacelle.

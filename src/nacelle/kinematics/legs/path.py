@@ -92,6 +92,8 @@ class Route:
 
 def route(robot: Robot, leg: Leg) -> Route:
     """Read a leg as a chain, or as a chain that branches once."""
+    if any(robot.joints[c].is_coupling for c in leg.closures):
+        return Route(reason="its joints are coupled")
     left = [*leg.joints, *leg.closures]
     trunk = _walk(robot, leg, BASE, left)
     end = trunk[-1].after if trunk else BASE

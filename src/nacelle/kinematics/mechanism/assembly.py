@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from nacelle.errors import AssemblyError
 from nacelle.kinematics.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
 from nacelle.kinematics.tree.number_tree import NumberTree
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
-from nacelle.model.joint import Joint, Primitive
+from nacelle.model.joint import Joint, Lock, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -88,7 +89,14 @@ class Assembly:
 def guess_coordinates(robot: Robot) -> Array:
     """The joints' reference values as coordinates of the tree (nq,): rad, m, quat_xyzw."""
     values = [value for joint in robot.tree_joints for value in joint.guess]
-    return np.array(values, dtype=float)
+    q = np.array(values, dtype=float)
+    for joint in (robot.joints[k] for k in robot.couplings):
+        # A joint that follows others has a guess of its own only where one is written.
+        (first, _), *others = joint.terms
+        place = robot.q_slices[first].start
+        if q[place] == 0.0:
+            q[place] = joint.offset - sum(factor * q[robot.q_slices[j].start] for j, factor in others)
+    return q
 
 
 def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
@@ -126,10 +134,23 @@ def held_rates(robot: Robot) -> Array:
 
 
 def row_scale(robot: Robot) -> Array:
-    """Scale of each lock (rows,): the robot's size (m) for offsets, 1 for angles."""
-    return np.array(
-        [robot.size if len(lock) == 2 else 1.0 for joint in robot.closures for lock in joint.locks]
-    )
+    """Scale of each lock (rows,): the robot's size (m) for offsets, 1 for angles.
+
+    That of a coupling makes the largest of its factors 1, without units.
+    """
+    return np.array([_lock_scale(robot, joint, lock) for joint in robot.closures for lock in joint.locks])
+
+
+def _lock_scale(robot: Robot, joint: Joint, lock: Lock) -> float:
+    if joint.is_coupling:
+        return coupling_scale(robot, joint)
+    return robot.size if len(lock) == 2 else 1.0
+
+
+def coupling_scale(robot: Robot, joint: Joint) -> float:
+    """Scale of the equation of a coupling: its largest factor, strokes in the robot's size; rad or m."""
+    units = [1.0 if robot.joints[j].primitives[0].is_rotation else robot.size for j, _ in joint.terms]
+    return max(abs(factor) * unit for (_, factor), unit in zip(joint.terms, units, strict=True))
 
 
 def rate_scale(robot: Robot) -> Array:
@@ -139,6 +160,25 @@ def rate_scale(robot: Robot) -> Array:
         for primitive in joint.primitives:
             scale += [1.0 if primitive.is_rotation else robot.size] * primitive.nv
     return np.array(scale)
+
+
+def motion_scale(robot: Robot) -> Array:
+    """The same for motions that are tried: a joint moves as much more as it is faster than those coupled."""
+    result = rate_scale(robot)
+    for k in robot.couplings:
+        top = coupling_scale(robot, robot.joints[k])
+        for j, factor in robot.joints[k].terms:
+            place = robot.platform_nv + robot.v_slices[j].start
+            result[place] = max(result[place], top / abs(factor))
+    return result
+
+
+def rotation_mask(robot: Robot) -> Array:
+    """Which rates of the tree are rotations: a mask (rates,) over u."""
+    mask = [False] * 3 + [True] * (robot.platform_nv - 3)
+    for joint in robot.tree_joints:
+        mask += [primitive.is_rotation for primitive in joint.primitives for _ in range(primitive.nv)]
+    return np.array(mask)
 
 
 def solve_closures(
@@ -152,15 +192,18 @@ def solve_closures(
         -V diag(s / (s^2 + m)) U^T r,      s above `_IDLE` of the largest alone
 
     since r has rounding in the directions of the others, which the small damping near a solution would
-    enlarge by up to 1 / |r|. After so many steps that have not reduced the error, `patience`, it is left
-    as it is.
+    enlarge by up to 1 / |r|. Couplings may wind joints by many turns, which full steps compensate and damping
+    does not: with them it begins small, and whole turns do not count in the length of a step. After so many
+    steps that have not reduced the error, `patience`, it is left as it is.
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
     tree, closures = NumberTree(robot), NumberClosures(robot)
     motion = tree.motion(platform, q)
     state = closures.state(motion)
-    damping, stalled = 1e-3, 0
+    winds = bool(robot.couplings)
+    turning = rotation_mask(robot)[free]
+    damping, stalled = 1e-12 if winds else 1e-3, 0
     for _ in range(_STEPS):
         r = state.residual / scale
         error = float(np.linalg.norm(r))
@@ -172,7 +215,10 @@ def solve_closures(
         m = min(damping, error * error) if error < 1e-3 else damping
         solution = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
         step = np.zeros(held.size)
-        step[free] = solution / max(1.0, float(np.max(np.abs(solution)))) * units
+        length = np.abs(solution)
+        if winds:
+            length = np.where(turning, np.abs(np.sin(0.5 * solution * units)), length)
+        step[free] = solution / max(1.0, float(np.max(length))) * units
         new_platform, new_q = advance(robot, platform, q, step)
         new_motion = tree.motion(new_platform, new_q)
         new_state = closures.state(new_motion)
@@ -195,11 +241,13 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     )
     bodies = [BASE, PLATFORM, *(robot.joints[j].successor for j in joints)]
     index = {body: k for k, body in enumerate(bodies)}
+    number = {j: k for k, j in enumerate(joints)}
     kept = [
         dataclasses.replace(
             robot.joints[j],
             predecessor=index[robot.joints[j].predecessor],
             successor=index[robot.joints[j].successor],
+            terms=tuple((number[k], factor) for k, factor in robot.joints[j].terms),
         )
         for j in (*joints, *closures)
     ]
@@ -211,6 +259,7 @@ def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
         legs=(),
         modes=(),
         actuators=(),
+        springs=(),
     )
     places = [np.arange(robot.q_slices[j].start, robot.q_slices[j].stop) for j in joints]
     return part, np.concatenate(places) if places else np.zeros(0, dtype=int)
@@ -247,8 +296,22 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
     Returns:
         The closed configuration, or the nearest one with `open` not empty.
     """
+    if platform is None and q is None and seed == 0:
+        # Robots that differ in their names alone are equal, but the closures that stay open have names.
+        return _at_reference(robot, robot.all_names)
     pose = robot.reference if platform is None else platform
-    q = guess_coordinates(robot) if q is None else np.array(q)
+    return _assembled(robot, pose, guess_coordinates(robot) if q is None else np.array(q), seed)
+
+
+@lru_cache(maxsize=64)
+def _at_reference(robot: Robot, names: tuple[str, ...]) -> Assembly:
+    """The reference configuration, found once: the checks of a description and the analysis share it."""
+    del names  # only tells robots apart
+    return _assembled(robot, robot.reference, guess_coordinates(robot), 0)
+
+
+def _assembled(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
+    """Close all loops from coordinates q of the tree, which change; arguments as in `assemble`."""
     start = q.copy()
     rng = np.random.default_rng(seed)
     unreached: list[int] = []
@@ -386,6 +449,12 @@ def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Ga
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
         residual = state.residual[rows]
+        if joint.is_coupling:
+            gap = abs(float(residual[0]))
+            if not gap <= CLOSED * coupling_scale(robot, joint):
+                turns = robot.joints[joint.terms[0][0]].primitives[0].is_rotation
+                gaps[joint.name] = Gap(0.0, gap) if turns else Gap(gap, 0.0)
+            continue
         offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
         sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
         distance = float(np.linalg.norm(offsets))

@@ -4,7 +4,8 @@
     motion     the declared coordinates are independent motions of the nacelle, as many as its mobility, and
                the actuators control all of them
     stretched  no leg is at full stretch in the reference pose, where its branch is not determined
-    idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin
+    idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin (`spins`)
+    digits     loops that close but for the digits of their numbers are closed by the least change (`snapped`)
     limits     joints are within their limits, masses are plausible, every mode closes and moves as it says
 
 Each finding names the place in the description, with line and column, and what would be right.
@@ -12,6 +13,7 @@ Each finding names the place in the description, with line and column, and what 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -19,7 +21,18 @@ import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, shortened
 from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
+from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
+from nacelle.kinematics.mechanism.snapped import snapped
+from nacelle.kinematics.mechanism.spins import (
+    EXACT,
+    NEGLECTED,
+    asymmetry,
+    felt_by,
+    force_error,
+    with_axisymmetric,
+    with_universal,
+)
 from nacelle.model.flexible import mismatches
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
@@ -28,8 +41,6 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import Node, Source
 from nacelle.pictures import Shown
 from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
-from nacelle.spatial.inertia import inertia_about_com
-from nacelle.spatial.rotation import frame_with_z
 
 Path = tuple[str | int, ...]
 
@@ -39,7 +50,8 @@ class Check(Shown):
     """What the checks found.
 
     Attributes:
-        robot: the robot.
+        robot: the robot; where warnings say so, with joint frames that close its loops, and with bodies or
+            joints for which an idle spin is determined.
         assembly: its configuration in the reference pose.
         mobility: its mobility; None if the loops do not close.
         problems: errors and warnings, with their places.
@@ -73,17 +85,15 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
     checker.masses()
     checker.meshes()
     with np.errstate(all="ignore"):
-        assembly = assemble(robot)
+        assembly, motions = checker.closed()
         checker.reach(assembly)
-        motions = None
-        if not assembly.open:
-            motions = mobility(robot, assembly)
+        if motions is not None:
             checker.motion(motions)
-            checker.idle(motions)
+            assembly, motions = checker.idle(assembly, motions)
             checker.pose(assembly)
             checker.limits(assembly)
             checker.modes()
-    return Check(robot, assembly, motions, tuple(checker.problems))
+    return Check(checker.robot, assembly, motions, tuple(checker.problems))
 
 
 class _Checker:
@@ -206,25 +216,113 @@ class _Checker:
                 "lengths of its links",
             )
 
-    def idle(self, m: Mobility) -> None:
-        """A body that spins idly needs an inertia that does not feel it."""
+    def closed(self) -> tuple[Assembly, Mobility | None]:
+        """Close the loops, by a change of joint frames where these have too few digits."""
+        assembly = assemble(self.robot)
+        motions = None if assembly.open else mobility(self.robot, assembly)
+        if motions is not None and motions.fits:
+            return assembly, motions
+        change = snapped(self.robot, assembly)
+        if change is None:
+            return assembly, motions
+        moved = assemble(change.robot)
+        moves = mobility(change.robot, moved)
+        if not moves.fits:
+            return assembly, motions
+        self.robot = change.robot
+        self.report(
+            ("reference",),
+            "the loops close only to the digits of their numbers; joint frames were changed by up to "
+            f"{change.length:.2g} m ({change.length_joint}) and {change.angle:.2g} rad "
+            f"({change.angle_joint}), the smallest change with which they close in every pose",
+            "give the numbers with more digits; to_yaml writes them with these frames",
+            "warning",
+        )
+        return moved, moves
+
+    def idle(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
+        """A body that spins idly needs an inertia that does not feel it, or a joint that holds it."""
+        assembly, m = self.hold(assembly, m)
+        near = []
         for spin in m.spinning:
-            ten = np.array(self.robot.bodies[spin.body].inertia)
-            if not ten[0]:
+            value, choice = asymmetry(self.robot, spin), self.robot.bodies[spin.body].spin
+            if value <= EXACT:
                 continue
-            R = frame_with_z(np.array(spin.axis))
-            J = R.T @ inertia_about_com(ten) @ R
-            size = max(float(np.max(np.abs(J))), 1e-300)
-            offset = R.T @ (ten[1:4] / ten[0] - np.array(spin.point))
-            off_axis = float(np.linalg.norm(offset[:2])) / self.robot.size
-            asymmetry = max(abs(J[0, 0] - J[1, 1]), *np.abs([J[0, 1], J[0, 2], J[1, 2]])) / size
-            if off_axis > 1e-7 or asymmetry > 1e-7:
+            if choice == "neglect" or (not choice and value <= NEGLECTED):
+                near.append((spin, value))
+                continue
+            self.report(
+                self.body_path(spin.body),
+                f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
+                f"not symmetric about it (by {value:.2g}, more than {NEGLECTED:g}), so its motion is not "
+                "determined",
+                "make one of its spherical joints universal (spin: universal does), its inertia "
+                "axisymmetric, or write spin: neglect",
+            )
+        if near:
+            self.neglect(near, assembly, m.spinning)
+        for spin in m.spinning:
+            reason = felt_by(self.robot, spin)
+            if reason:
                 self.report(
                     self.body_path(spin.body),
-                    f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
-                    "not symmetric about it, so its motion is not determined",
-                    "make one of its spherical joints universal, or its inertia axisymmetric",
+                    f"the spin of {self.robot.bodies[spin.body].name!r} about its axis is set to zero, but "
+                    f"{reason} would drive it",
+                    "write spin: universal in the body to hold its spin by a universal joint",
+                    "warning",
                 )
+        bodies = tuple(dataclasses.replace(body, spin="") for body in self.robot.bodies)
+        if bodies != self.robot.bodies:
+            self.robot = dataclasses.replace(self.robot, bodies=bodies)
+        self.inside(m)
+        return assembly, m
+
+    def neglect(self, near: list[tuple[Spin, float]], assembly: Assembly, spins: tuple[Spin, ...]) -> None:
+        """Make bodies axisymmetric, and say what that changes."""
+        changed = with_axisymmetric(self.robot, [spin for spin, _ in near])
+        error = force_error(self.robot, changed, assembly, spins)
+        most, value = max(near, key=lambda own: own[1])
+        bodies = "1 body" if len(near) == 1 else f"{len(near)} bodies"
+        self.report(
+            self.body_path(most.body),
+            f"the spin of {bodies} between spherical joints is not determined; the inertia was made "
+            f"axisymmetric about the axis, which changes it by up to {value:.2g} "
+            f"({self.robot.bodies[most.body].name}) and the forces of an actuator by up to {error:.2g} of "
+            "the largest, over sample states",
+            "write spin: universal in such a body to hold its spin by a universal joint instead",
+            "warning",
+        )
+        self.robot = changed
+
+    def hold(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
+        """Make a spherical joint universal for each idle spin that is to be held so."""
+        names = []
+        for body, own in enumerate(self.robot.bodies):
+            spin = next((spin for spin in m.spinning if spin.body == body), None)
+            if own.spin != "universal" or spin is None:
+                continue
+            made = with_universal(self.robot, assembly, spin)
+            if made is None:
+                self.report(
+                    (*self.body_path(body), "spin"),
+                    f"{own.name!r} has no spherical joint that could be universal",
+                    "write spin: neglect, or make the inertia axisymmetric",
+                )
+                continue
+            self.robot = made[0]
+            names.append(made[1])
+            assembly = assemble(self.robot)
+            m = mobility(self.robot, assembly)
+        if names:
+            self.report(
+                ("legs",),
+                f"made universal, so that the spin of their bodies is held: {', '.join(names)}",
+                severity="warning",
+            )
+        return assembly, m
+
+    def inside(self, m: Mobility) -> None:
+        """Warn of motions inside legs that nothing drives."""
         inside = [words for words in m.idle if "inside leg" in words]
         if inside:
             self.report(
@@ -327,6 +425,8 @@ def _count(number: int, word: str) -> str:
 
 
 def _motion_hint(m: Mobility) -> str:
+    if not m.platform:
+        return f"give the legs more freedoms, or use fewer legs: as it is, the {m.mover} cannot move"
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
             return "joints of one coordinate cannot describe it: make a spherical joint of a rod universal"

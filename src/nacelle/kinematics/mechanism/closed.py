@@ -17,6 +17,7 @@ from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     advance,
     held_rates,
+    motion_scale,
     rate_scale,
     row_scale,
     solve_closures,
@@ -60,7 +61,7 @@ def closed_near(
         reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
         rng: random numbers.
     """
-    held, scale = held_rates(robot), rate_scale(robot)
+    held, scale = held_rates(robot), motion_scale(robot)
     nacelle = held.copy()
     nacelle[nacelle_rates(robot)] = True
     step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)

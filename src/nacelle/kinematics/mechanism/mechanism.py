@@ -20,9 +20,10 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
-from nacelle.kinematics.mechanism.assembly import Assembly, require_assembly, row_scale
+from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale, require_assembly, row_scale
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.closed import generic_poses
+from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
@@ -141,7 +142,12 @@ class Mechanism:
     def iterated_joints(self) -> tuple[int, ...]:
         """Tree joints whose coordinates are found by iteration."""
         legs = [j for k in self.iterated_legs for j in self.robot.legs[k].joints]
-        return (*self.dependent_joints, *legs)
+        return tuple(j for j in (*self.dependent_joints, *legs) if j not in self.followers.joints)
+
+    @cached_property
+    def followers(self) -> Followers:
+        """Joints whose coordinates follow from others by couplings."""
+        return followers_of(self.robot)
 
     @property
     def chart_size(self) -> int:
@@ -166,6 +172,19 @@ class Mechanism:
         parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
         return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+
+    @cached_property
+    def scales(self) -> tuple[Array, Array]:
+        """Scales of closure equations (rows,) and rates (rates,) at which all of them count alike.
+
+        Those of lengths and angles; for joints that couplings make fast, as much more (`coupled`).
+        """
+        robot, rates = self.robot, rate_scale(self.robot)
+        if not robot.couplings:
+            return self.row_scale, rates
+        J = self.assembly.closures.jacobian / self.row_scale[:, None] * rates
+        fast = winding(J, self.independent)
+        return self.row_scale * np.maximum(1.0, np.max(np.abs(J) * fast, axis=1)), rates * fast
 
     @property
     def closed_form(self) -> bool:
@@ -231,7 +250,8 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         rates = rates_of(robot, leg.joints)
         listed = rows_of(leg.closures)
         spins = _spins(robot, leg, moves, J[-1][list(listed)][:, list(rates)], assembly)
-        recipe = None if parasitic else _recipe(robot, leg, assembly)
+        geared = any(robot.joints[c].is_coupling for c in leg.closures)
+        recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))

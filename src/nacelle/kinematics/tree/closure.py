@@ -10,7 +10,8 @@ and their time derivatives are
     offset i:     e_i . (v_2 - v_1 - w_1 x d)
     square i, j:  (f_j x e_i) . (w_2 - w_1)
 
-with v the velocities of the two origins and w the angular velocities of the two bodies.
+with v the velocities of the two origins and w the angular velocities of the two bodies. A coupling has one
+equation over coordinates of the tree, sum factor q - offset = 0, whose derivatives have constant factors.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.rounding import array_total, ordered_product
-from nacelle.spatial.scalar import Array, cross, dot, pack, plus, product
+from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, plus, product
 
 # Axes after an axis, cyclically.
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
@@ -60,10 +61,34 @@ def _gap(first: Array, second: Array) -> Array:
     return np.asarray(second - first if floats else plus(second, -first))
 
 
+def coupling_gap(joint: Joint, motion: TreeMotion) -> Scalar:
+    """What a coupling leaves open: sum factor q - offset, rad or m."""
+    gap: Scalar = -joint.offset
+    for index, factor in joint.terms:
+        gap = gap + factor * motion.coordinates[index]
+    return gap
+
+
+def coupling_rates(robot: Robot, joint: Joint) -> dict[int, float]:
+    """Factors of a coupling by place in the rates of the tree: sum factor u = 0."""
+    m = robot.platform_nv
+    return {m + robot.v_slices[index].start: factor for index, factor in joint.terms}
+
+
+def _coupling_row(robot: Robot, joint: Joint) -> Array:
+    row = np.zeros(robot.platform_nv + robot.nv)
+    for place, factor in coupling_rates(robot, joint).items():
+        row[place] = factor
+    return row
+
+
 def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
     """Residual (rows,) of all closures alone, m or sines of angles, as in `closure_state`."""
-    residual: list[Array] = []
+    residual: list[Scalar] = []
     for joint in robot.closures:
+        if joint.is_coupling:
+            residual.append(coupling_gap(joint, motion))
+            continue
         first, second = closure_frames(joint, motion)
         d = _gap(first.p, second.p)
         residual += [
@@ -77,9 +102,13 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
     numbers = NumberClosures(robot)
     if numbers.plain and motion.is_plain:
         return numbers.state(motion)
-    residual: list[Array] = []
+    residual: list[Scalar] = []
     blocks: list[Array] = []
     for joint in robot.closures:
+        if joint.is_coupling:
+            residual.append(coupling_gap(joint, motion))
+            blocks.append(_coupling_row(robot, joint))
+            continue
         first, second = closure_frames(joint, motion)
         d = _gap(first.p, second.p)
         J1 = motion.point_jacobian(joint.predecessor, first.p)
@@ -119,9 +148,15 @@ class NumberClosures:
             [np.array([frame.R for frame in frames]), np.array([frame.p for frame in frames])[:, :, None]],
             axis=2,
         )
+        # The equation of a coupling takes the place of an offset along x, which is then replaced.
         locks = [(k, *lock[1:], -1)[:3] for k, joint in enumerate(joints) for lock in joint.locks]
         self._closure, self._first, self._second = np.array(locks).T
         self._square = (self._second >= 0)[:, None]
+        self._couplings = [
+            (place.start, joint, _coupling_row(robot, joint))
+            for joint, place in zip(joints, self.rows, strict=True)
+            if joint.is_coupling
+        ]
 
     def state(self, motion: TreeMotion) -> ClosureState:
         """Residual and Jacobian of all closures, of floats."""
@@ -144,7 +179,10 @@ class NumberClosures:
         normal = f[:, _NEXT] * e[:, _AFTER] - f[:, _AFTER] * e[:, _NEXT]
         rates = np.where(self._square[:, :, None], relative[k], slip[k])
         J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
-        return ClosureState(residual[:, 0, 0], J, self.rows)
+        gaps = residual[:, 0, 0]
+        for place, joint, row in self._couplings:
+            gaps[place], J[place] = coupling_gap(joint, motion), row
+        return ClosureState(gaps, J, self.rows)
 
 
 def _skews(v: Array) -> Array:
@@ -174,8 +212,11 @@ def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Ar
     offset i:     e_i . (acceleration of the second origin seen from the first frame)
     square i, j:  (f_j x e_i) . (w_2' - w_1') + (f_j' x e_i + f_j x e_i') . (w_2 - w_1)
     """
-    bias: list[Array] = []
+    bias: list[Scalar] = []
     for joint in robot.closures:
+        if joint.is_coupling:
+            bias.append(0.0)
+            continue
         first, second = closure_frames(joint, motion)
         w1, w2 = velocity.twists[joint.predecessor][3:], velocity.twists[joint.successor][3:]
         a1, a2 = velocity.biases[joint.predecessor][3:], velocity.biases[joint.successor][3:]

@@ -12,7 +12,7 @@ Legs with a closed form follow from x; what needs iteration arrives as y (ny,)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from nacelle.kinematics.legs.solution import solve_leg
@@ -30,7 +30,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar
+from nacelle.spatial.scalar import Array, Scalar, pack
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Configuration:
         steps: of all primitives of the tree.
         motion: poses of all bodies and the twists of all rates.
         root_margins: margins of the roots of each leg (`subproblem`), legs in order.
-        angles: of revolute joints whose coordinate is given, by joint: there a constant angle can be added to
-            the angle itself.
+        angles: of revolute joints that iteration finds, by joint: there a constant angle can be added to the
+            angle itself.
     """
 
     robot: Robot
@@ -59,8 +59,14 @@ class Configuration:
 
     @property
     def q(self) -> Array:
-        """Coordinates of the tree (nq,)."""
-        return coordinates_from_steps(self.steps)
+        """Coordinates of the tree (nq,); angles in (-pi, pi], those of coupled joints with their turns."""
+        q = coordinates_from_steps(self.steps)
+        if not self.motion.coordinates:
+            return q
+        entries = list(q)
+        for j, value in self.motion.coordinates.items():
+            entries[self.robot.q_slices[j].start] = value
+        return pack(entries)
 
 
 def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
@@ -75,17 +81,22 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     platform = mechanism.chart.pose(x, y[: mechanism.chart_size] if mechanism.parasitic else None)
     steps: dict[int, list[Step]] = {}
     angles: dict[int, Scalar] = {}
+    given: dict[int, Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
         place = mechanism.layout.x_index(name)
-        steps[j] = joint_steps(robot.joints[j], x[place : place + 1])
+        steps[j], given[j] = joint_steps(robot.joints[j], x[place : place + 1]), x[place]
     start = mechanism.chart_size
     for j in mechanism.iterated_joints:
         joint = robot.joints[j]
         steps[j] = joint_steps(joint, y[start : start + joint.nq])
+        if joint.nq == 1:
+            given[j] = y[start]
         if joint.kind is JointKind.REVOLUTE:
             angles[j] = y[start]
         start += joint.nq
+    for j, value in mechanism.followers.coordinates(given).items():
+        steps[j], given[j] = joint_steps(robot.joints[j], pack([value])), value
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
@@ -103,4 +114,7 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         root_margins.append(tuple(solution.root_margins))
     listed = tuple(step for j in range(robot.tree) for step in steps[j])
     make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
-    return Configuration(robot, listed, make(platform, listed), tuple(root_margins), angles)
+    motion = make(platform, listed)
+    if robot.couplings:
+        motion = replace(motion, coordinates={j: given[j] for j in robot.coupled_joints})
+    return Configuration(robot, listed, motion, tuple(root_margins), angles)

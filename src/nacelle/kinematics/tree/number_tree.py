@@ -6,7 +6,7 @@ most of the time that small arrays take goes into making them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from nacelle.kinematics.tree.spanning_tree import (
     CosSin,
     Step,
     TreeMotion,
+    coupled_coordinates,
     motion_of_steps,
     tree_motion,
     tree_movers,
@@ -25,18 +26,17 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
-from nacelle.spatial.rounding import CANCELLED, sum_of_three, total
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.rounding import Rows, composed, total
+from nacelle.spatial.scalar import Array, Scalar
 
 Vector: TypeAlias = Sequence[float]
-Rows: TypeAlias = Sequence[Vector]
 # A pose by the rows of R and by p.
 Placed: TypeAlias = tuple[Rows, Vector]
 
 _FLOATS = (float, np.float64)
-_SMALL = 64 * CANCELLED
 _ZERO = (0.0, 0.0, 0.0)
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_NOTHING: dict[int, Scalar] = {}
 _IDENTITY: Placed = (_AXES, _ZERO)
 _IDENTITY_LISTS = [list(axis) for axis in _AXES], list(_ZERO)
 
@@ -69,7 +69,7 @@ class NumberTree:
             else:
                 steps.append(CosSin(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
             k += primitive.nq
-        return self._at(platform, steps)
+        return self._at(platform, steps, coupled_coordinates(self._robot, q))
 
     def at_steps(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
         """The same from the steps of the tree's primitives, as `motion_of_steps`."""
@@ -77,7 +77,9 @@ class NumberTree:
             return motion_of_steps(self._robot, platform, steps)
         return self._at(platform, steps)
 
-    def _at(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+    def _at(
+        self, platform: Pose, steps: Sequence[Step], coordinates: Mapping[int, Scalar] = _NOTHING
+    ) -> TreeMotion:
         robot, left = self._robot, iter(steps)
         own: Placed = platform.R.tolist(), platform.p.tolist()
         poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: own}
@@ -94,7 +96,7 @@ class NumberTree:
         bodies = range(len(robot.bodies))
         R = np.array([poses[body][0] for body in bodies])
         p = np.array([poses[body][1] for body in bodies])
-        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers)
+        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers, coordinates)
 
 
 @lru_cache(maxsize=64)
@@ -124,21 +126,7 @@ def _composed(pose: Placed, other: Placed | None) -> Placed:
     """`ordered_composition`; nothing changes where the second pose is the identity."""
     if other is None:
         return pose
-    (k, l, m), (n, o, q), (r, t, u) = other[0]
-    x, y, z = other[1]
-    rows, place = [], []
-    for (a, b, c), d in zip(*pose, strict=True):
-        e, f, g = a * k + b * n + c * r, a * l + b * o + c * t, a * m + b * q + c * u
-        # The terms of these sums are no larger than 1: what is larger than this has not cancelled.
-        if -_SMALL < e < _SMALL:
-            e = sum_of_three(a * k, b * n, c * r)
-        if -_SMALL < f < _SMALL:
-            f = sum_of_three(a * l, b * o, c * t)
-        if -_SMALL < g < _SMALL:
-            g = sum_of_three(a * m, b * q, c * u)
-        rows.append((e, f, g))
-        place.append(total(sum_of_three(a * x, b * y, c * z), d) if x or y or z else d)
-    return rows, place
+    return composed(*pose, *other)
 
 
 def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:

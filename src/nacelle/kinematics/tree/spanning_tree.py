@@ -17,8 +17,8 @@ for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -54,11 +54,13 @@ class TreeMotion:
         columns: for every rate of u, the twist [v0; w] that it gives to the bodies it moves: v0 is the
             velocity of the point that passes through the base's origin; shape (6, rates).
         movers: for every body, which rates move it; shape (bodies, rates), of bool.
+        coordinates: of coupled joints (`nacelle.model.joint`), rad or m, by joint; angles count their turns.
     """
 
     poses: tuple[Pose, ...]
     columns: Array
     movers: Array
+    coordinates: Mapping[int, Scalar] = field(default_factory=dict)
 
     @property
     def is_plain(self) -> bool:
@@ -140,7 +142,13 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
         platform: pose of the platform body in the base.
         q: coordinates of the tree joints, shape (nq,); spherical joints as quat_xyzw.
     """
-    return motion_of_steps(robot, platform, steps_from_coordinates(robot, q))
+    motion = motion_of_steps(robot, platform, steps_from_coordinates(robot, q))
+    return replace(motion, coordinates=coupled_coordinates(robot, q))
+
+
+def coupled_coordinates(robot: Robot, q: Array) -> dict[int, Scalar]:
+    """Coordinates of the coupled joints, by joint, of all coordinates q (nq,) of the tree."""
+    return {j: q[robot.q_slices[j].start] for j in robot.coupled_joints}
 
 
 def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> TreeMotion:

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.build.draft import ChainDraft, DraftError, draft_chain, draft_joint, draft_leg
+from nacelle.model.build.draft import (
+    ChainDraft,
+    DraftError,
+    add_joint,
+    draft_chain,
+    draft_couplings,
+    draft_joint,
+    draft_leg,
+)
 from nacelle.model.build.graph import GROUND, BodyGraph, Edge, Part, full_name
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
@@ -18,10 +26,12 @@ from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
 from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
@@ -30,6 +40,7 @@ from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.scalar import Array, pack
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -87,7 +98,8 @@ class _Builder:
             if spec.type != "articulated":
                 chain.bodies[spec.name] = (spec, ("nacelle",))
         for name, joint in self.description.closures.items():
-            chain.closures.append(draft_joint(name, joint, ("closures", name)))
+            add_joint(chain, name, joint, ("closures", name), closes=True)
+        chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
         return Part("", ("nacelle",), chain, Placement(), None)
 
     def leg_parts(self) -> list[Part]:
@@ -102,7 +114,7 @@ class _Builder:
                 continue
             names.add(leg.name)
             try:
-                chain = draft_leg(leg, path)
+                chain = draft_leg(leg, path, self.nacelle.chain.bodies)
             except DraftError as error:
                 self.report(error.path, str(error), error.hint)
                 continue
@@ -136,6 +148,8 @@ class _Builder:
             self.description.reference.guess, ("reference", "guess"), [*tree, *closing], joints
         )
         joints = [replace(joint, guess=start.get(k, joint.guess)) for k, joint in enumerate(joints)]
+        number = {joint.name: k for k, joint in enumerate(joints[: len(tree)])}
+        couplings = [self.joints.coupling(coupling, number) for coupling in graph.couplings]
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
@@ -144,7 +158,7 @@ class _Builder:
         robot = Robot(
             name=self.description.name,
             bodies=tuple(self.body(name) for name in order),
-            joints=tuple(joints),
+            joints=(*joints, *couplings),
             tree=len(tree),
             legs=tuple(legs),
             nacelle=self.robot_nacelle(tree, closing, joints),
@@ -154,6 +168,7 @@ class _Builder:
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
+            springs=self.springs(index),
             modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,
@@ -186,10 +201,20 @@ class _Builder:
                 if k in (group_of.get(edge.successor), group_of.get(edge.predecessor))
                 and not joints[start + j].at_point
             ]
+            cuts += self.coupled(start + len(closing), k)
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
             bodies = tuple(joints[j].successor for j in own)
             result.append(Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0)))
+        return result
+
+    def coupled(self, start: int, group: int | None) -> list[int]:
+        """Indices of the couplings of a leg, or of the nacelle (None), which come after all other joints."""
+        result = []
+        for k, coupling in enumerate(self.graph.couplings, start):
+            groups = [self.graph.group_of.get(edge.successor) for edge in coupling.edges]
+            if next((g for g in groups if g is not None), None) == group:
+                result.append(k)
         return result
 
     def robot_nacelle(self, tree: list[Edge], closing: list[Edge], joints: list[Joint]) -> Nacelle:
@@ -201,6 +226,7 @@ class _Builder:
             if joints[start + j].at_point
             or (edge.successor not in group_of and edge.predecessor not in group_of)
         ]
+        cuts += self.coupled(start + len(closing), None)
         bodies = (PLATFORM, *(joints[j].successor for j in own))
         spec = self.description.nacelle
         kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
@@ -228,7 +254,7 @@ class _Builder:
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
             path = part.path if part is not None else ("legs",)
-            ends = {b for j in (*leg.joints, *leg.closures) for b in _ends(joints[j])}
+            ends = {b for j in (*leg.joints, *leg.closures) if j < len(joints) for b in _ends(joints[j])}
             if BASE not in ends:
                 self.report(path, f"leg {leg.name!r} is not joined to the base", "give it a joint there")
             if not ends - in_legs - {BASE}:
@@ -254,6 +280,7 @@ class _Builder:
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
             placed_beam(spec.beam, mirror) if spec.beam else None,
+            spec.spin or "",
         )
 
     def actuators(self, edges: list[Edge], joints: list[Joint], drives: list[Drive]) -> tuple[Actuator, ...]:
@@ -344,15 +371,17 @@ class _Builder:
         near = did_you_mean(name, [*axes, *joints])
         return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
 
-    def nacelle_body(self, name: str | None, path: KeyPath, index: Mapping[str, int]) -> int:
-        """Index of a body of the nacelle that a tool or payload names."""
+    def nacelle_body(
+        self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
+    ) -> int:
+        """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
             if not self.graph.has_nacelle:
                 self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
-        bodies = [n for n in self.graph.bodies if n not in self.graph.group_of and n != GROUND]
+        bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            whose = "nacelle" if self.graph.has_nacelle else "robot"
+            whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return index[name]
@@ -363,6 +392,35 @@ class _Builder:
             for name, tool in self.description.tools.items()
         )
 
+    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
+        """Springs between bodies: those of the whole robot, then those of the legs."""
+        written: list[tuple[Part, KeyPath, str, dict[str, LineSpringSpec]]] = [
+            (self.nacelle, (), "", self.description.springs)
+        ]
+        written += [(part, part.path, f"{part.name}.", part.spec.springs) for part in self.legs if part.spec]
+        made = []
+        for part, path, prefix, springs in written:
+            for name, spec in springs.items():
+                place: KeyPath = (*path, "springs", name)
+                ends = [self.spring_end(part, spec, k, place) for k in range(2)]
+                if any(end is None for end in ends):
+                    continue
+                (first, p), (second, q) = (end for end in ends if end is not None)
+                if first == second:
+                    self.report((*place, "between"), "both ends of the spring are on one body", "name two")
+                numbers = (spec.stiffness, spec.length, spec.damping)
+                bodies = (index[first], index[second])
+                made.append(LineSpring(f"{prefix}{name}", bodies, (p, q), *map(plain_or_recorded, numbers)))
+        return tuple(made)
+
+    def spring_end(self, part: Part, spec: LineSpringSpec, k: int, path: KeyPath) -> tuple[str, Array] | None:
+        """The body at an end of a spring, by its full name, and the point in its frame."""
+        body = self.graph.resolve(part, spec.between[k], (*path, "between", k))
+        if body is None:
+            return None
+        frame = self.joints.frame(part, Pose(np.eye(3), pack(spec.at[k])), body, JointKind.SPHERICAL)
+        return body, frame.p
+
     def payload(self, index: Mapping[str, int]) -> tuple[Payload, ...]:
         loads = []
         for name, load in self.description.payload.items():
@@ -370,7 +428,7 @@ class _Builder:
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), index)
+            body = self.nacelle_body(load.body, ("payload", name, "body"), index, of_legs=True)
             loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
         return tuple(loads)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from nacelle.model.description.body import BodySpec
+from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.joint import EndSpec, JointSpec
 from nacelle.model.description.leg import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import frame_from_two_axes, frame_with_z
 from nacelle.spatial.scalar import Array, cross, norm, pack
 
@@ -29,6 +33,20 @@ class JointDraft:
     path: KeyPath
 
 
+@dataclass(frozen=True)
+class CouplingDraft:
+    """A coupling as written: the joint that follows, ratios by joint and offset, still with their units.
+
+    Of a screw the ratio is a number, m/rad.
+    """
+
+    name: str
+    joint: str
+    ratios: Mapping[str, Any]
+    offset: Any
+    path: KeyPath
+
+
 @dataclass
 class ChainDraft:
     """The bodies and joints of a leg or a nacelle, in one form whatever way it was written."""
@@ -36,6 +54,7 @@ class ChainDraft:
     bodies: dict[str, tuple[BodySpec, KeyPath]] = field(default_factory=dict)
     joints: list[JointDraft] = field(default_factory=list)
     closures: list[JointDraft] = field(default_factory=list)
+    couplings: list[CouplingDraft] = field(default_factory=list)
 
 
 class DraftError(ValueError):
@@ -68,18 +87,59 @@ def draft_joint(name: str, spec: JointSpec, path: KeyPath) -> JointDraft:
     return JointDraft(name, spec.kind(), (spec.parent, spec.child), frames, spec, path)
 
 
-def draft_chain(spec: ChainSpec, path: KeyPath) -> ChainDraft:
-    """Draft what is written body by body and joint by joint."""
-    return ChainDraft(
-        {name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()},
-        [draft_joint(name, joint, (*path, "joints", name)) for name, joint in spec.joints.items()],
-        [draft_joint(name, joint, (*path, "closures", name)) for name, joint in spec.closures.items()],
-    )
+def add_joint(chain: ChainDraft, name: str, spec: JointSpec, path: KeyPath, *, closes: bool) -> None:
+    """Add a joint to the tree of a chain, or to its closures.
+
+    A screw is a revolute joint, a massless nut, a prismatic joint along the same axis and a coupling of both.
+    Where it closes a loop, a fixed joint behind it does.
+    """
+    draft = draft_joint(name, spec, path)
+    if spec.type != "screw":
+        (chain.closures if closes else chain.joints).append(draft)
+        return
+    assert spec.pitch is not None
+    parent, child = draft.bodies
+    nut, end, still = f"{name}-nut", f"{name}-end" if closes else child, identity()
+    _add_body(chain, nut, BodySpec(), path)
+    chain.joints.append(replace(draft, bodies=(parent, nut), frames=(draft.frames[0], still)))
+    behind = still if closes else draft.frames[1]
+    travel = replace(draft, name=f"{name}-travel", kind=JointKind.PRISMATIC, drive=DriveSpec())
+    chain.joints.append(replace(travel, bodies=(nut, end), frames=(still, behind)))
+    ratios = {name: Written(spec.pitch / (2.0 * math.pi))}
+    chain.couplings.append(CouplingDraft(f"{name}-pitch", travel.name, ratios, Written(0.0), path))
+    if closes:
+        _add_body(chain, end, BodySpec(), path)
+        held = replace(travel, name=end, kind=JointKind.FIXED, bodies=(end, child))
+        chain.closures.append(replace(held, frames=(still, draft.frames[1])))
 
 
-def draft_leg(leg: LegSpec, path: KeyPath) -> ChainDraft:
+class Written(float):
+    """A number in SI units, where others have units."""
+
+
+def draft_chain(spec: ChainSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
+    """Draft what is written body by body and joint by joint; `on_nacelle` are bodies where legs end."""
+    chain = ChainDraft({name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()})
+    for name, joint in spec.joints.items():
+        closes = joint.child in on_nacelle and joint.child not in chain.bodies
+        add_joint(chain, name, joint, (*path, "joints", name), closes=closes and joint.type == "screw")
+    for name, joint in spec.closures.items():
+        add_joint(chain, name, joint, (*path, "closures", name), closes=True)
+    chain.couplings += draft_couplings(spec.couplings, (*path, "couplings"))
+    return chain
+
+
+def draft_couplings(specs: Mapping[str, CouplingSpec], path: KeyPath) -> list[CouplingDraft]:
+    """Draft couplings that are written by themselves."""
+    return [
+        CouplingDraft(name, spec.joint, spec.ratios(), spec.offset, (*path, name))
+        for name, spec in specs.items()
+    ]
+
+
+def draft_leg(leg: LegSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
     """Draft a leg: what is written joint by joint, and its elements."""
-    chain = draft_chain(leg, path)
+    chain = draft_chain(leg, path, on_nacelle)
     if leg.elements:
         _draft_elements(leg, chain, path)
     elif leg.end is not None:

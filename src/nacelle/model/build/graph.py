@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nacelle.errors import did_you_mean
-from nacelle.model.build.draft import ChainDraft, JointDraft
+from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import NacelleSpec
 from nacelle.model.description.leg import LegSpec
+from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
 # Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
@@ -40,6 +41,20 @@ class Edge:
     predecessor: str
     successor: str
     closes: bool
+
+
+@dataclass(frozen=True)
+class CouplingEdges:
+    """A coupling with its joints found: the one that follows first, ratios and offset as written."""
+
+    part: Part
+    draft: CouplingDraft
+    edges: tuple[Edge, ...]
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return f"{self.part.name}.{self.draft.name}" if self.part.spec is not None else self.draft.name
 
 
 @dataclass(frozen=True)
@@ -100,6 +115,8 @@ class BodyGraph:
         ]
         self.edges = [edge for edge in edges if edge is not None]
         self.closing = [edge for edge in self.edges if edge.closes]
+        coupled = [self.coupling(part, draft) for part in parts for draft in part.chain.couplings]
+        self.couplings = [coupling for coupling in coupled if coupling is not None]
         self.tree = self.order() if parts else []
         components = self.components() if parts else []
         self.groups = [group for group in components if not self.is_of_nacelle(group, coordinates)]
@@ -146,6 +163,37 @@ class BodyGraph:
         on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
         return Edge(part, draft, predecessor, successor, closes or on_nacelle)
 
+    def coupling(self, part: Part, draft: CouplingDraft) -> CouplingEdges | None:
+        """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
+        named = {full_name(edge): edge for edge in self.edges}
+        own = {edge.draft.name: edge for edge in self.edges if edge.part is part}
+        edges = []
+        for name in (draft.joint, *draft.ratios):
+            edge = own.get(name, named.get(name))
+            if edge is None:
+                hint = did_you_mean(name, dict.fromkeys([*own, *named]))
+                self.report(draft.path, f"no joint is called {name!r}", hint)
+                return None
+            if edge.draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+                self.report(
+                    draft.path,
+                    f"the {edge.draft.kind} joint {name!r} has not one coordinate and cannot be coupled",
+                    "couple revolute, prismatic or screw joints",
+                )
+                return None
+            if edge.closes:
+                self.report(
+                    draft.path,
+                    f"the joint {name!r} closes a loop, and its coordinate is none of the tree",
+                    "close the loop elsewhere, or by a fixed joint behind a massless body",
+                )
+                return None
+            if edge in edges:
+                self.report(draft.path, f"the joint {name!r} is coupled with itself", "")
+                return None
+            edges.append(edge)
+        return CouplingEdges(part, draft, tuple(edges))
+
     def order(self) -> list[Edge]:
         """Order the tree joints so that every predecessor is placed first."""
         parent: dict[str, Edge] = {}
@@ -184,7 +232,10 @@ class BodyGraph:
         return order
 
     def components(self) -> list[list[str]]:
-        """Connected components of the graph without base and nacelle, in the order of the legs."""
+        """Connected components of the graph without base and nacelle, in the order of the legs.
+
+        Couplings join components, too.
+        """
         names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
         root = {name: name for name in names}
 
@@ -198,6 +249,11 @@ class BodyGraph:
             at_point = self.at_point and edge.part.spec is None
             if edge.predecessor in root and edge.successor in root and not at_point:
                 root[find(edge.successor)] = find(edge.predecessor)
+        for coupling in self.couplings:
+            # What is coupled is one leg.
+            coupled = [edge.successor for edge in coupling.edges if edge.successor in root]
+            for body in coupled[1:]:
+                root[find(body)] = find(coupled[0])
         groups: dict[str, list[str]] = {}
         for name in names:
             groups.setdefault(find(name), []).append(name)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build.draft import JointDraft
-from nacelle.model.build.graph import BodyGraph, Edge, Part, full_name
+from nacelle.model.build.draft import JointDraft, Written
+from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, Part, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import PLATFORM
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.source.node import KeyPath
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import cleaned
@@ -72,6 +72,7 @@ class JointBuilder:
             frame_successor=frames[1],
             friction=drive.friction,
             springs=drive.springs,
+            stops=drive.stops,
             rotor_inertia=drive.rotor_inertia,
             gear_ratio=drive.gear_ratio,
             drive_stiffness=drive.stiffness,
@@ -81,6 +82,26 @@ class JointBuilder:
             at_point=at_point,
         )
         return joint, drive
+
+    def coupling(self, coupling: CouplingEdges, number: Mapping[str, int]) -> Joint:
+        """Make a coupling: q_1 - sum ratio q = offset; `number` gives the joints of the tree by name."""
+        first, *others = coupling.edges
+        draft, path = coupling.draft, coupling.draft.path
+        rotates = [edge.draft.kind is JointKind.REVOLUTE for edge in coupling.edges]
+        kinds = {(True, True): "number", (False, False): "number", (False, True): "lead"}
+        terms = [(number[full_name(first)], 1.0)]
+        for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
+            place = (*path, "follows", name)
+            kind = kinds.get((rotates[0], turns), "gear ratio per length")
+            ratio = written if isinstance(written, Written) else self.read.ratio(written, kind, place)
+            if ratio == 0.0:
+                self.read.report(place, "the ratio is zero", "leave the joint out")
+            terms.append((number[full_name(edge)], -float(ratio)))
+        offset = 0.0
+        if not isinstance(draft.offset, Written):
+            quantity = "angle" if rotates[0] else "length"
+            offset = self.read.quantity(draft.offset, quantity, (*path, "offset"))
+        return Joint(coupling.name, JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
 
     def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, KeyPath] | None = None) -> Drive:
         """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
@@ -110,7 +131,8 @@ class JointBuilder:
             self.read.report(
                 (*draft.path, "child_at"), "a joint on a point is at the point", "remove child_at"
             )
-        if drive.active or drive.actuator or drive.friction or drive.spring:
+        own = (drive.active, drive.actuator, drive.friction, drive.spring, drive.stop, drive.rotor_inertia)
+        if any(own):
             self.read.report(
                 draft.path,
                 "a joint on a point has no drive and no friction of its own",

@@ -187,12 +187,16 @@ class FlexibleSpec(BeamSpec):
 
 
 class BodySpec(InertialSpec):
-    """A body; without a mass it is a massless intermediate body, with section and material flexible."""
+    """A body; without a mass it is a massless intermediate body, with section and material flexible.
+
+    `spin` says what becomes of an idle spin between two spherical joints that its inertia feels.
+    """
 
     display: list[DisplaySpec] = []
     section: SectionSpec | None = None
     material: MaterialSpec | None = None
     beam: FlexibleSpec | None = None
+    spin: Literal["neglect", "universal"] | None = None
 
     @model_validator(mode="after")
     def _check_flexible(self) -> Self:

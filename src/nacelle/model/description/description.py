@@ -12,10 +12,12 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
+from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import Format
 
 
@@ -71,7 +73,7 @@ class ToolSpec(Strict):
 
 
 class PayloadSpec(BodySpec):
-    """What the robot carries: a body fixed to one of the nacelle's, at a frame."""
+    """What the robot carries: a body fixed to another at a frame, to the nacelle if none is named."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()
@@ -139,9 +141,11 @@ class Description(Strict):
     nacelle: NacelleSpec | None = None
     legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
+    couplings: dict[Name, CouplingSpec] = {}
     reference: ReferenceSpec = ReferenceSpec()
     actuators: list[Reference] | None = None
     shared: SharedLegs = None
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
+    springs: dict[Name, LineSpringSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

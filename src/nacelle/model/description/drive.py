@@ -36,6 +36,13 @@ class SpringSpec(Strict):
     rest: Raw = 0.0
 
 
+class StopSpec(Strict):
+    """A compliant end stop at the limits of one axis."""
+
+    stiffness: Raw
+    damping: Raw = None
+
+
 def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) or value is None else [value]
 
@@ -47,6 +54,12 @@ Frictions = Annotated[
 Springs = Annotated[
     list[SpringSpec | None] | None,
     BeforeValidator(_listed, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
+]
+
+
+Stops = Annotated[
+    list[StopSpec | None] | None,
+    BeforeValidator(_listed, json_schema_input_type=StopSpec | list[StopSpec | None] | None),
 ]
 
 
@@ -87,4 +100,5 @@ class DriveSpec(Strict):
     friction: Frictions = None
     spring: Springs = None
     limits: RawList = None
+    stop: Stops = None
     guess: RawList = None

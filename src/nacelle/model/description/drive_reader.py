@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationInfo
 
-from nacelle.model.description.drive import ActuatorSpec, DriveSpec
+from nacelle.model.description.drive import ActuatorSpec, DriveSpec, StopSpec
 from nacelle.model.description.fields import raise_all, units_of
-from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, neutral
+from nacelle.model.joint import MOTION, FrictionTerm, JointKind, Primitive, Spring, Stop, neutral
 from nacelle.model.source.node import KeyPath, Report
 from nacelle.model.units import NUMBER, QUANTITIES, UnitError, parse_quantity
 from nacelle.model.written import given
@@ -29,6 +29,7 @@ _FRICTION = {
     "constant": ("force", "torque"),
 }
 _FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
+_HAVE_ROTORS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.SPHERICAL)
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 
@@ -40,6 +41,7 @@ class Drive:
     springs: tuple[Spring | None, ...]
     limits: tuple[tuple[float, float], ...]
     guess: tuple[float, ...]
+    stops: tuple[Stop | None, ...] = ()
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     torque_constant: float = 0.0
@@ -59,6 +61,7 @@ def spherical_first(drive: Drive) -> Drive:
         friction=_spherical_first(drive.friction),
         springs=_spherical_first(drive.springs),
         limits=_spherical_first(drive.limits),
+        stops=_spherical_first(drive.stops) if drive.stops else (),
         guess=(*drive.guess[2:], *drive.guess[:2]),
     )
 
@@ -166,6 +169,47 @@ class DriveReader:
             result.append(Spring(stiffness, rest))
         return tuple(result)
 
+    def stops(
+        self, spec: DriveSpec, kind: JointKind, limits: tuple[tuple[float, float], ...], path: KeyPath
+    ) -> tuple[Stop | None, ...]:
+        """End stops of each axis, at its limits."""
+        if spec.stop is None:
+            return ()
+        axes = MOTION[kind]
+        if len(spec.stop) != len(axes):
+            self.report(
+                (*path, "stop"),
+                f"{len(spec.stop)} end stops for the {len(axes)} axes of a {kind} joint",
+                "one for each axis, null where there is none",
+            )
+            return ()
+        result: list[Stop | None] = []
+        for k, (axis, entry, pair) in enumerate(zip(axes, spec.stop, limits, strict=True)):
+            place = (*path, "stop", k) if len(axes) > 1 else (*path, "stop")
+            result.append(None if entry is None else self.stop(entry, axis, pair, place))
+        return tuple(result)
+
+    def stop(self, spec: StopSpec, axis: Primitive, pair: tuple[float, float], path: KeyPath) -> Stop | None:
+        """An end stop of an axis."""
+        if axis is Primitive.SPHERICAL:
+            self.report(path, "a spherical joint has no end stop", "split it into revolute joints")
+            return None
+        if not any(math.isfinite(end) for end in pair):
+            self.report(path, "an end stop without limits", "limits say where it is: limits: [lower, upper]")
+        kinds = ("angular stiffness", "angular damping") if axis.is_rotation else ("stiffness", "damping")
+        stiffness = self.quantity(spec.stiffness, kinds[0], (*path, "stiffness"), 1.0)
+        if not stiffness > 0.0:
+            self.report(
+                (*path, "stiffness"), f"the stiffness of an end stop is above zero, not {stiffness:g}", ""
+            )
+            return None
+        damping = 0.0
+        if spec.damping is not None:
+            damping = self.quantity(spec.damping, kinds[1], (*path, "damping"))
+        if damping < 0.0:
+            self.report((*path, "damping"), f"the damping is negative: {damping:g}", "")
+        return Stop(stiffness, damping)
+
     def limits(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[tuple[float, float], ...]:
         """Limits of each axis; of a spherical joint the tilt between the z axes of its frames."""
         axes = MOTION[kind]
@@ -228,7 +272,7 @@ class DriveReader:
                 f"a {kind} joint cannot be active",
                 "drive a revolute or prismatic joint: split it, with a massless body between",
             )
-        elif spec.rotor_inertia is not None and kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        elif spec.rotor_inertia is not None and kind not in _HAVE_ROTORS:
             self.report(
                 (*path, "rotor_inertia"), f"a {kind} joint has no rotor", "split it into single joints"
             )
@@ -237,11 +281,15 @@ class DriveReader:
         limits = self.limits(spec.limits, kind, (*path, "limits"))
         guess = self.guess(spec.guess, kind, (*path, "guess"))
         if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            return Drive(friction, springs, limits, guess)
+            rotor = 0.0
+            if kind is JointKind.SPHERICAL:
+                rotor = self.rotor_inertia(spec.rotor_inertia, True, (*path, "rotor_inertia"))
+            return Drive(friction, springs, limits, guess, self.stops(spec, kind, limits, path), rotor)
         if spec.actuator is None:
             revolute = kind is JointKind.REVOLUTE
             rotor = self.rotor_inertia(spec.rotor_inertia, revolute, (*path, "rotor_inertia"))
-            return Drive(friction, springs, limits, guess, rotor, position=limits[0])
+            stops = self.stops(spec, kind, limits, path)
+            return Drive(friction, springs, limits, guess, stops, rotor, position=limits[0])
         if spec.rotor_inertia is not None and spec.actuator.rotor_inertia is not None:
             self.report((*path, "rotor_inertia"), "rotor_inertia is given twice", "give it once")
         if spec.actuator.rotor_inertia is not None:
@@ -254,7 +302,10 @@ class DriveReader:
         numbers = self.actuator(spec.actuator, kind, rotor_place, (*path, "actuator"))
         if spec.actuator.limits.position is None:
             numbers["position"] = limits[0]
-        return Drive(friction, springs, limits, guess, **numbers)
+        # Limits of the actuator are those of the joint, where this has none of its own.
+        ends = limits if spec.limits is not None else (numbers["position"],)
+        stops = self.stops(spec, kind, ends, path)
+        return Drive(friction, springs, limits, guess, stops, **numbers)
 
     def actuator(
         self, spec: ActuatorSpec, kind: JointKind, rotor: tuple[Any, KeyPath], path: KeyPath
@@ -292,6 +343,14 @@ class DriveReader:
         if spec.damping is not None and spec.stiffness is None:
             self.report((*path, "damping"), "damping of a drive that is rigid", "give its stiffness, too")
         return numbers
+
+    def ratio(self, value: Any, kind: str, path: KeyPath) -> float:
+        """Read a ratio of two joints: a number, "1:50" or "3/4", or with its unit where that has one."""
+        if isinstance(value, str) and kind == "number":
+            fraction = _FRACTION.fullmatch(value)
+            if fraction is not None and float(fraction[2]) != 0.0:
+                return float(fraction[1]) / float(fraction[2])
+        return self.quantity(value, kind, path, 1.0)
 
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a rotating motor drives a prismatic joint."""

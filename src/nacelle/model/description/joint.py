@@ -10,12 +10,15 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.drive_reader import check_drive
-from nacelle.model.description.fields import Direction, Reference, raise_at
+from nacelle.model.description.fields import Direction, Length, Reference, fault, raise_at
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.joint import JointKind
 
 JointType = Literal[
     "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed"
+]
+AnyJointType = Literal[
+    "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed", "screw"
 ]
 
 
@@ -37,10 +40,11 @@ class JointSpec(DriveSpec):
 
     `at` places the joint's frame in the parent, `child_at` in the child; `axis` is a direction in
     that frame. A universal joint has two `axes`; a planar-spherical joint slides on the plane through
-    the origin of its frame, perpendicular to `axis`, of the body that `plane` names.
+    the origin of its frame, perpendicular to `axis`, of the body that `plane` names. A screw joint turns
+    about `axis` and moves along it by `pitch` a revolution; drive, friction and limits are of the rotation.
     """
 
-    type: JointType
+    type: AnyJointType
     parent: Reference
     child: Reference
     at: Frame = FrameSpec()
@@ -48,15 +52,24 @@ class JointSpec(DriveSpec):
     axis: Direction | None = None
     axes: Annotated[list[Direction], Field(min_length=2, max_length=2)] | None = None
     plane: Literal["parent", "child"] = "parent"
+    pitch: Length | None = None
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JointSpec:
         check_axes(self.type, self.axis, self.axes)
-        check_drive(self, JointKind(self.type), info)
+        if (self.pitch is None) == (self.type == "screw"):
+            if self.pitch is None:
+                raise fault("a screw joint needs its pitch, the way of one revolution", "pitch: 5 mm")
+            raise_at("pitch", f"a {self.type} joint has no pitch", "type: screw")
+        if self.pitch == 0.0:
+            raise_at("pitch", "a screw without pitch is a revolute joint", "type: revolute")
+        check_drive(self, JointKind.REVOLUTE if self.type == "screw" else JointKind(self.type), info)
         return self
 
     def kind(self) -> JointKind:
-        """Kind of the joint; the plane of a C5 joint may be on its child."""
+        """Kind of the joint; the plane of a C5 joint may be on its child, a screw turns."""
+        if self.type == "screw":
+            return JointKind.REVOLUTE
         if self.type == "planar-spherical" and self.plane == "child":
             return JointKind.SPHERICAL_PLANAR
         return JointKind(self.type)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import ValidationInfo, model_validator
 
 from nacelle.model.description.body import BodySpec
+from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.drive_reader import check_drive
 from nacelle.model.description.fields import (
@@ -21,6 +22,7 @@ from nacelle.model.description.fields import (
 )
 from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec
+from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.joint import JointKind
 
 
@@ -64,11 +66,12 @@ class ElementSpec(Strict):
 
 
 class ChainSpec(Strict):
-    """Bodies, the joints of the tree, and closures."""
+    """Bodies, the joints of the tree, closures, and couplings between joints."""
 
     bodies: dict[Name, BodySpec] = {}
     joints: dict[Name, JointSpec] = {}
     closures: dict[Name, JointSpec] = {}
+    couplings: dict[Name, CouplingSpec] = {}
 
 
 class LegSpec(ChainSpec):
@@ -86,3 +89,4 @@ class LegSpec(ChainSpec):
     placement: PlacementSpec = PlacementSpec()
     branch: Literal[1, -1] | None = None
     guess: dict[Name, RawList] = {}
+    springs: dict[Name, LineSpringSpec] = {}

@@ -51,6 +51,14 @@ def _of_a_leg(value: Any) -> bool:
     return isinstance(value, str) and "." in value
 
 
+def _is_screw(value: Any) -> bool:
+    return bool(value == "screw")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 NEW: tuple[New, ...] = (
     New("robots without a nacelle", ("nacelle",), absent=True),
     New("robots without legs", ("legs",), absent=True),
@@ -58,6 +66,20 @@ NEW: tuple[New, ...] = (
     New("named motions in a list", ("modes", "*", "motion", "*"), _named_motion),
     New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
     New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
+    New("couplings", ("couplings",)),
+    New("couplings", ("nacelle", "couplings")),
+    New("couplings", ("legs", "*", "couplings")),
+    New("couplings", ("templates", "*", "couplings")),
+    New("screw joints", ("**", "joints", "*", "type"), _is_screw),
+    New("screw joints", ("**", "closures", "*", "type"), _is_screw),
+    New("choices for idle spins", ("**", "spin"), _is_text),
+    New("springs between bodies", ("springs",)),
+    New("springs between bodies", ("legs", "*", "springs")),
+    New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
+    New("end stops", ("**", "joints", "*", "stop")),
+    New("end stops", ("**", "closures", "*", "stop")),
+    New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
+    New("end stops", ("legs", "*", "end", "stop")),
     New("guesses in the reference", ("**", "reference", "guess")),
 )
 

@@ -73,10 +73,15 @@ class ParameterLayout:
 
 def _geometry(robot: RobotData) -> Entries:
     for joint in robot.joints:
+        if joint.is_coupling:
+            continue
         for side in ("predecessor", "successor"):
             frame: Pose = getattr(joint, f"frame_{side}")
             for name, value in zip(_FRAME_NAMES, (*np.ravel(frame.R), *frame.p), strict=True):
                 yield f"{joint.name}.{side}.{name}", value
+    for spring in robot.springs:
+        for side, point in zip(("first", "second"), spring.points, strict=True):
+            yield from ((f"springs.{spring.name}.{side}.{k}", v) for k, v in zip("xyz", point, strict=True))
 
 
 def _inertia(robot: RobotData) -> Entries:
@@ -106,6 +111,13 @@ def _drive(robot: RobotData) -> Entries:
             if spring is not None:
                 yield f"{joint.name}.{primitive}.stiffness", spring.stiffness
                 yield f"{joint.name}.{primitive}.rest", spring.rest
+        for primitive, stop in zip(joint.friction_axes, joint.stops, strict=False):
+            if stop is not None:
+                yield f"{joint.name}.{primitive}.stop.stiffness", stop.stiffness
+                yield f"{joint.name}.{primitive}.stop.damping", stop.damping
+    for line in robot.springs:
+        for key in ("stiffness", "length", "damping"):
+            yield f"springs.{line.name}.{key}", getattr(line, key)
 
 
 def _gravity(robot: RobotData) -> Entries:
@@ -124,12 +136,21 @@ Changes = dict[str, Any]
 def _with_geometry(robot: RobotData, numbers: Numbers) -> Changes:
     return {
         "joints": tuple(
-            dataclasses.replace(
+            joint
+            if joint.is_coupling
+            else dataclasses.replace(
                 joint, frame_predecessor=_frame(joint, numbers), frame_successor=_frame(joint, numbers)
             )
             for joint in robot.joints
-        )
+        ),
+        "springs": tuple(
+            dataclasses.replace(spring, points=(_point(numbers), _point(numbers))) for spring in robot.springs
+        ),
     }
+
+
+def _point(numbers: Numbers) -> Array:
+    return pack([next(numbers) for _ in range(3)])
 
 
 def _frame(joint: Joint, numbers: Numbers) -> Pose:
@@ -174,8 +195,16 @@ def _with_drive(robot: RobotData, numbers: Numbers) -> Changes:
             spring and dataclasses.replace(spring, stiffness=next(numbers), rest=next(numbers))
             for spring in joint.springs
         )
-        joints.append(dataclasses.replace(joint, springs=springs))
-    return {"joints": tuple(joints)}
+        stops = tuple(
+            stop and dataclasses.replace(stop, stiffness=next(numbers), damping=next(numbers))
+            for stop in joint.stops
+        )
+        joints.append(dataclasses.replace(joint, springs=springs, stops=stops))
+    lines = tuple(
+        dataclasses.replace(line, stiffness=next(numbers), length=next(numbers), damping=next(numbers))
+        for line in robot.springs
+    )
+    return {"joints": tuple(joints), "springs": lines}
 
 
 def _with_gravity(robot: RobotData, numbers: Numbers) -> Changes:

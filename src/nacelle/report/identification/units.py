@@ -31,11 +31,14 @@ def row_units(data: Regression) -> list[str]:
 def parameter_unit(robot: Robot, name: str) -> str:
     """The unit of a linear parameter of a robot (`linear_parameters`)."""
     owner, _, part = name.rpartition(".")
+    owner = owner.removesuffix(".stop")
     if part in INERTIA_NAMES:
         return "kg" if part == "m" else "kg m" if part[0] == "m" else "kg m²"
     if part == "rotor_inertia":
         joint = next(joint for joint in robot.joints if joint.name == owner)
         return "kg m²" if joint.primitives[0].is_rotation else "kg"
+    if owner.startswith("springs."):
+        return {"stiffness": "N/m", "damping": "N s/m"}.get(part, "N")
     rotation = Primitive(owner.rpartition(".")[2]).is_rotation
     return _AXIS_UNITS.get(part, _FORCE)[rotation]
 

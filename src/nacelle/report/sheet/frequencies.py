@@ -70,7 +70,7 @@ class Frequencies:
             [
                 short(pole["real"], 5),
                 short(abs(pole["imaginary"]), 5),
-                short(pole["frequency"], 5, "Hz"),
+                short(pole["frequency"], 5, "Hz") if pole["imaginary"] else "–",
                 short(pole["damping"], 4),
             ]
             for pole in self.linear["poles"]
@@ -115,7 +115,7 @@ def _modes(subject: Subject) -> tuple[dict[str, Any], tuple[str, ...]]:
 def _linear(subject: Subject) -> dict[str, Any]:
     """The linear model, where springs bring the robot back; gravity alone makes no frequency of use."""
     robot = subject.robot
-    if not any(spring is not None for joint in robot.joints for spring in joint.springs):
+    if not robot.springs and not any(any(joint.springs) for joint in robot.joints):
         poles = subject.command("linearise")
         return {"reason": f"no joint has a spring, so that gravity alone acts on deviations ({poles})"}
     try:

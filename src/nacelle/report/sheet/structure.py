@@ -12,6 +12,7 @@ from nacelle.model.robot import Robot
 from nacelle.page.markup import bullets, element, paragraph, table, text
 from nacelle.report.sheet.content import folded, said_by, short, span_words
 from nacelle.report.sheet.subject import Subject
+from nacelle.report.summary import force_words
 from nacelle.report.text import counted
 
 
@@ -99,6 +100,11 @@ class Structure:
         data = self.summary
         lines = [f"Tool {tool['name']} on {tool['body']}." for tool in data["tools"]]
         lines += [f"Payload {p['name']} on {p['body']}, {short(p['mass'])} kg." for p in data["payload"]]
+        lines += [
+            f"Spring {s['name']} between {' and '.join(s['between'])}, {short(s['stiffness'])} N/m, "
+            f"free length {short(s['length'])} m."
+            for s in data["springs"]
+        ]
         lines += [f"Mode {mode['name']}: motion {mode['motion']}." for mode in data["modes"]]
         return bullets(lines)
 
@@ -114,7 +120,7 @@ class Structure:
                     text(joint["kind"] + drive),
                     text(joint["role"]),
                     text(f"{joint['predecessor']} – {joint['successor']}"),
-                    text(" ".join([*joint["friction"], *(["spring"] if joint["spring"] else [])]) or "–"),
+                    text(force_words(joint) or "–"),
                     text(", ".join(words for words in limits if words != "–") or "–"),
                 ]
             )

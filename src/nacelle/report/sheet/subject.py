@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,12 +14,27 @@ from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import check
+from nacelle.model.payload import carrying
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report.sheet.motion import StandardMotion, standard_motion
 from nacelle.report.sheet.slices import Slice, slices
 from nacelle.report.summary import summary
 from nacelle.spatial.scalar import Array
+
+# Commands that depend on what the robot carries.
+_LOADED = (
+    "dynamics",
+    "reactions",
+    "linearise",
+    "modes",
+    "balance",
+    "verify",
+    "simulate",
+    "control",
+    "base",
+    "ops",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +45,7 @@ class Subject:
         check: what the checks say of the robot.
         source: name of a robot of the library or a file, as a command takes it.
         mode: one of its modes of operation; empty for its own.
+        payload: which payloads it carries (`nacelle.carrying`); those of the description if none.
         problems: errors and warnings of the description, in none of its modes.
         described: whether `source` is there; otherwise the robot was made in Python, and has no file yet.
     """
@@ -36,6 +53,7 @@ class Subject:
     check: Check
     source: str
     mode: str = ""
+    payload: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     described: bool = True
 
@@ -47,6 +65,8 @@ class Subject:
     def command(self, name: str, *arguments: str) -> str:
         """A command about the robot that a shell runs as it is: `nacelle NAME ROBOT ARGUMENTS`."""
         options = ["--mode", self.mode] if self.mode and name != "check" else []
+        if name in _LOADED:
+            options += [option for text in self.payload for option in ("--payload", text)]
         return shlex.join(["nacelle", name, self.source, *arguments, *options])
 
     @cached_property
@@ -75,15 +95,16 @@ class Subject:
         return standard_motion(self.robot)
 
 
-def subject_of(robot: Robot | str, mode: str = "") -> Subject:
+def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) -> Subject:
     """Read and check what a data sheet is about.
 
     Args:
         robot: a robot, the name of one of the library, or a YAML file.
         mode: one of its modes of operation; empty for its own.
+        payload: which payloads it carries (`nacelle.carrying`); those of the description if none.
 
     Raises:
-        NacelleError: if there is no such robot or mode, or its description is wrong.
+        NacelleError: if there is no such robot, mode or payload, or its description is wrong.
     """
     if isinstance(robot, Robot):
         source, described = _source(robot)
@@ -99,7 +120,9 @@ def subject_of(robot: Robot | str, mode: str = "") -> Subject:
             raise NacelleError(str(error.args[0])) from None
     if checked.errors:
         raise DescriptionError(checked.errors)
-    return Subject(checked, source, mode, problems, described)
+    if payload:
+        checked = check_robot(carrying(checked.robot, *payload))
+    return Subject(checked, source, mode, tuple(payload), problems, described)
 
 
 def _source(robot: Robot) -> tuple[str, bool]:

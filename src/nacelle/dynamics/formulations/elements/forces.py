@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.formulations.elements.motion import ElementMotion, LegMotion
-from nacelle.dynamics.joint_axes import JointAxis, joint_axes
+from nacelle.dynamics.joint_axes import JointAxis, joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
@@ -66,7 +66,8 @@ def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> 
         for number, axis in enumerate(joint_axes(joint, *closure_frames(joint, state.now.motion))):
             v1, v2 = one.at(axis.point), two.at(axis.point)
             rate = axis.along(v2.now - v1.now, two.w.now - one.w.now)
-            acceleration = axis.along(v2.next - v1.next, two.w.next - one.w.next)
+            spin = relative_spin(axis, (one.w.now, two.w.now), (one.w.next, two.w.next))
+            acceleration = axis.along(v2.next - v1.next, spin)
             effort = axis_effort(state, index, number, rate, acceleration, settings)
             wrenches += _pair(joint, axis, effort)
     return wrenches

@@ -1,0 +1,1 @@
+"""Forces that depend on coordinates: springs between bodies, and end stops of joints."""

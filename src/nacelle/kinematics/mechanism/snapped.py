@@ -1,0 +1,241 @@
+"""Loops that close only to the digits of a file: the smallest change of joint frames that closes them.
+
+An overconstrained loop (a planar one in space, a parallelogram, a spherical one) moves only where its axes
+are exactly parallel or meet exactly, and numbers with six digits are neither. With the independent
+coordinates held, the closures leave open r(q, theta) (rows,) at the dependent coordinates q; theta are small
+twists of the joints' constant frames. Over configurations k, each brought to the least |r|,
+
+    J_k dq_k + D_k dtheta = -r_k    for all k,       |theta| as small as possible
+
+The dependent coordinates take up what lies in the range of J_k. With W_k a basis of the rest, W_k^T J_k = 0
+(as many columns as the loops are overconstrained),
+
+    W_k^T D_k theta = W_k^T (D_k theta_old - r_k)         stacked over k, least norm
+
+is solved and repeated from the changed frames. What holds at enough configurations holds at all: the closures
+are algebraic in q. New configurations confirm it, or are added. Parallel axes become parallel and meeting
+ones meet because the loop would not move otherwise; no rule names them.
+
+Frames are those of the tree's joints on their predecessors and both of every closure; lengths over the
+robot's size, angles in rad.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.assembly import (
+    Assembly,
+    advance,
+    assemble,
+    held_rates,
+    rate_scale,
+    row_scale,
+    solve_closures,
+)
+from nacelle.kinematics.tree.closure import closure_frames
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
+from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.scalar import Array
+
+# The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
+LARGEST = 1e-4
+_WORTH = 20.0 * LARGEST
+# Gaps (over the size, or rad) of frames that are left as they are, and of loops that are closed.
+_CLOSED = 1e-13
+_CONFIRMED = 1e-11
+# Configurations at first for each independent coordinate, how many confirm them, how often these are added.
+_CONFIGURATIONS = 8
+_MORE = 8
+_ROUNDS = 6
+_STEPS = 8
+# Singular values of the closures below this part of the largest are not acted on by the coordinates.
+_RANK = 1e-5
+
+Place = tuple[int, str]
+Configuration = tuple[Pose, Array]
+
+
+@dataclass(frozen=True)
+class Change:
+    """The largest changes of joint frames that close all loops.
+
+    Attributes:
+        robot: the robot with the changed frames.
+        length: the largest shift of a frame, m.
+        length_joint: the name of its joint.
+        angle: the largest rotation of a frame, rad.
+        angle_joint: the name of its joint.
+    """
+
+    robot: Robot
+    length: float
+    length_joint: str
+    angle: float
+    angle_joint: str
+
+
+def snapped(robot: Robot, start: Assembly) -> Change | None:
+    """The smallest change of a robot's joint frames with which its loops close; None if it is not small.
+
+    Args:
+        robot: the robot, whose loops stay open by little, or move less than they are meant to.
+        start: its configuration in the reference pose with the smallest gaps.
+    """
+    if not robot.closures or _left(robot, start.closures.residual) > _WORTH:
+        return None
+    rng = np.random.default_rng(7)
+    held = held_rates(robot)
+    places = _places(robot)
+    theta = np.zeros((len(places), 6))
+    near: list[Configuration] = [(start.platform, start.q)]
+    near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
+    if all(_gap(robot, own, held) < _CONFIRMED for own in near):
+        return None
+    for _ in range(_ROUNDS):
+        solution = _solved(robot, places, theta, near, held)
+        if solution is None:
+            return None
+        theta, changed = solution
+        others = _configurations(changed, start, held, rng, _MORE)
+        if all(_gap(changed, own, held) < _CONFIRMED for own in others):
+            return _confirmed(robot, places, theta, changed.alike)
+        near += others
+    return None
+
+
+def _places(robot: Robot) -> list[Place]:
+    """The frames that may change: of the tree's joints on predecessors, both of closures; none on a point."""
+    listed = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
+    listed += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
+    fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
+    # What holds the ground of a robot without a nacelle is written by nobody.
+    ground = set() if robot.has_nacelle else {robot.nacelle.closures[0]}
+    return [(j, side) for j, side, body in listed if body not in fixed and j not in ground]
+
+
+def _left(robot: Robot, residual: Array) -> float:
+    """The largest gap, over the size or in rad."""
+    return float(np.max(np.abs(residual / row_scale(robot)), initial=0.0))
+
+
+def _gap(robot: Robot, own: Configuration, held: Array) -> float:
+    """The largest gap, over the size or in rad, that a configuration is left with by the dependent rates."""
+    return _left(robot, solve_closures(robot, *own, held)[3].residual)
+
+
+def _configurations(
+    robot: Robot, start: Assembly, held: Array, rng: np.random.Generator, count: int
+) -> list[Configuration]:
+    """Configurations moved at random along the independent coordinates, their gaps as small as can be."""
+    result = []
+    scale = rate_scale(robot)
+    for k in range(count):
+        reach = (0.07, 0.15, 0.3)[k % 3]
+        step = np.where(held, reach * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
+        moved = advance(robot, start.platform, start.q, step)
+        pose, q, _, state = solve_closures(robot, *moved, held, patience=1)
+        if _left(robot, state.residual) < _WORTH:
+            result.append((pose, q))
+    return result
+
+
+def _solved(
+    robot: Robot, places: list[Place], theta: Array, near: list[Configuration], held: Array
+) -> tuple[Array, Robot] | None:
+    """Twists of frames (frames, 6) that close all configurations, and the robot with them, or None."""
+    units = np.tile([1.0] * 3 + [robot.size] * 3, len(places))
+    scale = row_scale(robot)
+    for _ in range(_STEPS):
+        changed = _with_twists(robot, places, theta)
+        rows, right, gap = [], [], 0.0
+        for k, own in enumerate(near):
+            pose, q, motion, state = solve_closures(changed, *own, held, patience=1)
+            near[k] = (pose, q)
+            r = state.residual / scale
+            gap = max(gap, float(np.max(np.abs(r))))
+            J = state.jacobian[:, ~held] / scale[:, None] * rate_scale(changed)[~held]
+            U, s, _ = np.linalg.svd(J)
+            W = U[:, int(np.sum(s > _RANK * s[0])) :] if s.size else U
+            D = _by_twists(changed, places, motion) / scale[:, None] * units
+            rows.append(W.T @ D)
+            right.append(W.T @ (D @ (theta.ravel() / units) - r))
+        if gap < _CLOSED:
+            return theta, changed
+        # The matrix is itself as inexact as the loops are open.
+        solution = np.linalg.lstsq(np.concatenate(rows), np.concatenate(right), rcond=max(1e-9, gap))[0]
+        theta = (solution * units).reshape(-1, 6)
+        if not np.all(np.abs(theta) / units.reshape(-1, 6) < LARGEST):
+            return None
+    return (theta, changed) if gap < _CONFIRMED else None
+
+
+def _with_twists(robot: Robot, places: list[Place], theta: Array) -> Robot:
+    """The robot with frames moved by twists [rotation; translation] in their own axes, rad and m."""
+    joints = list(robot.joints)
+    for (j, side), twist in zip(places, theta, strict=True):
+        if not np.any(twist):
+            continue
+        frame: Pose = getattr(joints[j], f"frame_{side}")
+        R = nearest_rotation(frame.R @ rotation_quat(quat_from_vector(twist[:3])))
+        moved = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
+        if side == "predecessor":
+            joints[j] = dataclasses.replace(joints[j], frame_predecessor=moved)
+        else:
+            joints[j] = dataclasses.replace(joints[j], frame_successor=moved)
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
+    """Derivatives D (rows, 6 frames) of what the closures leave open by the twists of the frames."""
+    carried = {joint.successor: j for j, joint in enumerate(robot.tree_joints)}
+    before: dict[int, set[int]] = {}
+    for body in range(len(robot.bodies)):
+        joints, at = set(), body
+        while at in carried:
+            joints.add(carried[at])
+            at = robot.joints[carried[at]].predecessor
+        before[body] = joints
+    # Twists at the base's origin [v0; w] of frames that turn and move along their own axes.
+    columns = []
+    for j, side in places:
+        joint = robot.joints[j]
+        body = joint.predecessor if side == "predecessor" else joint.successor
+        pose = motion.poses[body] @ getattr(joint, f"frame_{side}")
+        columns.append(np.block([[skew(pose.p) @ pose.R, pose.R], [pose.R, np.zeros((3, 3))]]))
+    blocks = []
+    for c, joint in enumerate(robot.closures, start=robot.tree):
+        first, second = closure_frames(joint, motion)
+        d = second.p - first.p
+        v1, w1, v2, w2 = (np.zeros((3, 6 * len(places))) for _ in range(4))
+        for k, (j, side) in enumerate(places):
+            own, column = slice(6 * k, 6 * k + 6), columns[k]
+            moves_first = (j, side) == (c, "predecessor") or j in before[joint.predecessor]
+            moves_second = (j, side) == (c, "successor") or j in before[joint.successor]
+            if moves_first:
+                v1[:, own], w1[:, own] = column[:3] - skew(first.p) @ column[3:], column[3:]
+            if moves_second:
+                v2[:, own], w2[:, own] = column[:3] - skew(second.p) @ column[3:], column[3:]
+        slip, turn = v2 - v1 + skew(d) @ w1, w2 - w1
+        for lock in joint.locks:
+            e = first.R[:, lock[1]]
+            row = e @ slip if len(lock) == 2 else np.cross(second.R[:, lock[2]], e) @ turn
+            blocks.append(row)
+    return np.array(blocks)
+
+
+def _confirmed(robot: Robot, places: list[Place], theta: Array, changed: Robot) -> Change | None:
+    """The largest changes, if the loops close in the reference pose now."""
+    if assemble(changed).open:
+        return None
+    shifts, turns = (np.linalg.norm(part, axis=1) for part in (theta[:, 3:], theta[:, :3]))
+    i, k = int(np.argmax(shifts)), int(np.argmax(turns))
+    names = [robot.joints[j].name for j, _ in places]
+    return Change(changed, float(shifts[i]), names[i], float(turns[k]), names[k])
