@@ -19,7 +19,6 @@ from nacelle.program.factor import factor
 from nacelle.program.graph import Graph
 from nacelle.program.pair import pair_products, pair_sums
 from nacelle.program.program import Program
-from nacelle.program.terms import late_terms_last
 from nacelle.program.trace import graph_of, linear
 
 _PAIRS = 100_000
@@ -63,7 +62,7 @@ def minimise(program: Program, budget: int = _BUDGET) -> Program:
         program: any program.
         budget: how many instructions may be read into candidates; at least two candidates are made.
     """
-    return late_terms_last(Minimiser().minimise(program, budget))
+    return Minimiser().minimise(program, budget)
 
 
 class Minimiser:

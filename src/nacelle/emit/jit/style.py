@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from nacelle.emit.machine import Machine
+if TYPE_CHECKING:
+    # Other targets use the layout, too, and need no LLVM.
+    from nacelle.emit.machine import Machine
 
 
 @dataclass(frozen=True)

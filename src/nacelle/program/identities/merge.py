@@ -12,7 +12,6 @@ from nacelle.program.identities.written import written
 from nacelle.program.minimise import Minimiser
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
-from nacelle.program.terms import late_terms_last
 from nacelle.spatial.rounding import ULPS
 
 # How far a result may be from that of the program as it was, over the largest entry of its output.
@@ -65,8 +64,8 @@ def with_identities(program: Program, samples: Samples) -> Program:
         if cost(candidate) >= cost(small):
             break
         if agrees(candidate, program, samples.check):
-            return late_terms_last(candidate)
-    return late_terms_last(small)
+            return candidate
+    return small
 
 
 def _rebuilt(program: Program, samples: Samples, units: int, passes: Minimiser) -> Program:
