@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 from timing import processor
 
 ROOT = Path(__file__).parents[1]

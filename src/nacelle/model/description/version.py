@@ -44,7 +44,7 @@ class New:
 
 
 def _named_motion(value: Any) -> bool:
-    return value in NAMED_MOTIONS
+    return isinstance(value, str) and value in NAMED_MOTIONS
 
 
 def _of_a_leg(value: Any) -> bool:
