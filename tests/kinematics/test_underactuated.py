@@ -4,7 +4,7 @@ import pytest
 
 import nacelle
 from nacelle.kinematics.underactuated import coordinate_places, require_driven, undriven
-from support.mechanisms import mechanism
+from support.described import mechanism
 
 
 def test_a_free_base_is_driven_by_nothing() -> None:

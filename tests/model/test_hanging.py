@@ -4,7 +4,7 @@ import pytest
 
 import nacelle
 from nacelle.model.hanging import hanging_chains
-from support.mechanisms import NAMES, mechanism
+from support.described import NAMES, mechanism
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ import pytest
 
 import nacelle
 from nacelle.verify.comparison import verify
-from support.mechanisms import NAMES, mechanism
+from support.described import NAMES, mechanism
 
 
 @pytest.mark.parametrize("name", NAMES)

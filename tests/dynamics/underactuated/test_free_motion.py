@@ -5,7 +5,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.underactuated.free_motion import Equations, free_motion
-from support.mechanisms import mechanism
+from support.described import mechanism
 
 _FREE = {"cart_pole": ("slide",), "carriage": ("swing",)}
 

@@ -3,7 +3,7 @@
 import pytest
 
 import nacelle
-from support.mechanisms import mechanism
+from support.described import mechanism
 
 
 def test_the_mechanism_speaks_of_its_joints() -> None:
@@ -17,7 +17,7 @@ def test_what_nothing_drives_is_named() -> None:
     assert m.is_underactuated
     assert m.unfelt
     assert m.undriven == ("pendulum.swing",)
-    check = nacelle.check("tests/support/mechanisms/carriage.yaml")
+    check = nacelle.check("tests/support/described/carriage.yaml")
     assert not check.errors
     assert "nothing drives pendulum.swing: 3 actuators for 4 motions" in check.problems[0].message
 
