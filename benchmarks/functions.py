@@ -55,7 +55,7 @@ def library_loop(function):
 
 
 def library_texts(operations, width, prefix, *, fma):
-    """Functions as those of `function_texts` that call the C library for every lane."""
+    """Functions as those of `function_texts` that call the C library for every sample of a vector."""
     kind, texts = type_name(width), []
     for name, ops in (("sincos", ("sin", "cos")), *((op, (op,)) for op in FUNCTIONS[2:])):
         if operations.isdisjoint(ops):
@@ -64,19 +64,19 @@ def library_texts(operations, width, prefix, *, fma):
         lines, results = [], []
         for op in ops:
             made = "poison"
-            for lane in range(width):
-                parts = [f"%{op}{lane}{a[1:]}" if width > 1 else a for a in taken]
+            for sample in range(width):
+                parts = [f"%{op}{sample}{a[1:]}" if width > 1 else a for a in taken]
                 if width > 1:
                     lines += [
-                        f"{x} = extractelement {kind} {a}, i64 {lane}"
+                        f"{x} = extractelement {kind} {a}, i64 {sample}"
                         for x, a in zip(parts, taken, strict=True)
                     ]
-                lines.append(f"%{op}{lane} = {by_library(op, parts)}")
+                lines.append(f"%{op}{sample} = {by_library(op, parts)}")
                 if width > 1:
                     lines.append(
-                        f"%{op}{lane}v = insertelement {kind} {made}, double %{op}{lane}, i64 {lane}"
+                        f"%{op}{sample}v = insertelement {kind} {made}, double %{op}{sample}, i64 {sample}"
                     )
-                made = f"%{op}{lane}v" if width > 1 else f"%{op}{lane}"
+                made = f"%{op}{sample}v" if width > 1 else f"%{op}{sample}"
             results.append(made)
         result, shape = results[0], kind
         if len(ops) == 2:
@@ -103,16 +103,16 @@ def measured(rounds=40):
     width, fma = vector_width(DEFAULT), DEFAULT.of_machine().fma
     functions = ("sin", "cos", BOTH, *FUNCTIONS[2:])
     parts, names = [], []
-    for prefix, lanes in (("v_", width), ("s_", 1)):
-        parts += function_texts(set(FUNCTIONS), lanes, prefix, fma=fma)
+    for prefix, width_of in (("v_", width), ("s_", 1)):
+        parts += function_texts(set(FUNCTIONS), width_of, prefix, fma=fma)
     for number, function in enumerate(functions):
-        for prefix, lines, lanes in (
+        for prefix, lines, width_of in (
             ("v", own(function, width, "v_"), width),
             ("s", own(function, 1, "s_"), 1),
             ("c", library_loop(function), 1),
         ):
             names.append(f"{prefix}{number}")
-            parts.append(loop(names[-1], lines, lanes))
+            parts.append(loop(names[-1], lines, width_of))
     library = Library(compile_text(module(parts, DEFAULT)), names)
     rng = np.random.default_rng(0)
     rows = {}

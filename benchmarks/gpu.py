@@ -9,6 +9,7 @@ data, `--states` and `--robots` other sizes.
 """
 
 import argparse
+import functools
 import json
 import statistics
 import time
@@ -199,9 +200,8 @@ def simulations(count, steps):
         for own in (False, True):
             given = [cp.asarray(array.astype(kind)) for array in (x0, v0, u)]
             options = {"parameters": cp.asarray(numbers.astype(kind))} if own else {}
-            run = lambda given=given, options=options, precision=precision: nacelle.simulate_many(  # noqa: E731
-                robot, *given, until=steps * 1e-3, target="cuda", precision=precision, **options
-            )
+            options |= {"until": steps * 1e-3, "target": "cuda", "precision": precision}
+            run = functools.partial(nacelle.simulate_many, robot, *given, **options)
             run()
             cp.cuda.Device().synchronize()
             begin = time.perf_counter()

@@ -77,6 +77,7 @@ def compiler() -> str:
     """The compiler of C++, or the test is skipped."""
     found = shutil.which("g++") or shutil.which("clang++")
     if found is None:
+        # Emitted CUDA cannot run without a GPU; its numbers can only be compared where C++ can be compiled.
         pytest.skip("no compiler of C++ (g++, clang++) to compile emitted CUDA with")
     return found
 
