@@ -20,6 +20,9 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+from timing import processor
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -28,7 +31,21 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 BENCHMARKS = {
     "startup": ("What one waits for first", "", "Time until a command answers, programs in the cache."),
     "calls": ("Single calls", "", "One state a call, as a control loop in Python makes them; µs."),
-    "program": ("The compiler", "", "One hexapod model: nacelle's native code beside gcc, CasADi and NumPy."),
+    "program": (
+        "The compiler",
+        "",
+        "PaLiDA, a hexapod and its Jacobian: nacelle's native code beside gcc, CasADi and NumPy.",
+    ),
+    "emitted_code": (
+        "Code for other processors",
+        "",
+        "Instructions that LLVM writes for three families of processors; compiled and counted, not run.",
+    ),
+    "functions": (
+        "Elementary functions",
+        "",
+        "Functions of native code on vectors beside the C library, a value at a time.",
+    ),
     "kinematics": (
         "Kinematics",
         "",
@@ -63,23 +80,6 @@ BENCHMARKS = {
     "accuracy": ("Accuracy", "", "Errors of the minimised programs in units of their sensitivity."),
     "operations": ("Operations", "", "Counts of all models of the library."),
 }
-
-
-def processor():
-    """Name of the processor, as the system gives it."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return platform.processor() or platform.machine()
-    for line in text.splitlines():
-        if line.startswith(("model name", "Model")):
-            return line.split(":", 1)[1].strip()
-    try:
-        listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return platform.machine()
-    named = [line.split(":", 1)[1].strip() for line in listed.splitlines() if line.startswith("Model name")]
-    return named[0] if named else platform.machine()
 
 
 def versions():
@@ -155,9 +155,9 @@ def page(records):
         '`make bench ONLY="startup calls"` runs some of them; `python benchmarks/collect.py --page` writes '
         "the page again. Nothing here is asserted: tests assert counts and errors, never times.\n\n"
         "Times are the shortest of several; the load of the machine is beside each table. Under load "
-        "compare only what runs in turn in one process (`dynamics.py`, `regressor.py`). Other times are "
-        "upper bounds then, and a peer that is timed in one long run looks slower than it is, so such "
-        "results are left out. What a peer's number contains is printed with it.\n"
+        "compare only what runs in turn in one process (`program.py`, `dynamics.py`, `regressor.py`). Other "
+        "times are upper bounds then, and a peer that is timed in one long run looks slower than it is, so "
+        "such results are left out. What a peer's number contains is printed with it.\n"
     )
     if missing:
         head += "\nNot run here: " + ", ".join(f"`benchmarks/{name}.py`" for name in missing) + ".\n"

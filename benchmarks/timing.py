@@ -1,8 +1,11 @@
 """Taking times: the shortest of several, and of several things in turn."""
 
 import gc
+import platform
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def best(function, repeat=7, least=0.02):
@@ -55,3 +58,20 @@ def once(function):
 def say(*words):
     """Tell on the error stream how far the run is."""
     print(*words, file=sys.stderr, flush=True)
+
+
+def processor():
+    """Name of the processor, as the system gives it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    for line in text.splitlines():
+        if line.startswith(("model name", "Model")):
+            return line.split(":", 1)[1].strip()
+    try:
+        listed = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return platform.machine()
+    named = [line.split(":", 1)[1].strip() for line in listed.splitlines() if line.startswith("Model name")]
+    return named[0] if named else platform.machine()

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         CalibrationError,
         CompileError,
         DescriptionError,
+        DeviceError,
         ExportError,
         IdentificationError,
         KinematicsError,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         SingularError,
         TableError,
         TooLargeError,
+        UnderactuatedError,
         UnknownRobotError,
         UnobservableError,
         UnreachableError,
@@ -167,6 +169,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.drives.plant import DrivenPlant
     from nacelle.simulation.drives.stiction import Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
+    from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
     from nacelle.simulation.sampled.law import Sampled
@@ -212,6 +215,7 @@ __all__ = [
     "Cubic",
     "DataSheet",
     "DescriptionError",
+    "DeviceError",
     "DirectInverse",
     "DrivenPlant",
     "Drives",
@@ -253,6 +257,7 @@ __all__ = [
     "MeasurementError",
     "Mobility",
     "Model",
+    "Motions",
     "NacelleError",
     "NaturalFrequencies",
     "Observation",
@@ -298,6 +303,7 @@ __all__ = [
     "Trajectory",
     "TrajectoryError",
     "Trapezoid",
+    "UnderactuatedError",
     "Uniform",
     "UnknownRobotError",
     "UnobservableError",
@@ -388,6 +394,7 @@ __all__ = [
     "scale_to_limits",
     "schema",
     "simulate",
+    "simulate_many",
     "singularities",
     "size_motors",
     "standard_events",

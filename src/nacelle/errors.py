@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import warnings
 from collections.abc import Iterable, Sequence
@@ -53,9 +54,11 @@ def shortened(text: str, most: int = 60) -> str:
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Suggest the nearest of some names, or list them."""
     # Comparing takes time that grows with both: a long list or name is not worth it.
-    names = list(itertools.islice(candidates, 100))
-    if len(name) > 80:
-        return ""
+    return _nearest(name, tuple(itertools.islice(candidates, 100))) if len(name) <= 80 else ""
+
+
+@functools.lru_cache(maxsize=256)  # the same wrong key stands in many joints
+def _nearest(name: str, names: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     near = near or [other for other in names if other.lower() == name.lower()]
     if near:
@@ -256,6 +259,10 @@ class DrawingWarning(UserWarning):
 
 class CompileError(NacelleError):
     """A function cannot be compiled, or a compiled one is called wrongly."""
+
+
+class DeviceError(CompileError):
+    """A program cannot run on a device: none is there, its memory is short, or the arrays are not on it."""
 
 
 class ExportError(NacelleError):

@@ -40,6 +40,7 @@ def asked(line: str) -> dict[str, str]:
         ("nacelle ik hex", {"hexa", "hexaglide", "hexapod.yaml"}),
         ("nacelle ik hexapod.yaml --at r", {"rx=", "ry="}),
         ("nacelle ik palida --at r", {"rx=", "ry=", "rz="}),
+        ("nacelle ops delta inv", {"inverse_dynamics", "inverse_kinematics"}),
     ],
 )
 def test_lines(line: str, expected: set[str]) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import nacelle
 from nacelle import robots
 from nacelle.cli import app
+from support.library import library_robot
 
 NAMES = robots.all_names()
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -79,14 +80,14 @@ def test_robots_as_json() -> None:
     rows = run_json("robots")
     assert [row["name"] for row in rows] == list(NAMES)
     for row in rows:
-        robot = nacelle.load(row["name"])
+        robot = library_robot(row["name"])
         assert (row["legs"], row["actuators"]) == (len(robot.legs), len(robot.actuators))
         assert row["motion"] == robot.motion.name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_show(name: str) -> None:
-    robot = nacelle.load(name)
+    robot = library_robot(name)
     text = run("show", name).stdout
     assert robot.title in text
     assert robot.hash[:16] in text
@@ -97,7 +98,7 @@ def test_show(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_show_as_json(name: str) -> None:
-    robot = nacelle.load(name)
+    robot = library_robot(name)
     data = run_json("show", name)
     assert data["name"] == name
     assert data["hash"] == robot.hash
@@ -165,7 +166,7 @@ def test_check_the_library() -> None:
     lines = run("check", *NAMES).stdout.splitlines()
     assert len(lines) == len(NAMES)
     for line, name in zip(lines, NAMES, strict=True):
-        robot = nacelle.load(name)
+        robot = library_robot(name)
         assert line.startswith(f"ok {name}: ")
         assert f"motion {robot.motion.name}," in line
         assert line.endswith(robot.hash[:16])
@@ -272,7 +273,7 @@ def test_new_from_the_library(name: str) -> None:
     assert "wrote mine.yaml" in result.stdout
     robot = nacelle.load("mine.yaml")
     assert robot.name == "mine"
-    assert robot.hash == nacelle.load(name).hash
+    assert robot.hash == library_robot(name).hash
     assert os.listdir() == ["mine.yaml"]
 
 
@@ -337,7 +338,7 @@ def test_new_from_a_file() -> None:
     Path("first.yaml").write_text("# mine\n" + robots.text("palida"), encoding="utf-8")
     run("new", "second", "--from", "first.yaml")
     assert Path("second.yaml").read_text(encoding="utf-8").startswith("# mine\n")
-    assert nacelle.load("second.yaml") == nacelle.load("palida")
+    assert nacelle.load("second.yaml") == library_robot("palida")
 
 
 def test_new_from_a_broken_file() -> None:

@@ -8,6 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from nacelle.cli import app
+from nacelle.cli.ops import MODELS
+from nacelle.dynamics.models import NAMES
+from nacelle.elastic.named import ELASTIC_NAMES
 
 # Operations of a rotation matrix from a quaternion: models take the pose with one.
 QUATERNION = 24
@@ -42,3 +45,7 @@ def test_mistakes(arguments: list[str], words: str) -> None:
     run = CliRunner().invoke(app, ["ops", *arguments])
     assert run.exit_code != 0
     assert words in run.output
+
+
+def test_the_names_that_are_completed_are_all() -> None:
+    assert set(MODELS) == {*NAMES, *ELASTIC_NAMES}

@@ -136,7 +136,10 @@ def test_functions_that_cannot_be_compiled(store):
             lambda: compile_function(scaled_norm, inputs=SHAPES, target="jti"),
             "did you mean 'jit'",
         ),
-        (lambda: compile_function(scaled_norm, inputs=SHAPES, target="cuda"), "jit, c, numpy, python$"),
+        (
+            lambda: compile_function(scaled_norm, inputs=SHAPES, target="opencl"),
+            "jit, c, cuda, numpy, python$",
+        ),
         (lambda: compile_function(closures, robot, parameters="masses"), "parameters='masses'"),
         (
             lambda: compile_function(scaled_norm, inputs=SHAPES, parameters="input"),

@@ -19,7 +19,7 @@ from support.random_robots import relative_pose as motion_of
 from support.uncompiled import any_robot, poses_around
 
 TAU = 2.0 * np.pi
-KINDS = [str(kind) for kind in JointKind]
+KINDS = [str(kind) for kind in JointKind if kind is not JointKind.COUPLING]
 
 
 def coordinates(kind: str, rng: np.random.Generator) -> np.ndarray:

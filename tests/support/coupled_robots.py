@@ -11,7 +11,7 @@ import numpy as np
 import nacelle
 from nacelle.model.robot import Robot
 
-FOLDER = Path(__file__).parent / "mechanisms"
+FOLDER = Path(__file__).parent / "described"
 NAMES = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper")
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")
 

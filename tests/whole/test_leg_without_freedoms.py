@@ -27,5 +27,12 @@ def test_dynamics_with_a_leg_without_freedoms() -> None:
     assert relative_error(nacelle.inverse_dynamics(heavier, x, v, a).force, found.force) < 1e-12
 
 
+def test_a_leg_without_freedoms_is_never_singular() -> None:
+    robot = nacelle.loads(POST)
+    measured = nacelle.singularities(robot, nacelle.reference_pose(robot))
+    assert measured.serial[[leg.name for leg in robot.legs].index("mast")] == 1.0
+    assert 0.0 < measured.parallel < 1.0
+
+
 def test_other_engines_agree() -> None:
     assert verify(nacelle.loads(POST), against="pinocchio", states=5).ok

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import sys
 from typing import Annotated
 
@@ -39,6 +40,10 @@ def main() -> None:
         # A terminal that lacks a letter gets a question mark in its place.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if "_NACELLE_COMPLETE" in os.environ:
+        # A shell that completes a word has no place for lines of progress.
+        run()
+        return
     with showing(_command(sys.argv[1:]), silent="--json" in sys.argv):
         run()
 

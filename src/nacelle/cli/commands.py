@@ -153,7 +153,7 @@ class Commands(typer.core.TyperGroup):
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name][0]}")
-        info = next(info for info in app.registered_commands if info.name == cmd_name)
+        info = next(info for info in registered.registered_commands if info.name == cmd_name)
         # Square brackets are markup there.
         lines = [f"Example: {line}".replace("[", "\\[") for line in examples(cmd_name)]
         return typer.main.get_command_from_info(
@@ -321,6 +321,9 @@ app = typer.Typer(
     help="Dynamics of parallel robots, from one description to the controller.",
     pretty_exceptions_enable=False,
 )
+# The commands whose modules are imported. They are not the application's own, which typer builds one and all
+# before it reads a line.
+registered = typer.Typer()
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -338,7 +341,7 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 interrupted()
                 raise typer.Exit(INTERRUPTED) from None
 
-        return app.command(name)(guarded)
+        return registered.command(name)(guarded)
 
     return register
 

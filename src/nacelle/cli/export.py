@@ -32,7 +32,7 @@ def export_command(
             "or none beside a controller or a plant.",
         ),
     ] = None,
-    target: Annotated[str, typer.Option("--target", help="c, numpy or casadi.")] = "c",
+    target: Annotated[str, typer.Option("--target", help="c, cuda, numpy or casadi.")] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",

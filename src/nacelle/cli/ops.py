@@ -8,11 +8,27 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.complete import words
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 
 if TYPE_CHECKING:
     from nacelle.report.operations import Operations
+
+# Names of models, the last two of robots with flexible links: completing one must not wait for imports.
+MODELS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "inverse_kinematics",
+    "jacobian",
+    "mass_matrix",
+    "bias_forces",
+    "gravity_forces",
+    "regressor",
+    "reference_regressor",
+    "elastic_inverse_dynamics",
+    "elastic_forward_dynamics",
+)
 
 
 @command("ops")
@@ -22,9 +38,9 @@ def ops_command(
     model: Annotated[
         str,
         typer.Argument(
-            help="inverse_dynamics, forward_dynamics, inverse_kinematics, jacobian, mass_matrix, "
-            "bias_forces, gravity_forces, regressor or reference_regressor; of robots with flexible links "
-            "elastic_inverse_dynamics or elastic_forward_dynamics."
+            help=f"{', '.join(MODELS[:-3])} or {MODELS[-3]}; of robots with flexible links {MODELS[-2]} or "
+            f"{MODELS[-1]}.",
+            autocompletion=words(*MODELS),
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,

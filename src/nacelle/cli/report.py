@@ -45,6 +45,7 @@ def report_command(
 ) -> None:
     """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
     with task(f"reading {robot_name}"):
+        from nacelle.report.sheet.beside import counted_beside
         from nacelle.report.sheet.sheet import DataSheet, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
 
@@ -55,8 +56,9 @@ def report_command(
     check_new(out)
     done = []
     try:
-        for made in make_sections(subject, names, _verified):
-            done.append(made)
+        with counted_beside(robot_name, mode, wanted="operations" in names[1:]) as counted:
+            for made in make_sections(subject, names, _verified, counted=counted):
+                done.append(made)
     except KeyboardInterrupt:
         pass
     sheet = DataSheet(subject, tuple(done), names[len(done) :])

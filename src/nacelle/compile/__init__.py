@@ -14,6 +14,7 @@ a key made of the robot's hash, the function, the options, the package's source 
 second process loads it without tracing.
 """
 
+from nacelle.compile.batch_steps import BatchRk4
 from nacelle.compile.cache import remembered
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.drivers import compile_newton, compile_rk4
@@ -23,6 +24,7 @@ from nacelle.compile.parametric import Parametric
 from nacelle.compile.specification import Specification, make_program
 
 __all__ = [
+    "BatchRk4",
     "Compiled",
     "Parametric",
     "Specification",

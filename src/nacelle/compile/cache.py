@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from nacelle.compile.fingerprint import fingerprint, package_hash
-from nacelle.compile.packed import pack, unpack
+from nacelle.compile.packed import pack, unpack, with_code
 from nacelle.compile.specification import Specification
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError
@@ -84,6 +84,27 @@ def kept(
     )
 
 
+def kept_program(
+    kind: str,
+    specification: Specification,
+    make: Callable[[], Program],
+    store: Store | None,
+    part: str = "program",
+) -> Program:
+    """The program of a specification from the cache, or made anew and kept; arguments as in `kept`."""
+    key = None if store is None else _key(kind, part, specification, kind)
+    if store is not None and key is not None:
+        try:
+            signature, packed, _ = unpack(_there(store.get(key)))
+            return with_code(signature, packed)
+        except (ValueError, KeyError, TypeError):
+            pass  # missing or damaged: made anew
+    program = make()
+    if store is not None and key is not None:
+        store.put(key, pack(program, b""))
+    return program
+
+
 def _there(payload: bytes | None) -> bytes:
     if payload is None:
         raise KeyError("not kept")
@@ -125,15 +146,20 @@ def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> 
     return text
 
 
-def _key(kind: str, part: str, specification: Specification) -> str | None:
-    """Everything that native code depends on; None if the function cannot be distinguished from others."""
+def _key(kind: str, part: str, specification: Specification, machine: str = "") -> str | None:
+    """Everything that native code depends on; None if the function cannot be distinguished from others.
+
+    The machine is this one unless a name is given.
+    """
     robot, groups = specification.robot, specification.groups
     functions = [specification.function, sampler_of(specification.function)]
     marks = [None if function is None else fingerprint(function) for function in functions]
     if any(mark is None and function is not None for mark, function in zip(marks, functions, strict=True)):
         return None
-    from nacelle.emit.jit import target as jit
+    if not machine:
+        from nacelle.emit.jit import target as jit
 
+        machine = jit.host_key()
     numbers = None
     if robot is not None and groups:
         # The free numbers are no part of the robot's hash, but the sample of them tells what they are.
@@ -149,6 +175,6 @@ def _key(kind: str, part: str, specification: Specification) -> str | None:
             specification.minimised,
             sorted(specification.options.items()),
             package_hash(),
-            jit.host_key(),
+            machine,
         ]
     )

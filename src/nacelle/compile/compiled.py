@@ -34,9 +34,12 @@ class Compiled(Shown):
     """
 
     def __init__(
-        self, signature: Program, kernel: Kernel, target_name: str, packed: bytes | None = None
+        self, signature: Program, kernel: Kernel | None, target_name: str, packed: bytes | None = None
     ) -> None:
-        """Keep a kernel with its signature; `packed` is the program's code where it came from the cache."""
+        """Keep a kernel with its signature; `packed` is the program's code where it came from the cache.
+
+        Without a kernel the heirs of this class run it in their own way.
+        """
         self.name = signature.name
         self.target = target_name
         self.inputs = {variable.name: variable.shape for variable in signature.inputs}
@@ -44,7 +47,12 @@ class Compiled(Shown):
         self.from_cache = packed is not None
         self._signature = signature
         self._packed = packed
-        self._kernel = kernel
+        self._own_kernel = kernel
+
+    @property
+    def _kernel(self) -> Kernel:
+        assert self._own_kernel is not None
+        return self._own_kernel
 
     @cached_property
     def program(self) -> Program:
@@ -62,7 +70,7 @@ class Compiled(Shown):
         return cost(self.program)
 
     def source(self, language: str = "c") -> str:
-        """The program as source text of another target: "c", "python", "numpy" or "jit" (LLVM)."""
+        """The program as source text of another target: "c", "cuda", "python", "numpy" or "jit" (LLVM)."""
         return target(language).source(self.program)
 
     def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from nacelle.compile.cache import Form, kept
+from nacelle.compile.cache import Form, kept, kept_program
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.parametric import Parametric
 from nacelle.compile.specification import Specification, groups_of, shapes_of
 from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.registry import Target
 from nacelle.emit.store import Store
-from nacelle.errors import CompileError
+from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 
@@ -27,6 +28,8 @@ def compile_function(
     derivatives: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     target: str = "jit",
+    precision: str = "double",
+    ieee: bool = False,
     minimised: bool = True,
     use_cache: bool = True,
     store: Store | None = None,
@@ -43,8 +46,11 @@ def compile_function(
         derivatives: names of outputs whose derivatives by the parameters, all other inputs held, are outputs
             too: "d_OUTPUT_d_parameters", of shape (*shape, parameters).
         options: keyword arguments for the function: plain numbers and texts that shape the program.
-        target: "jit", or "numpy", which needs no compiler and is taken with a warning where llvmlite is
-            missing.
+        target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
+            missing; or "cuda", on arrays of a device (`nacelle.compile.on_device`), which needs CuPy.
+        precision: "double", or "float" on a device.
+        ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
+            where IEEE gives infinities (`nacelle.emit.cuda.lower`), twice as fast.
         minimised: whether to minimise the program.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
@@ -54,7 +60,10 @@ def compile_function(
 
     Raises:
         CompileError: if the function cannot be traced.
+        DeviceError: if the target is "cuda" and there is no device, or no CuPy.
     """
+    if target != "cuda" and (precision != "double" or ieee):
+        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} computes in IEEE's double")
     groups = groups_of(parameters)
     specification = Specification(
         function,
@@ -65,8 +74,10 @@ def compile_function(
         minimised=minimised,
         options=dict(options or {}),
     )
-    chosen = target_that_runs(target)
     place = (store or Store()) if use_cache else None
+    if target == "cuda":
+        return _on_device(specification, _cuda_options(precision, ieee), place)
+    chosen = target_that_runs(target)
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
@@ -75,6 +86,36 @@ def compile_function(
     return Parametric(
         _compiled(specification, lambda: split().prologue, chosen, place, "prologue"),
         _compiled(specification, lambda: split().body, chosen, place, "body"),
+    )
+
+
+def _cuda_options(precision: str, ieee: bool) -> CudaOptions:
+    if precision == "double":
+        return CudaOptions("double", ieee)
+    if precision == "float":
+        return CudaOptions("float", ieee)
+    raise CompileError(
+        f"no precision is called {precision!r}; {did_you_mean(precision, ('double', 'float'))}"
+    )
+
+
+def _on_device(specification: Specification, options: CudaOptions, store: Store | None) -> Compiled:
+    """Compile a specification for a device."""
+    from nacelle.compile.on_device import OnDevice, OnDeviceParametric
+    from nacelle.emit.cuda.device import cupy
+
+    cupy()  # before the work of tracing
+    if not specification.groups:
+        if specification.derivatives:
+            raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
+        program = kept_program("cuda", specification, specification.program, store)
+        return OnDevice(program, options, store)
+    split = cache(specification.split)
+    return OnDeviceParametric(
+        *(
+            OnDevice(kept_program("cuda", specification, make, store, part), options, store)
+            for part, make in (("prologue", lambda: split().prologue), ("body", lambda: split().body))
+        )
     )
 
 

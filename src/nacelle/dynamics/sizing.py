@@ -13,7 +13,7 @@ rotor and friction of the joint are in them (`joint_effort`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,7 @@ def size_motors(
     rate: float = 1000.0,
     friction: bool = True,
     external: Mapping[str, Any] | None = None,
+    free: Sequence[str] | str = (),
 ) -> Sizing:
     """Find forces Gamma, speeds q' and powers Gamma q' of the actuators along a trajectory.
 
@@ -117,13 +118,15 @@ def size_motors(
         rate: samples a second, Hz.
         friction: whether friction counts.
         external: wrenches on bodies or tools, (6,) or, one a sample, (N, 6), as in `inverse_dynamics`.
+        free: coordinates whose accelerations are left to the dynamics, as in `inverse_dynamics`.
 
     Raises:
         KinematicsError: if the rate is not above zero, or names or shapes of wrenches are wrong.
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = sampled(robot, trajectory, rate)
-    dynamics = inverse_dynamics(robot, sample.x, sample.v, sample.a, external=external, friction=friction)
+    given: dict[str, Any] = {"external": external, "friction": friction, "free": free}
+    dynamics = inverse_dynamics(robot, sample.x, sample.v, sample.a, **given)
     motion = joint_motion(robot, sample.x, sample.v, sample.a)
     q, speed, _ = motion.actuators
     good = solved_samples(robot, dynamics.flags)

@@ -55,6 +55,11 @@ class Machine:
         return self.has("fma") or not self.is_x86
 
     @property
+    def accumulates(self) -> bool:
+        """Whether fused operations are c + a * b and c - a * b alone, in the register of c: NEON."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
     def registers(self) -> int:
         """Number of vector registers."""
         return 32 if self.has("avx512f") or not self.is_x86 else 16

@@ -22,6 +22,7 @@ from nacelle.program.program import Program
 _MODULES = {
     "jit": "nacelle.emit.jit.target",
     "c": "nacelle.emit.c.target",
+    "cuda": "nacelle.emit.cuda.target",
     "numpy": "nacelle.emit.python.tiles",
     "python": "nacelle.emit.python.target",
 }

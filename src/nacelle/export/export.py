@@ -18,7 +18,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
 
-TARGETS = ("c", "numpy", "casadi")
+TARGETS = ("c", "cuda", "numpy", "casadi")
 PRECISIONS: dict[str, tuple[str, ...]] = {
     "double": ("double",),
     "float": ("float",),
@@ -33,7 +33,7 @@ class Export(Shown):
     Attributes:
         robot: the robot.
         name: prefix of all names in the package.
-        target: "c", "numpy" or "casadi".
+        target: "c", "cuda", "numpy" or "casadi".
         out: the folder.
         files: paths in it.
         counts: operations of every function, by its name behind the prefix.
@@ -72,7 +72,7 @@ def export(
         models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
             where there is a controller or a plant.
         out: folder to write; it must be empty or missing unless `force`.
-        target: "c", "numpy" or "casadi".
+        target: "c", "cuda", "numpy" or "casadi".
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -83,7 +83,7 @@ def export(
         controller: a controller of the robot, as a struct of the caller with reset and step; in C alone.
         plant: whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
             steps, encoders, start at a pose; in C alone.
-        precision: of C: "double", "float" or "both"; the other targets compute in double.
+        precision: of C and CUDA: "double", "float" or "both"; the other targets compute in double.
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
         force: whether to replace a package in a folder that holds something; other files in it stay.
@@ -96,8 +96,10 @@ def export(
         raise ExportError(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
     if precision not in PRECISIONS:
         raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
-    if target != "c" and (precision == "float" or batch):
+    if target not in ("c", "cuda") and (precision == "float" or batch):
         raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
+    if target == "cuda" and batch:
+        raise ExportError("batch is an option of C: functions in CUDA are for many states anyway")
     if target != "c" and (controller is not None or plant):
         raise ExportError(f"controllers and plants are written in C; the target {target} has models alone")
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
@@ -145,6 +147,10 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
         controller = wanted.controller
         samples = None if controller is None else record(controller, package.entries)
         return c_files(package, references, precisions, batch, samples)
+    if target == "cuda":
+        from nacelle.export.cuda.package import cuda_files
+
+        return cuda_files(package, references, precisions)
     if target == "numpy":
         from nacelle.export.python.numpy_package import numpy_files
 
@@ -161,7 +167,7 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
         "hash": package.robot.hash,
         "name": package.name,
         "target": target,
-        "precision": precision if target == "c" else "double",
+        "precision": precision if target in ("c", "cuda") else "double",
         "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
         "parameters": list(package.wanted.parameters),

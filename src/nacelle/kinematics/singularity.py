@@ -202,8 +202,8 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     driven.append(active[..., at_nacelle, :][..., w])
     free = len(w) - robot.motion.n
     constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
-    held = len(w) - len(undriven(robot))
-    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), held) if held else np.ones(batch)
+    rank = len(w) - len(undriven(robot))
+    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
 
 
 def _span(place: slice) -> range:
@@ -211,7 +211,12 @@ def _span(place: slice) -> range:
 
 
 def _ratio(A: Array, rank: int) -> Array:
-    """The singular value that makes the rank over the largest one; zero if there are too few rows."""
+    """The singular value that makes the rank over the largest one; zero if there are too few rows.
+
+    One for rank zero: nothing has to be solved, as in a leg without freedoms of its own.
+    """
+    if not rank:
+        return np.ones(A.shape[:-2])
     if min(A.shape[-2:]) < rank:
         return np.zeros(A.shape[:-2])
     s = np.linalg.svd(A, compute_uv=False)

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from nacelle.errors import shortened
 from nacelle.model.written import given
@@ -152,6 +153,7 @@ def a(word: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
+@lru_cache(maxsize=256)
 def parse_unit(text: str) -> Unit:
     """Read a product of units such as "N*m*s/rad"."""
     exact = Fraction(1)

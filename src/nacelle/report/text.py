@@ -17,7 +17,7 @@ from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.report.summary import force_words, summary, tree_data
+from nacelle.report.summary import force_words, is_ground, shown_body, summary, tree_data
 from nacelle.report.table import plain_table
 
 
@@ -38,8 +38,8 @@ def show(check: Check, console: Console) -> None:
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     console.print(
-        f"{counted(len(data['legs']), 'leg')}, "
-        f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        (f"{counted(len(data['legs']), 'leg')}, " if data["legs"] else "")
+        + f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
         f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'loop')}, "
         f"{counted(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
         f"{escape(grammar)}; hash {data['hash'][:16]}"
@@ -48,7 +48,8 @@ def show(check: Check, console: Console) -> None:
         console.print(Padding(f"[dim]{escape(data['notes'])}[/]", (0, 0, 0, 2), expand=False))
     console.print()
     console.print(_tree(robot))
-    console.print(_section("Legs", _legs(data)))
+    if data["legs"]:
+        console.print(_section("Legs", _legs(data)))
     console.print(_section("Joints", _joint_table(data)))
     if data["couplings"]:
         console.print(_section("Couplings", _coupling_table(data)))
@@ -56,7 +57,7 @@ def show(check: Check, console: Console) -> None:
     console.print(_section("Bodies", _body_table(data)))
     console.print(_section("Mobility", _mobility(data)))
     console.print(_section("Parameters", _parameters(data)))
-    console.print(_section("Platform", _platform(data)))
+    console.print(_section("Platform" if robot.has_nacelle else "Reference", _platform(data)))
     if data["sources"]:
         console.print(_section("Sources", Group(*(escape(text) for text in data["sources"]))))
     for problem in check.problems:
@@ -88,7 +89,7 @@ def _tree(robot: Robot) -> Tree:
             massless = " [dim]massless[/]" if robot.bodies[child].massless else ""
             grow(node.add(f"{describe(k)} > {escape(robot.bodies[child].name)}{massless}"), child)
         for k, joint in enumerate(robot.closures, start=robot.tree):
-            if joint.is_coupling:
+            if joint.is_coupling or is_ground(robot, k):
                 continue
             if joint.predecessor == body:
                 other = joint.successor
@@ -96,12 +97,15 @@ def _tree(robot: Robot) -> Tree:
                 other = joint.predecessor
             else:
                 continue
-            if body == PLATFORM and robot.nacelle.kind != "articulated":
+            if body == PLATFORM and robot.nacelle.kind in ("rigid", "point"):
                 continue
-            node.add(f"{describe(k)} [magenta]closes on[/] {escape(robot.bodies[other].name)}")
+            node.add(f"{describe(k)} [magenta]closes on[/] {escape(shown_body(robot, other))}")
 
     root = Tree("[bold]base[/]")
     grow(root, BASE)
+    if not robot.has_nacelle:
+        grow(root, PLATFORM)
+        return root
     platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.nacelle.kind} nacelle[/]"
     motion = escape(robot.motion.name)
     grow(root.add(f"[cyan]platform coordinates[/] {motion} > {platform}"), PLATFORM)

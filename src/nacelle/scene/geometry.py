@@ -13,8 +13,9 @@ import numpy as np
 
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
+from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import JointKind
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import (
     ACTIVE_COLOUR,
@@ -94,14 +95,22 @@ def robot_geometry(robot: Robot, motion: BodyMotion | None = None) -> RobotGeome
 
 def _parts(placed: PlacedRobot) -> list[BodyPart]:
     robot = placed.robot
-    nacelle = set(robot.nacelle.bodies)
-    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(robot.legs) for b in leg.bodies}
+    # Chains of the nacelle's mechanism are drawn as legs; a robot without a nacelle has nothing else to draw.
+    chains = (*hanging_chains(robot), *robot.legs)
+    in_chains = {b for chain in chains for b in chain.bodies}
+    nacelle = set(robot.nacelle.bodies) - in_chains
+    colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(chains) for b in leg.bodies}
     colour |= dict.fromkeys(nacelle, NACELLE_COLOUR)
-    order = [BASE, *sorted(range(1, len(robot.bodies)), key=lambda b: (b in nacelle, b))]
-    parts = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    unseen = set() if robot.has_nacelle else {PLATFORM}
+    order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in nacelle, b))]
+    bodies = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    # A base that nothing is held by is not to be seen.
+    parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
         active = j in driven
+        if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
+            continue
         for b, solid in joint_marks(placed, j):
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
             shown = ACTIVE_COLOUR if active else JOINT_COLOUR
@@ -158,7 +167,7 @@ def across(placed: PlacedRobot) -> int | None:
     revolute: list[Array] = []
     slides: list[Array] = []
     for joint, (fixed, _) in zip(placed.robot.joints, placed.ends, strict=True):
-        if joint.kind in (JointKind.POINT, JointKind.FIXED):
+        if joint.kind in (JointKind.POINT, JointKind.FIXED, JointKind.COUPLING):
             continue
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             return None

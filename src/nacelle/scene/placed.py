@@ -54,7 +54,7 @@ class Part:
     @property
     def points(self) -> Array:
         """All corners (points, 3)."""
-        return np.concatenate([np.reshape(solid, (-1, 3)) for solid in self.solids])
+        return np.concatenate([np.zeros((0, 3)), *(np.reshape(solid, (-1, 3)) for solid in self.solids)])
 
 
 @dataclass(frozen=True)

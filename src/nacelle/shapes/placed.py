@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nacelle.model.hanging import chain_name
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.shapes.default import RAIL, ROD, TUBE, arc_solids, body_solids
 from nacelle.shapes.points import apart, rim, spanning_edges
@@ -56,7 +57,8 @@ class PlacedRobot:
             (poses[j.predecessor] @ j.frame_predecessor, poses[j.successor] @ j.frame_successor)
             for j in robot.joints
         ]
-        points = np.array([end.p for pair in self.ends for end in pair])
+        pairs = zip(robot.joints, self.ends, strict=True)
+        points = np.array([end.p for joint, pair in pairs if not joint.is_coupling for end in pair])
         self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
         self.spherical = self.extent < 1e-9 * robot.size
         if self.spherical:
@@ -74,10 +76,16 @@ class PlacedRobot:
 
     def default(self, b: int) -> list[Solid]:
         """Solids of a moving body without shapes of its own."""
-        platform = b in self.robot.nacelle.bodies
+        if b == PLATFORM and not self.robot.has_nacelle:
+            return []
+        platform = b in self.robot.nacelle.bodies and not chain_name(self.robot.bodies[b].name)
         centres = self.joint_points(b)
+        if len(centres) == 1 and not platform and self.robot.bodies[b].mass > 0.0:
+            # The last link of a chain ends where its mass is, for want of anything else.
+            ten = np.array(self.robot.bodies[b].inertia)
+            centres.append(self.poses[b].p + self.poses[b].R @ (ten[1:4] / ten[0]))
         if self.spherical:
-            centres = [self.tip(j) for j, joint in enumerate(self.robot.joints) if b in _bodies(joint)]
+            centres = [self.tip(j) for j in self.robot.joints_at(b)]
             if not platform:
                 return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD * self.extent)
         slides = [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, b)]
@@ -121,7 +129,7 @@ class PlacedRobot:
             pair[_BALL_SIDE.get(joint.kind, side)].p
             for joint, pair in zip(self.robot.joints, self.ends, strict=True)
             for side, owner in enumerate(_bodies(joint))
-            if owner == b and not joint.at_point
+            if owner == b and not joint.at_point and not joint.is_coupling
         ]
 
     def anchors(self) -> list[Array]:
@@ -129,12 +137,22 @@ class PlacedRobot:
         return [
             self.tip(j) if self.spherical else fixed.p
             for j, (joint, (fixed, _)) in enumerate(zip(self.robot.joints, self.ends, strict=True))
-            if joint.predecessor == BASE and not slides_along(joint)
+            if joint.predecessor in self.grounds and not slides_along(joint) and not joint.is_coupling
         ]
+
+    @property
+    def grounds(self) -> tuple[int, ...]:
+        """The base, and the body fixed to it on which a robot without a nacelle hangs."""
+        return (BASE,) if self.robot.has_nacelle else (BASE, PLATFORM)
 
     def rails(self) -> list[Rod]:
         """The rails of all sliders on the base."""
-        return [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, BASE)]
+        return [
+            part
+            for j in range(len(self.robot.joints))
+            for b in self.grounds
+            for part in self.slide_parts(j, b)
+        ]
 
     # -------------------------------------------------------------------------- strokes
 
@@ -152,7 +170,7 @@ class PlacedRobot:
     def telescope(self, j: int) -> Telescope | None:
         """The telescopic pair of a sliding joint; None if it has a rail."""
         joint = self.robot.joints[j]
-        if joint.predecessor == BASE:
+        if joint.predecessor in self.grounds:
             return None
         return telescope(_stroke_limits(joint), self.moved_range(j), self.extent)
 
@@ -168,7 +186,9 @@ class PlacedRobot:
             radius = (TUBE if tube else ROD) * self.extent
         elif tube:
             at, radius = fixed, RAIL * self.extent
-            start, stop = rail(_stroke_limits(joint), self.moved_range(j), self.extent, from_anchor=b != BASE)
+            start, stop = rail(
+                _stroke_limits(joint), self.moved_range(j), self.extent, from_anchor=b not in self.grounds
+            )
         else:
             return []
         return [Rod(at.p + start * at.R[:, 2], at.p + stop * at.R[:, 2], radius)]

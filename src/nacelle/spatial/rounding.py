@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ FOLDED_ULPS = 256
 NEAR = 1e-9
 # A sum that is smaller than this part of the sizes of its terms is zero.
 CANCELLED = ULPS * 2.0**-53
+_SMALL = 64 * CANCELLED
+# Arrays with fewer entries are summed by one call.
+_FEW = 4096
+
+Row = tuple[float, float, float]
+Rows = Sequence[Sequence[float]]
 
 
 def total(a: float, b: float) -> float:
@@ -71,39 +78,61 @@ def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.abs(result) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, result)
 
 
+def composed(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[list[Row], list[float]]:
+    """`ordered_composition` of numbers in lists; R and S are rotations, row by row."""
+    (k, l, m), (n, o, q), (r, t, u) = S
+    x, y, z = s
+    shifted = bool(x or y or z)
+    rows, place = [], []
+    for (a, b, c), d in zip(R, p, strict=True):
+        e, f, g = a * k + b * n + c * r, a * l + b * o + c * t, a * m + b * q + c * u
+        # The terms of these sums are no larger than 1: what is larger than this has not cancelled.
+        if -_SMALL < e < _SMALL:
+            e = sum_of_three(a * k, b * n, c * r)
+        if -_SMALL < f < _SMALL:
+            f = sum_of_three(a * l, b * o, c * t)
+        if -_SMALL < g < _SMALL:
+            g = sum_of_three(a * m, b * q, c * u)
+        rows.append((e, f, g))
+        # Zeros have signs: a place of 0 is added up though nothing is shifted.
+        place.append(total(sum_of_three(a * x, b * y, c * z), d) if shifted or not d else d)
+    return rows, place
+
+
 def ordered_composition(
     R: NDArray[Any], p: NDArray[Any], S: NDArray[Any], s: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """R S (3, 3) and R s + p (3,) of floats, summed in order; what cancels to rounding is 0."""
-    (k, l, m), (n, o, q), (r, t, u) = S.tolist()
-    x, y, z = s.tolist()
-    rotation, place = [], []
-    for (a, b, c), d in zip(R.tolist(), p.tolist(), strict=True):
-        rotation.append(
-            (
-                sum_of_three(a * k, b * n, c * r),
-                sum_of_three(a * l, b * o, c * t),
-                sum_of_three(a * m, b * q, c * u),
-            )
-        )
-        place.append(total(sum_of_three(a * x, b * y, c * z), d))
-    return np.array(rotation), np.array(place)
+    rows, place = composed(R.tolist(), p.tolist(), S.tolist(), s.tolist())
+    return np.array(rows), np.array(place)
 
 
 def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
     """Product (..., m, k) (..., k, n) of floats, summed in order; what cancels to rounding is 0."""
     if A.ndim == 2 and A.shape[1] == 3 and A.shape[0] * B.shape[1] <= 12:
-        x, y, z = B.tolist()
-        columns = list(zip(x, y, z, strict=True))
-        return np.array(
-            [[sum_of_three(a * u, b * v, c * w) for u, v, w in columns] for a, b, c in A.tolist()]
-        )
+        columns, rows = B.T.tolist(), []
+        for a, b, c in A.tolist():
+            row = []
+            for u, v, w in columns:
+                x, y, z = a * u, b * v, c * w
+                entry = x + y + z
+                row.append(0.0 if abs(entry) < CANCELLED * (abs(x) + abs(y) + abs(z)) else entry)
+            rows.append(row)
+        return np.array(rows)
     terms = A[..., None] * B[..., None, :, :]
-    parts = np.abs(terms)
-    found, sizes = terms[..., 0, :], parts[..., 0, :]
+    sums = _summed(terms)
+    return np.where(np.abs(sums) < CANCELLED * _summed(np.abs(terms)), 0.0, sums)
+
+
+def _summed(terms: NDArray[Any]) -> NDArray[Any]:
+    """Sums over the last axis but one, in order."""
+    if terms.size < _FEW:
+        # All partial sums in one call: quicker where most of the time goes into calls.
+        return np.asarray(np.add.accumulate(terms, axis=-2)[..., -1, :])
+    result = terms[..., 0, :]
     for k in range(1, terms.shape[-2]):
-        found, sizes = found + terms[..., k, :], sizes + parts[..., k, :]
-    return np.where(np.abs(found) < CANCELLED * sizes, 0.0, found)
+        result = result + terms[..., k, :]
+    return result
 
 
 def first_largest(values: Any) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.model.joint import FrictionTerm
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import Snapshot
@@ -74,6 +74,17 @@ def _beyond(q: float, limits: tuple[float, float], rotation: bool) -> float:
     return min((past(q + 2.0 * math.pi * k) for k in turns), key=abs)
 
 
+def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
+    """Relative angular velocity of a joint's bodies over the rates (3, rates), and bias of its derivative.
+
+    Base axes; with T = J w . w / 2 of w = w_2 - w_1 Lagrange's equations have J (w' + w_2 x w_1).
+    """
+    one, two = joint.predecessor, joint.successor
+    bias = now.bias_acceleration[two][3:] - now.bias_acceleration[one][3:]
+    rows = now.jacobian[two][3:] - now.jacobian[one][3:]
+    return rows, bias + np.cross(now.twist[two][3:], now.twist[one][3:])
+
+
 def efforts(
     robot: Robot, now: Snapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
 ) -> Efforts:
@@ -114,20 +125,22 @@ def efforts(
                 power += damped * float(rate[0])
         if joint.rotor_inertia and not (rotors_inside and index < robot.tree):
             inertia = joint.gear_ratio**2 * joint.rotor_inertia
-            axis = axes[index][0]
-            matrix += inertia * axis.rows.T @ axis.rows
-            reflected += inertia * axis.rows.T @ np.atleast_1d(axis.bias)
-    for spring in robot.springs:
-        ends = [now.p[b] + now.R[b] @ p for b, p in zip(spring.bodies, spring.points, strict=True)]
+            rows, bias = axes[index][0].rows, np.atleast_1d(axes[index][0].bias)
+            if joint.kind is JointKind.SPHERICAL and index >= robot.tree:
+                rows, bias = _relative_turn(now, joint)
+            matrix += inertia * rows.T @ rows
+            reflected += inertia * rows.T @ bias
+    for line in robot.springs:
+        ends = [now.p[b] + now.R[b] @ p for b, p in zip(line.bodies, line.points, strict=True)]
         d = ends[1] - ends[0]
         length = float(np.linalg.norm(d))
-        rows = [
+        points = [
             now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
-            for b, p in zip(spring.bodies, spring.points, strict=True)
+            for b, p in zip(line.bodies, line.points, strict=True)
         ]
-        row = (d / length) @ (rows[1] - rows[0])
-        sprung += row * (spring.stiffness * (length - spring.length))
-        rubbing += row * (spring.damping * float(row @ u))
-        stored += 0.5 * spring.stiffness * (length - spring.length) ** 2
-        power += spring.damping * float(row @ u) ** 2
+        row = (d / length) @ (points[1] - points[0])
+        sprung += row * (line.stiffness * (length - line.length))
+        rubbing += row * (line.damping * float(row @ u))
+        stored += 0.5 * line.stiffness * (length - line.length) ** 2
+        power += line.damping * float(row @ u) ** 2
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)

@@ -1,7 +1,8 @@
 """Natural modes in motion: where bodies and bent links are at a phase of the vibration.
 
 Bodies that do not bend move by their twist in the mode times a factor times sin(phase); flexible links are
-lines along their shape functions. The factor makes the largest displacement a tenth of the robot's extent.
+lines along their shape functions. The factor makes the largest displacement a few hundredths of the robot's
+extent.
 """
 
 from __future__ import annotations

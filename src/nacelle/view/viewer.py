@@ -16,7 +16,7 @@ from nacelle.files import write_whole
 from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.camera import FOV, NARROW, nice_step, view_of
+from nacelle.view.browser.camera import FOV, View, free_part, nice_step, view_of
 from nacelle.view.browser.loop import Loop
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.playbar import Playbar
@@ -87,7 +87,7 @@ class Viewer:
             self._fill(k, offset)
             if several:
                 at = offset + np.array([0.5 * (low[0] + high[0]), low[1], low[2]])
-                server.scene.add_label(f"/label{k}", self._members[k].session.robot.title, position=tuple(at))
+                server.scene.add_label(f"/label{k}", self._members[k].session.robot.name, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
         circle = self._circle if any(member.has_plane for member in self._members) else None
 
@@ -120,14 +120,23 @@ class Viewer:
         with self._containers[k]:
             self._members[k].build(offset)
 
+    def _corners(self) -> tuple[Array, Array]:
+        """Corners of the box around all robots as they are now."""
+        boxes = [(_box(member), member.offset) for member in self._members]
+        low = np.min([box[0] + offset for box, offset in boxes], axis=0)
+        high = np.max([box[1] + offset for box, offset in boxes], axis=0)
+        return low, high
+
+    def _view(self, low: Array, high: Array) -> View:
+        """The camera for a box around all robots."""
+        flat = {member.stage.geometry.across for member in self._members}
+        return view_of(low, high, flat.pop() if len(flat) == 1 else None, len(self._members) > 1)
+
     def _frame(self) -> None:
         """Point the camera at all robots and lay a floor below them."""
-        server, members = self._server, self._members
-        boxes = [_box(member) for member in members]
-        low = np.min([box[0] + member.offset for box, member in zip(boxes, members, strict=True)], axis=0)
-        high = np.max([box[1] + member.offset for box, member in zip(boxes, members, strict=True)], axis=0)
-        flat = {member.stage.geometry.across for member in members}
-        view = view_of(low, high, flat.pop() if len(flat) == 1 else None)
+        server = self._server
+        low, high = self._corners()
+        view = self._view(low, high)
         server.scene.set_up_direction(tuple(view.up))
         camera = server.initial_camera
         (camera.position, camera.look_at), camera.up = view.place(), view.up
@@ -152,11 +161,10 @@ class Viewer:
         )
 
         async def adapt(client: Any) -> None:
-            # A narrow screen sees less to the sides, and its controls cover its lower part.
-            if client.camera.aspect < 1.2:
-                client.camera.position, client.camera.look_at = view.place(client.camera.aspect)
-            if client.camera.aspect < NARROW:
-                client.gui.main_panel.minimize()
+            # A narrow window sees less to the sides, and on a phone the controls cover its lower part.
+            camera = client.camera
+            now = self._view(*self._corners())
+            camera.position, camera.look_at = now.place(*free_part(camera.image_width, camera.image_height))
 
         server.on_client_connect(adapt)
 

@@ -23,7 +23,8 @@ from nacelle.emit.machine import host
 from support.faulty_compiler import FAULTS, asked, script
 from support.random_programs import empty_outputs, random_inputs, random_program
 
-TEXT, _ = jit.module_texts(random_program(4, 40))
+PROGRAM = random_program(4, 40)
+TEXT, _ = TEXTS = jit.module_texts(PROGRAM)
 HARMLESS = f"; harmless\n{TEXT}"
 # The processor's time is limited in whole seconds.
 LIMITS = {"seconds": 0.4, "memory": 1 << 26}
@@ -73,9 +74,23 @@ def is_gone(pid: int, seconds: float = 10.0) -> bool:
     return False
 
 
-def test_the_same_object_as_in_this_process(make) -> None:
+def compiled_here(text: str = TEXT) -> bytes:
+    """What this process makes of a module, without LLVM's options."""
     job = {"triple": host().triple, "cpu": host().cpu, "features": host().features, "level": 1}
-    assert compiled(make()) == compiler_worker.emit_object(job, TEXT)
+    return compiler_worker.emit_object(job, text)
+
+
+def test_the_same_values_as_from_this_process(make) -> None:
+    other = make()
+    inputs = random_inputs(PROGRAM, 33)
+    made = []
+    for compile_text in (compiled_here, lambda text: compiled(other, text)):
+        many, one = map(compile_text, TEXTS)
+        kernel = jit.load_object(jit._HEAD.pack(jit._MAGIC, len(many), len(one)) + many + one, PROGRAM)
+        made.append(empty_outputs(PROGRAM, 33))
+        kernel.run(inputs, made[-1], 1)
+    for ours, theirs in zip(*made, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - {"no object", "part of an object"}))
@@ -163,7 +178,7 @@ def test_threads(make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [None, "", "/does/not/exist/python3", "/bin/true"])
 def test_without_an_interpreter_this_process_compiles(path, make, monkeypatch) -> None:
-    expected = compiled(make())
+    expected = compiled_here()
     monkeypatch.setattr(sys, "executable", path)
     lonely = make()
     lonely.start()
@@ -174,7 +189,7 @@ def test_without_an_interpreter_this_process_compiles(path, make, monkeypatch) -
 
 
 def test_where_no_process_can_be_started_this_one_compiles(make, tmp_path, monkeypatch) -> None:
-    expected = compiled(make())
+    expected = compiled_here()
     # It ends at once, speaks of another LLVM, or says nothing that can be read.
     for before in (
         "sys.exit(1)",

@@ -38,4 +38,4 @@ def test_texts_define_the_entries() -> None:
     assert "define void @nacelle_batch(" in batch(plan, (2, 2), (3,), 4, 8)
     for text, prefix in ((single(plan, (2, 2), (3,)), "s_"), (single_in_tile(plan, (2, 2), (3,), 4), "v_")):
         assert "define void @nacelle_single(ptr %call)" in text
-        assert f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)" in text
+        assert f"call void @{prefix}tiles(ptr %tile, i64 1)" in text

@@ -10,7 +10,7 @@ import pytest
 from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table
+from nacelle.emit.jit.library import Library, address, aligned_memory
 from nacelle.emit.jit.lu import stride as column_stride
 from nacelle.emit.jit.stages import StageLayout, Stages
 from nacelle.emit.jit.target import DEFAULT, compile_text, make_plan, module, vector_width
@@ -48,10 +48,8 @@ def test_the_jacobian(begin: float) -> None:
     work[at("x") : at("x") + N] = x
     work[at("u") : at("u") + 3] = 1.0 + 2.0 * STAGES - 3.0 * STAGES**2
     pointer = ctypes.c_void_p
-    function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, ctypes.c_double)(
-        library.address("irk5_jacobian")
-    )
-    function(address(tile), address(work), library_table(), begin)
+    function = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_double)(library.address("irk5_jacobian"))
+    function(address(tile), address(work), begin)
     first = stages.layout.matrix("J")
     found = work[first : first + N * column_stride(N, width)].reshape(N, -1)[:, :N].T
     expected = exact(x, 1.0 + 2.0 * begin - 3.0 * begin**2, p)

@@ -1,11 +1,14 @@
-"""Assembly: idle motions stay where the description puts them."""
+"""Assembly: idle motions stay where the description puts them; the reference is assembled once."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 import pytest
 
 from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Primitive
 from support.library import library_robot
 
@@ -28,3 +31,13 @@ def test_rods_do_not_spin(name: str) -> None:
         assert guess[place][0] == guess[place][2] == 0.0
         assert max(abs(x), abs(z)) < 1e-15
         assert np.hypot(y, w) == pytest.approx(1.0)
+
+
+def test_the_reference_is_assembled_once_for_a_robot_and_its_names() -> None:
+    robot = library_robot("delta")
+    renamed = dataclasses.replace(robot, name="other")
+    assert assemble(robot) is mechanism_of(robot).assembly
+    assert renamed == robot
+    assert assemble(renamed) is not assemble(robot)
+    np.testing.assert_array_equal(assemble(renamed).q, assemble(robot).q)
+    np.testing.assert_array_equal(assemble(robot, robot.reference).q, assemble(robot).q)

@@ -40,7 +40,9 @@ def test_a_small_asymmetry_is_neglected_and_its_error_stated() -> None:
     found = check_robot(robot)
     (warning,) = found.problems
     assert warning.severity == "warning"
-    stated = float(re.search(r"actuator by up to (\S+) of", warning.message)[1])  # type: ignore[index]
+    words = re.search(r"actuator by up to (\S+) of", warning.message)
+    assert words is not None
+    stated = float(words[1])
     near = found.require().robot
     assert near.bodies[3].inertia != robot.bodies[3].inertia
     assert check_robot(near).problems == ()

@@ -377,7 +377,7 @@ def test_broken_closure_is_seen(made: RandomRobot, seed: int) -> None:
     np.testing.assert_allclose(moved, h * state.jacobian @ u, rtol=0.0, atol=200 * h * h)
 
 
-@pytest.mark.parametrize("kind", [k for k in JointKind if k not in ("point", "spherical-planar")])
+@pytest.mark.parametrize("kind", [k for k in JointKind if k not in ("point", "spherical-planar", "coupling")])
 def test_locks_allow_the_joint_and_nothing_else(kind: JointKind) -> None:
     """For one closure between base and platform: zero for the joint's own motion, and no more solutions.
 

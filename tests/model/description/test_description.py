@@ -294,7 +294,6 @@ WHOLE = [
     ),
     Mistake("xy+rz\ng", "xyz\ng", "motion", "the motion xyz does not fit", "[x, y, rz]", at="motion"),
     Mistake("xy+rz\ng", "xy\ng", "motion", "the motion xy does not fit", "[x, y, rz]", at="motion"),
-    Mistake(", 330 deg]", "]", "legs", "fewer actuators than motions: 2 for the 3", at="legs:"),
     Mistake("revolute # at the end", "prismatic", "legs[0]", "does not reach the platform", at="repeat: l"),
 ]
 

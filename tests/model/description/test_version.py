@@ -4,7 +4,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.model.description.version import NEW, NEWEST, OLDEST, _at, oldest_format
+from nacelle.model.description.version import NEW, NEWEST, OLDEST, _new_in, oldest_format
 
 _PENDULUM = """\
 format: nacelle/2
@@ -50,7 +50,7 @@ def test_patterns_find_every_place() -> None:
         "legs": [{"joints": {"a": {"stop": 1}}}, {"joints": {"b": {}}}],
         "nacelle": {"joints": {"c": {"stop": 2}}},
     }
-    found = [path for path, _ in _at(data, ("**", "joints", "*", "stop"), ())]
+    found = [path for _, path in _new_in(data)]
     assert found == [("legs", 0, "joints", "a", "stop"), ("nacelle", "joints", "c", "stop")]
 
 

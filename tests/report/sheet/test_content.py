@@ -10,6 +10,8 @@ from nacelle.report.sheet.content import long_table, short, span_words
 def test_numbers_in_few_digits() -> None:
     assert short(1.23456) == "1.235"
     assert short(-1e-16) == "0"
+    assert short(-12953.6, 4, "N") == "-12950 N"
+    assert short(1.5e9) == "1.5e+09"
     assert short(math.nan) == short(None) == "–"
     assert span_words((-math.pi, math.inf), True) == "-180 to … deg"
     assert span_words((None, None), False) == "–"

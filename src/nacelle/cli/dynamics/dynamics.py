@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import console, print_json
@@ -17,14 +20,29 @@ if TYPE_CHECKING:
     from nacelle.kinematics.trajectory import Trajectory
 
 
+@dataclass(frozen=True)
+class DynamicsRun(MotionRun):
+    """The options of `dynamics`."""
+
+    free: Annotated[
+        str,
+        typer.Option(
+            "--free",
+            help="Coordinates, with commas, whose accelerations are left to the dynamics: as many as motions "
+            "that nothing drives.",
+        ),
+    ] = ""
+
+
 @command("dynamics")
-@takes(MotionRun)
-def dynamics_command(robot_name: str, run: MotionRun) -> None:
+@takes(DynamicsRun)
+def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
     robot, path, options = run.prepared(robot_name)
     from nacelle.dynamics.sizing import size_motors
 
-    sizing = size_motors(robot, path, **options)
+    free = tuple(name for name in run.free.replace(" ", "").split(",") if name)
+    sizing = size_motors(robot, path, free=free, **options)
     if run.csv is not None:
         deliver(_table(sizing, path), run.csv)
     if run.as_json:

@@ -48,5 +48,7 @@ def _groups(robot: Robot, names: tuple[str, ...]) -> Iterator[list[int]]:
     inertial = len(robot.parameter_names("inertia", "payload"))
     yield from (list(range(k, k + _BODY)) for k in range(0, inertial, _BODY))
     for k in range(inertial, len(names)):
-        if not names[k].endswith(".stiffness*rest"):
-            yield [k, k + 1] if names[k].endswith(".stiffness") else [k]
+        if "*" not in names[k]:
+            # The product of a stiffness and a length follows it.
+            paired = k + 1 < len(names) and names[k + 1].startswith(f"{names[k]}*")
+            yield [k, k + 1] if paired else [k]

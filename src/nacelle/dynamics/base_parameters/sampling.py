@@ -34,7 +34,7 @@ _MOTIONS = 6
 _NO_EFFECT = 1e-10
 _GRAVITY = 9.81
 # Parameters that are felt at rest: their columns depend on the pose alone, of which there must be enough.
-_AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "constant")
+_AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "stiffness*length", "constant")
 _SPARE, _MOST = 1.5, 60
 
 

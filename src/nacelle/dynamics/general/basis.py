@@ -36,6 +36,8 @@ _INDEPENDENT = 1e-6
 _NO_FACTOR = 1e-11
 # A value is about nothing below this part of its terms.
 _NOTHING = 1e-11
+# Of more numbers than these no basis is sought: the time grows with the cube of their count (25 s for 480).
+_MOST = 600
 # By how much the terms of a force may grow, and what may be left of one.
 _GROWTH = 20.0
 _RESIDUAL = 1e-13
@@ -109,6 +111,8 @@ def _orders(keys: tuple[Key, ...], given: set[Key], depth: dict[int, int]) -> li
 def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int, int]], Basis | None]:
     """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
 
+    None, too, for more numbers than `_MOST`.
+
     Args:
         plan: the robot's plan.
         others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
@@ -122,7 +126,7 @@ def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int,
     if others:
         own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
     numbers = as_list(own_numbers, {})
-    if not numbers:
+    if not 0 < len(numbers) <= _MOST:
         return ends, None
     sampled = [SampledColumns(each, set(numbers)) for each in (plan, *others)]
     keys = sampled[0].keys

@@ -12,6 +12,7 @@ from nacelle.kinematics.general.legs import Legs, Motion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero, scaled
+from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, product
 
 
@@ -32,6 +33,8 @@ def require_line_springs(legs: Legs, motion: Motion, into: Required, counted: Co
 
 def _place(placed: Placed, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
+    if body == BASE:
+        return local
     if body in placed.nacelle.poses:
         return placed.nacelle.point(body, local)
     node, at = _on_node(placed, body, local)
@@ -46,11 +49,11 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
 
 def _velocity(placed: Placed, motion: Motion, body: int, local: Array) -> Array:
     """Velocity of a point of a body, base axes."""
+    if body == BASE:
+        return ZERO
     if body in placed.nacelle.poses:
         return motion.frames[body].velocity(local)
     node, at = _on_node(placed, body, local)
-    if not node:
-        return ZERO
     moved = columns(placed.trees, node, at)
     twist = (velocity(moved, motion.u), angular_velocity(moved, motion.u))
     linear, _ = with_root(placed.trees, node, at, twist, motion.frames)
@@ -60,6 +63,8 @@ def _velocity(placed: Placed, motion: Motion, body: int, local: Array) -> Array:
 def _on_body(placed: Placed, into: Required, end: tuple[int, Array], point: Array, force: Array) -> None:
     """Put a force, base axes, on a point of a body."""
     body, local = end
+    if body == BASE:
+        return
     if body in placed.nacelle.poses:
         into.on_nacelle(body, point, force, ZERO, local)
         return

@@ -41,6 +41,11 @@ LLVM_OPTIONS: tuple[str, ...] = (
     # many of them: a tenth of LLVM's own limits compile long programs in 0.6 of the time, to code as fast.
     "-dag-maps-huge-region=100",
     "-dag-maps-reduction-size=50",
+    # Operations come in an order for few registers and short waits (`plan`), which LLVM's schedulers undo.
+    "-enable-misched=false",
+    "-enable-post-misched=false",
+    # It prepares branches and addresses, of which there are few and simple ones, in half of the whole time.
+    "-disable-cgp",
 )
 
 _WORKER = Path(compiler_worker.__file__)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nacelle.emit.jit.instructions import stride
+from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.plan import Plan
-from nacelle.emit.jit.rows import move_few, move_whole, pack_shared, tile_moves
+from nacelle.emit.jit.rows import move_few, move_whole, none_shared, pack_shared, straight_moves, tile_moves
 
 _BATCH = """
 define void @nacelle_batch(
-    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work, ptr %table) #0 {{
+    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work) #0 {{
 entry:
   %any = icmp ult i64 %start, %stop
   br i1 %any, label %shared, label %done
@@ -21,12 +21,15 @@ shared:
   call void @pack_shared(ptr %inputs, ptr %steps, ptr %jt)
   %j1 = add i64 %j, 1
   %jm = icmp ult i64 %j1, {tiles}
-  br i1 %jm, label %shared, label %group
+  br i1 %jm, label %shared, label %plain
+plain:
+  %own = call i1 @none_shared(ptr %steps)
+  br label %group
 group:
-  %g = phi i64 [ %start, %shared ], [ %g1, %next ]
+  %g = phi i64 [ %start, %plain ], [ %g1, %next ]
   br label %pack
 pack:
-  %i = phi i64 [ 0, %group ], [ %i1, %pack ]
+  %i = phi i64 [ 0, %group ], [ %i1, %packed ]
   %is = mul i64 %i, {width}
   %sample = add i64 %g, %is
   %left = sub i64 %stop, %sample
@@ -34,17 +37,26 @@ pack:
   %count = select i1 %short, i64 %left, i64 {width}
   %io = mul i64 %i, {stride}
   %it = getelementptr i8, ptr %work, i64 %io
+  %whole = icmp uge i64 %left, {width}
+  %straight = and i1 %whole, %own
+  br i1 %straight, label %pack.rows, label %pack.tile
+pack.rows:
+  call void @pack_rows(ptr %inputs, ptr %it, i64 %sample)
+  br label %packed
+pack.tile:
   call void @pack_tile(ptr %inputs, ptr %steps, ptr %it, i64 %sample, i64 %count)
+  br label %packed
+packed:
   %i1 = add i64 %i, 1
   %rest = icmp ugt i64 %left, {width}
   %room = icmp ult i64 %i1, {tiles}
   %again = and i1 %rest, %room
   br i1 %again, label %pack, label %evaluate
 evaluate:
-  call void @v_tiles(ptr %work, i64 %i1, ptr %table)
+  call void @v_tiles(ptr %work, i64 %i1)
   br label %unpack
 unpack:
-  %k = phi i64 [ 0, %evaluate ], [ %k1, %unpack ]
+  %k = phi i64 [ 0, %evaluate ], [ %k1, %unpacked ]
   %ks = mul i64 %k, {width}
   %ksample = add i64 %g, %ks
   %kleft = sub i64 %stop, %ksample
@@ -52,7 +64,15 @@ unpack:
   %kcount = select i1 %kshort, i64 %kleft, i64 {width}
   %ko = mul i64 %k, {stride}
   %kt = getelementptr i8, ptr %work, i64 %ko
+  %kwhole = icmp uge i64 %kleft, {width}
+  br i1 %kwhole, label %unpack.rows, label %unpack.tile
+unpack.rows:
+  call void @unpack_rows(ptr %outputs, ptr %kt, i64 %ksample)
+  br label %unpacked
+unpack.tile:
   call void @unpack_tile(ptr %outputs, ptr null, ptr %kt, i64 %ksample, i64 %kcount)
+  br label %unpacked
+unpacked:
   %k1 = add i64 %k, 1
   %km = icmp ult i64 %k1, %i1
   br i1 %km, label %unpack, label %next
@@ -68,7 +88,7 @@ done:
 
 
 def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
-    """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work, table)`.
+    """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work)`.
 
     Args:
         plan: layout of the program, whose evaluation is written with the prefix `v_`.
@@ -82,6 +102,8 @@ def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int,
     texts.append(move_few(width, "v_"))
     texts += [pack_shared(inputs, width), tile_moves(inputs, 0, width, pack=True)]
     texts.append(tile_moves(outputs, plan.result, width, pack=False))
+    texts += [straight_moves(inputs, 0, width, pack=True), none_shared(inputs)]
+    texts.append(straight_moves(outputs, plan.result, width, pack=False))
     texts.append(_BATCH.format(width=width, stride=stride(plan, width), tiles=tiles))
     return "\n\n".join(texts)
 
@@ -108,7 +130,7 @@ done:
 def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
     """Write `@nacelle_single(call)`: one sample, with everything behind one pointer.
 
-    `call` points at the addresses of the tile, of the table, of the inputs and of the outputs.
+    `call` points at the addresses of the tile, of the inputs and of the outputs.
     """
 
     def move(array: str, place: str, size: int, into: bool) -> str:
@@ -139,13 +161,11 @@ def _single(
     lines = [
         "define void @nacelle_single(ptr %call) #0 {",
         "%tile = load ptr, ptr %call, align 8",
-        "%q = getelementptr ptr, ptr %call, i64 1",
-        "%table = load ptr, ptr %q, align 8",
     ]
 
     def variable(number: int, place: int, size: int, into: bool) -> None:
         if size:
-            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 2}")
+            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 1}")
             lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
             lines.append(f"%t{number} = getelementptr i8, ptr %tile, i64 {place * 8 * width}")
             lines.append(move(f"%a{number}", f"%t{number}", size, into))
@@ -154,10 +174,15 @@ def _single(
     for number, size in enumerate(inputs):
         variable(number, place, size, True)
         place += size
-    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)")
+    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1)")
     place = plan.result
     for number, size in enumerate(outputs, start=len(inputs)):
         variable(number, place, size, False)
         place += size
     lines += ["ret void", "}"]
     return "\n".join(lines)
+
+
+def around(plan: Plan, width: int, prefix: str) -> str:
+    """Write what a driver of this width calls."""
+    return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)

@@ -2,8 +2,8 @@
 
 A vector of W lanes holds the same value of W samples. The functions written here work on a *tile*, the
 memory of one evaluation: an array of vectors that holds the inputs, values between chunks, and results
-(see `plan`). Nothing outside the module is referenced: sin, cos and the like are called through a
-table of addresses that is handed in, so an object loads without symbols to resolve, on every system.
+(see `plan`). Nothing outside the module is referenced: sin, cos and the like are in it (see `functions`), so
+an object loads without symbols to resolve, on every system.
 
 No fast-math flag is used: NaN, infinities and signed zeros are what IEEE 754 says. Products are fused
 with sums only where the plan says so, in every entry alike, so a sample's result does not depend on
@@ -12,39 +12,19 @@ whether it was evaluated alone or in a batch.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
-from nacelle.emit.jit.plan import Chunk, Plan, operands
+from nacelle.emit.jit.functions.texts import function_texts
+from nacelle.emit.jit.plan import Chunk, Plan
+from nacelle.emit.jit.signs import operands
+from nacelle.emit.jit.vectors import splat, suffix, type_name
 
-# The functions of the mathematics library, in the order of their addresses in the table.
-LIBRARY = ("sin", "cos", "tanh", "exp", "atan2")
-
-
-# A load or store is short (a byte for the offset) within so many vectors of a pointer, to both sides.
-_WINDOW = 128
-# Most pointers into the tile that a chunk uses: what general registers hold.
-_POINTERS = 10
-
-
-def constant(value: float) -> str:
-    """Write a double, bit for bit."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def type_name(width: int) -> str:
-    """Name the type of a value: double, or a vector of doubles."""
-    return "double" if width == 1 else f"<{width} x double>"
-
-
-def splat(value: float, width: int) -> str:
-    """Write a constant of all lanes."""
-    return constant(value) if width == 1 else f"splat (double {constant(value)})"
-
-
-def suffix(width: int) -> str:
-    """Write the part of an intrinsic's name that says its type."""
-    return "f64" if width == 1 else f"v{width}f64"
+# A load or store is short (x86: a byte for the offset) within so many vectors of a pointer, to both sides.
+_CENTRED = 128
+# On other machines its offset is within the instruction up to so many vectors after a pointer.
+_AFTER = 4096
+# Most pointers that a chunk uses: what general registers hold. Of them for the table of constants.
+_POINTERS, _TO_TABLE = 10, 2
 
 
 def attributes(width: int) -> str:
@@ -64,7 +44,7 @@ class Writer:
 
     Loads of one value go in turn through pointers that LLVM takes for different ones, so that it does not
     make one load of several and then keep or spill the value in between. The pointers are in the midst
-    of windows of the tile, so that offsets from them are short.
+    or at the beginning of windows of the tile, so that offsets from them are short.
     """
 
     def __init__(self, plan: Plan, width: int, prefix: str) -> None:
@@ -73,10 +53,18 @@ class Writer:
         self.width = width
         self.prefix = prefix
         self.type = type_name(width)
+        self.constants = plan.constants
         self.lines: list[str] = []
+        # How often a value was loaded, and the name under which a register holds it.
         self._loads: dict[int, int] = {}
-        self._windows = min(-(-plan.size // (2 * _WINDOW)), _POINTERS // 2) or 1
-        self._turns = _POINTERS // self._windows
+        self._names: dict[int, str] = {}
+        self._pairs: dict[int, str] = {}
+        self._middle = _CENTRED if plan.style.centred else 0
+        self._window = 2 * _CENTRED if plan.style.centred else _AFTER
+        most = _POINTERS - _TO_TABLE if plan.constants else _POINTERS
+        self._windows = min(-(-plan.size // self._window), most // 2) or 1
+        self._turns = most // self._windows
+        # By window, or -1 for the table, and turn.
         self._pointers: dict[tuple[int, int], str] = {}
 
     def chunk(self, chunk: Chunk) -> list[str]:
@@ -89,29 +77,54 @@ class Writer:
         for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
             step = self.code[k]
             assert step is not None
+            anew = chunk.anew.get(k)
             for a in fetched:
-                self._load(a)
+                if a != anew:
+                    self._load(a)
             names = [self._value(a) for a in operands(step)]
-            self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
+            if anew is not None:
+                names[-1] = self._loaded(anew)
+            if step[0] in ("sin", "cos"):
+                self._sine_or_cosine(k, step[0], step[1], names[0])
+            else:
+                self.lines.extend(_operation(step[0], f"%v{k}", names, self.width, self.prefix))
             self._store(k, chunk.stores.get(k, ()))
         return [*self._heads(), *self.lines]
 
+    def _sine_or_cosine(self, k: int, op: str, a: int, angle: str) -> None:
+        """Take the sine or the cosine of a value from the pair, which one call makes for both."""
+        pair = f"{{ {self.type}, {self.type} }}"
+        if a not in self._pairs:
+            self._pairs[a] = f"%v{k}.p"
+            self.lines.append(f"%v{k}.p = call {pair} @{self.prefix}sincos({self.type} {angle})")
+        self.lines.append(f"%v{k} = extractvalue {pair} {self._pairs[a]}, {0 if op == 'sin' else 1}")
+
     def _load(self, k: int) -> None:
-        """Load a value from the tile; constants need none."""
-        if k in self.home:
-            count = self._loads.get(k, 0)
-            self._loads[k] = count + 1
-            pointer = f"%p{k}.{count}"
+        """Load a value from the tile or the table; a constant that is in none needs no load."""
+        if k in self.home or k in self.constants:
+            self._names[k] = self._loaded(k)
+
+    def _loaded(self, k: int) -> str:
+        """Load a value and give its name."""
+        count = self._loads.get(k, 0)
+        self._loads[k] = count + 1
+        pointer, name = f"%p{k}.{count}", f"%l{k}.{count}"
+        if k in self.constants:
+            base = self._pointers.setdefault((-1, count % _TO_TABLE), f"%t{len(self._pointers)}")
+            offset = self.constants[k] * 8 * self.width
+            self.lines.append(f"{pointer} = getelementptr i8, ptr {base}, i64 {offset}")
+        else:
             self.lines.append(self._address(pointer, self.home[k], count))
-            self.lines.append(f"%l{k}.{count} = load {self.type}, ptr {pointer}, align {8 * self.width}")
+        self.lines.append(f"{name} = load {self.type}, ptr {pointer}, align {8 * self.width}")
+        return name
 
     def _value(self, k: int) -> str:
-        """Name a value: a constant, what was loaded last, or what was made here."""
+        """Name a value: what was loaded last, a constant, or what was made here."""
         step = self.code[k]
         assert step is not None
-        if step[0] == "const":
+        if step[0] == "const" and k not in self._names:
             return splat(step[1], self.width)
-        return f"%l{k}.{self._loads[k] - 1}" if k in self._loads else f"%v{k}"
+        return self._names.get(k, f"%v{k}")
 
     def _store(self, k: int, places: tuple[int, ...]) -> None:
         for place in places:
@@ -121,16 +134,17 @@ class Writer:
 
     def _address(self, name: str, place: int, turn: int = 0) -> str:
         """Write the address of a place in the tile, by one of the pointers into its window."""
-        window = min(place // (2 * _WINDOW), self._windows - 1)
+        window = min(place // self._window, self._windows - 1)
         pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
-        offset = (place - (2 * window + 1) * _WINDOW) * 8 * self.width
+        offset = (place - window * self._window - self._middle) * 8 * self.width
         return f"{name} = getelementptr i8, ptr {pointer}, i64 {offset}"
 
     def _heads(self) -> Iterator[str]:
         """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
         for (window, _), pointer in self._pointers.items():
-            offset = (2 * window + 1) * _WINDOW * 8 * self.width
-            yield f"{pointer}.m = getelementptr i8, ptr %tile, i64 {offset}"
+            offset = 0 if window < 0 else (window * self._window + self._middle) * 8 * self.width
+            base = f"@{self.prefix}constants" if window < 0 else "%tile"
+            yield f"{pointer}.m = getelementptr i8, ptr {base}, i64 {offset}"
             yield f'{pointer} = call ptr asm "", "=r,0"(ptr {pointer}.m)'
 
 
@@ -189,57 +203,30 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
             yield f"{name}.f = select {bit} {name}.g, {kind} {name}.l, {kind} {name}.r"
             yield f"{name}.c = fcmp olt {kind} {name}.s, {large}"
             yield f"{name} = select {bit} {name}.c, {kind} {name}.f, {kind} {a}"
-        case "sin" | "cos" | "tanh" | "exp" | "atan2":
+        case "tanh" | "exp" | "atan2":
             listed = ", ".join(f"{kind} {argument}" for argument in arguments)
-            yield f"{name} = call {kind} @{prefix}{op}({listed}, ptr %table)"
+            yield f"{name} = call {kind} @{prefix}{op}({listed})"
         case _:
             raise ValueError(f"unknown operation {op!r}")
-
-
-def library_call(op: str, width: int, prefix: str) -> str:
-    """Write a function that calls the mathematics library for every lane."""
-    count = 2 if op == "atan2" else 1
-    kind = type_name(width)
-    parameters = [f"{kind} %a{i}" for i in range(count)]
-    lines = [
-        f"define internal {kind} @{prefix}{op}({', '.join(parameters)}, ptr %table) noinline #0 {{",
-        f"%entry = getelementptr ptr, ptr %table, i64 {LIBRARY.index(op)}",
-        "%function = load ptr, ptr %entry, align 8",
-    ]
-    result = "%r0"
-    if width == 1:
-        listed = ", ".join(f"double %a{i}" for i in range(count))
-        lines.append(f"{result} = call double %function({listed})")
-    else:
-        previous = "poison"
-        for lane in range(width):
-            for i in range(count):
-                lines.append(f"%x{lane}.{i} = extractelement {kind} %a{i}, i64 {lane}")
-            listed = ", ".join(f"double %x{lane}.{i}" for i in range(count))
-            lines.append(f"%y{lane} = call double %function({listed})")
-            result = f"%r{lane}"
-            lines.append(f"{result} = insertelement {kind} {previous}, double %y{lane}, i64 {lane}")
-            previous = result
-    lines += [f"ret {kind} {result}", "}"]
-    return "\n".join(lines)
 
 
 def evaluation(plan: Plan, width: int, prefix: str) -> str:
     """Write the functions that evaluate tiles.
 
-    `@<prefix>tiles(tile, tiles, table)` evaluates that many tiles, which follow one another. It runs a
+    `@<prefix>tiles(tile, tiles)` evaluates that many tiles, which follow one another. It runs a
     chunk over all of them before the next chunk, so that the instructions of a long program are fetched
     once for many samples.
     """
     used = {step[0] for step in plan.code if step}
-    texts = [library_call(op, width, prefix) for op in LIBRARY if op in used]
+    texts = function_texts(used, width, prefix, fma=plan.style.fma)
+    if plan.constants:
+        texts.append(_table(plan, width, prefix))
     for number, chunk in enumerate(plan.chunks):
         body = "\n".join(Writer(plan, width, prefix).chunk(chunk))
         texts.append(
-            f"define internal void @{prefix}chunk{number}(ptr %tile, ptr %table) noinline #0 {{\n"
-            f"{body}\nret void\n}}"
+            f"define internal void @{prefix}chunk{number}(ptr %tile) noinline #0 {{\n{body}\nret void\n}}"
         )
-    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles, ptr %table) #0 {{", "start:"]
+    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles) #0 {{", "start:"]
     lines.append("br label %chunk0")
     for number in range(len(plan.chunks)):
         before = "start" if number == 0 else f"chunk{number - 1}"
@@ -249,7 +236,7 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
             f"%i{number} = phi i64 [ 0, %{before} ], [ %n{number}, %chunk{number} ]",
             f"%o{number} = mul i64 %i{number}, {stride(plan, width)}",
             f"%t{number} = getelementptr i8, ptr %tile, i64 %o{number}",
-            f"call void @{prefix}chunk{number}(ptr %t{number}, ptr %table)",
+            f"call void @{prefix}chunk{number}(ptr %t{number})",
             f"%n{number} = add i64 %i{number}, 1",
             f"%m{number} = icmp ult i64 %n{number}, %tiles",
             f"br i1 %m{number}, label %chunk{number}, label %{after}",
@@ -259,6 +246,13 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     lines += ["done:", "ret void", "}"]
     texts.append("\n".join(lines))
     return "\n\n".join(texts)
+
+
+def _table(plan: Plan, width: int, prefix: str) -> str:
+    """Write the table of constants, each repeated over the lanes."""
+    kind = type_name(width)
+    listed = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
+    return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{listed}], align 64"
 
 
 def stride(plan: Plan, width: int) -> int:

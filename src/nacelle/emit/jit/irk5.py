@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.irk5 import MOST_HALVINGS, TICKS, ImplicitIntegrator, Irk5Result, refresh_cost
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, step_of
+from nacelle.emit.jit.library import Library, address, aligned_memory, step_of
 from nacelle.emit.jit.loops import Code
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.stages import (
@@ -78,14 +78,14 @@ class _Steps:
         none = c.whole("icmp eq", c.load_whole(wholes, HAS_J), 0)
         anew = c.value(f"or i1 {old}, {none}")
         with c.when(anew):
-            c(f"call void @irk5_jacobian(ptr %tile, ptr %work, ptr %table, double {begin})")
+            c(f"call void @irk5_jacobian(ptr %tile, ptr %work, double {begin})")
             for number, whole in ((HAS_J, 1), (FACTORED, 0), (EXTRA, 0), (BASE, 0)):
                 c.store_whole(whole, wholes, number)
         own = c.value(f"or i1 {anew}, {fresh}")
         with c.when(c.whole("icmp eq", c.load_whole(wholes, FACTORED), 0)):
             c(f"call void @irk5_factors(ptr %work, double {h})")
             c.store_whole(1, wholes, FACTORED)
-        arguments = f"ptr %tile, ptr %work, ptr %table, double {begin}, double {part}, double {h}"
+        arguments = f"ptr %tile, ptr %work, double {begin}, double {part}, double {h}"
         taken = c.value(f"call i64 @irk5_iteration({arguments})")
         good, bad, halve, stale = (c.name() for _ in range(4))
         c(f"br i1 {c.whole('icmp ne', taken, 0)}, label %{good}, label %{bad}")
@@ -136,7 +136,7 @@ class _Steps:
         """`@nacelle_irk5`: all steps. `counts` gets steps, status, evaluations and Jacobians."""
         c = self.stages.code(
             "void @nacelle_irk5(ptr %x0, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, ptr %stored, "
-            "ptr %counts, double %h, i64 %steps, i64 %every, i64 %held, ptr %tile, ptr %table)"
+            "ptr %counts, double %h, i64 %steps, i64 %every, i64 %held, ptr %tile)"
         )
         skipped = stride(self.stages.plan, self.width)
         if self.control is not None:
@@ -164,7 +164,7 @@ class _Steps:
                 fresh = c.whole("icmp eq", c.whole("srem", steps.index, "%held"), 0)
                 with c.when(fresh):
                     self._controlled(c, self.control, given)
-            ok = c.value("call i64 @irk5_step(ptr %tile, ptr %work, ptr %table, double %h)")
+            ok = c.value("call i64 @irk5_step(ptr %tile, ptr %work, double %h)")
             with c.when(c.whole("icmp eq", ok, 0)):
                 self._finish(c, steps.index, 1)
                 c("ret void")
@@ -191,7 +191,7 @@ class _Steps:
         with c.loop(0, control.given) as inputs:
             place = c.whole("add", inputs.index, self.n)
             self.stages.fill(c, "%control", place, c.spread(c.load(given, inputs.index)))
-        c("call void @c_tiles(ptr %control, i64 1, ptr %table)")
+        c("call void @c_tiles(ptr %control, i64 1)")
         with c.loop(0, self.m) as inputs:
             index = c.whole("mul", c.whole("add", inputs.index, control.plan.result), self.width)
             value = c.load("%control", index)
@@ -215,7 +215,7 @@ class Irk5(ImplicitIntegrator):
         self._entry = ctypes.CFUNCTYPE(
             None,
             *(_POINTER, _POINTER, _INTEGER, _INTEGER, _POINTER, _POINTER, _POINTER),
-            *(_REAL, _INTEGER, _INTEGER, _INTEGER, _POINTER, _POINTER),
+            *(_REAL, _INTEGER, _INTEGER, _INTEGER, _POINTER),
         )(self._library.address("nacelle_irk5"))
 
     def _integrate(self, task: Task, h: float, stored: NDArray[np.float64]) -> Irk5Result:
@@ -224,7 +224,7 @@ class Irk5(ImplicitIntegrator):
         counts, tile = np.zeros(4, dtype=np.int64), aligned_memory(self._bytes)
         self._entry(
             *(address(task.x0), address(task.u), u_step, u_stage, address(task.p), address(stored)),
-            *(address(counts), h, task.steps, task.every, task.held, address(tile), library_table()),
+            *(address(counts), h, task.steps, task.every, task.held, address(tile)),
         )
         steps, failed, evaluations, jacobians = counts.tolist()
         status = ITERATION_CAP if failed else CONVERGED

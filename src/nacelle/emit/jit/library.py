@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import itertools
 import os
-import platform
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +16,6 @@ from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
 from nacelle.emit.jit import compiler_worker
-from nacelle.emit.jit.instructions import LIBRARY
 from nacelle.emit.machine import host
 from nacelle.emit.registry import TargetError
 
@@ -56,16 +52,6 @@ class Library:
     def numbers(self, symbol: str, count: int) -> list[int]:
         """Read an array of integers."""
         return list((ctypes.c_int64 * count).from_address(self.address(symbol)))
-
-
-@functools.cache
-def library_table() -> ctypes.Array[ctypes.c_void_p]:
-    """Addresses of the functions of the mathematics library, in the order of `instructions.LIBRARY`."""
-    # On macOS and musl they are in the C library, which every process has open.
-    name = ctypes.util.find_library("m") if sys.platform.startswith("linux") else None
-    source = ctypes.CDLL(name or ("libm.so.6" if platform.libc_ver()[0] == "glibc" else None))
-    addresses = [ctypes.cast(getattr(source, function), ctypes.c_void_p).value for function in LIBRARY]
-    return (ctypes.c_void_p * len(LIBRARY))(*addresses)
 
 
 def aligned_memory(size: int) -> NDArray[np.uint8]:

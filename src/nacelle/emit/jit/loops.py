@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nacelle.emit.jit.instructions import constant, splat, suffix, type_name
+from nacelle.emit.jit.vectors import constant, splat, suffix, type_name
 
 
 class Code:

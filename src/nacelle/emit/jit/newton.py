@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.instructions import splat, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share, step_of
+from nacelle.emit.jit.entries import around
+from nacelle.emit.jit.instructions import stride
+from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.target import (
     DEFAULT,
@@ -25,7 +26,8 @@ from nacelle.emit.jit.target import (
     objects,
     vector_width,
 )
-from nacelle.emit.jit.vector_text import Text, around, begin_samples, end_samples
+from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
+from nacelle.emit.jit.vectors import splat
 from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, samples
 from nacelle.program.program import Program
 
@@ -33,7 +35,7 @@ _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 _PARAMETERS = (
     "ptr %guess, i64 %guess.step, ptr %p, i64 %p.step, ptr %y, ptr %iterations, ptr %status, "
-    "i64 %start, i64 %stop, double %tolerance, double %longest, i64 %cap, i64 %mode, ptr %tile, ptr %table"
+    "i64 %start, i64 %stop, double %tolerance, double %longest, i64 %cap, i64 %mode, ptr %tile"
 )
 # Bits of %mode: each sample starts from the one before it; a sample that is solved takes its last step, too.
 _FOLLOW, _POLISH = 1, 2
@@ -85,7 +87,7 @@ def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
         f"%active = phi {t.bit} {begin(ones)}, [ %active.next, %iterate.end ]",
         f"%state = phi {t.integer} {begin(t.whole(1))}, [ %state.end, %iterate.end ]",
         f"%taken = phi {t.integer} {begin(t.whole(0))}, [ %taken.next, %iterate.end ]",
-        f"call void @{prefix}tiles(ptr %tile, i64 1, ptr %table)",
+        f"call void @{prefix}tiles(ptr %tile, i64 1)",
     )
     steps = [t.load("%tile", plan.result + j) for j in range(n)]
     error = t.load("%tile", plan.result + n)
@@ -149,7 +151,7 @@ class Newton(Solver):
         kind = ctypes.CFUNCTYPE(
             None,
             *(_POINTER, _INTEGER, _POINTER, _INTEGER, _POINTER, _POINTER, _POINTER),
-            *(_INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _INTEGER, _POINTER, _POINTER),
+            *(_INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _INTEGER, _POINTER),
         )
         self._many = kind(self._libraries[0].address("nacelle_v_newton"))
         self._one = kind(self._libraries[1].address("nacelle_s_newton"))
@@ -176,7 +178,7 @@ class Newton(Solver):
                 *(address(y0), step_of(y0), address(p), step_of(p)),
                 *(address(y), address(iterations), address(status), start, stop),
                 *(rules.tolerance, rules.max_step, rules.max_iterations, mode),
-                *(address(tile), library_table()),
+                address(tile),
             )
             self._tiles.append(tile)
 
@@ -192,7 +194,7 @@ class Newton(Solver):
             *(_POINTER(counted.buffer_info()[0]), _POINTER(status.buffer_info()[0])),
             *(_INTEGER(0), _INTEGER(1), _REAL(rules.tolerance), _REAL(rules.max_step)),
             *(_INTEGER(rules.max_iterations), _INTEGER(_POLISH * rules.polish)),
-            *(_POINTER(address(tile)), library_table()),
+            _POINTER(address(tile)),
         )
         keep = (tile, counted, y0, p, y)
 

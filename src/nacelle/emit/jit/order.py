@@ -13,14 +13,12 @@ Each is then made *eager*: an operation that frees a register comes as soon as i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from nacelle.emit.jit.residence import Needs, moves
 from nacelle.program.program import Instruction
 
 Code = Sequence[Instruction | None]
-
-# Registers that hold constants and what is just being made.
-SPARE = 2
 
 # For longer programs only one order is made: comparing them would take as long as compiling.
 _LONG = 8000
@@ -43,23 +41,22 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
         for a in needs[k]:
             users[a].append(k)
     if len(given) > _LONG:
-        return _eager(given, needs, users)
+        return eager(given, needs, users)
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
-    candidates = [given, *(_eager(listed, needs, users) for listed in starts)]
-    kept = {k for k, step in enumerate(code) if step and step[0] == "input"} | set(results)
-    return min(candidates, key=lambda listed: moves(listed, reads, kept, registers - SPARE))
+    candidates = [given, *(eager(listed, needs, users) for listed in starts)]
+    inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
+    return min(candidates, key=lambda listed: moves(listed, reads, inputs, results, registers))
 
 
-Needs = Mapping[int, tuple[int, ...]]
+def values_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:
+    """Values that each operation reads, each once; constants among them, or not."""
+    if constants:
+        return {k: tuple(dict.fromkeys((code[k] or ())[1:])) for k in given}
+    left_out = {k for k, step in enumerate(code) if step and step[0] == "const"}
+    return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in left_out) for k in given}
 
 
-def values_read(code: Code, given: Sequence[int]) -> Needs:
-    """Values that each operation reads, each once; constants cost no register."""
-    constants = {k for k, step in enumerate(code) if step and step[0] == "const"}
-    return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in constants) for k in given}
-
-
-def _eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def eager(listed: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees a register to where it first can be done."""
     uses = {k: len(users[k]) for k in listed}
     missing = {k: len(needs[k]) for k in listed}
@@ -136,60 +133,3 @@ def _upward(given: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) 
                     if user not in done and not uses[user]:
                         heapq.heappush(ready, urgency(user))
     return list(done)[::-1]
-
-
-def residence(
-    listed: Sequence[int], reads: Needs, registers: int, ends: Collection[int] = ()
-) -> list[tuple[int, ...]]:
-    """Tell for every operation which of its values must come from memory.
-
-    A value stays in a register until it makes room: the one needed last goes first (Belady).
-
-    Args:
-        listed: the order.
-        reads: the values that each operation reads.
-        registers: how many values the machine holds.
-        ends: positions before which no value stays in a register.
-    """
-    uses: dict[int, list[int]] = {}
-    for position in range(len(listed) - 1, -1, -1):
-        for a in reads[listed[position]]:
-            uses.setdefault(a, []).append(position)
-    held: dict[int, int] = {}
-    farthest: list[tuple[int, int]] = []
-    fetched: list[tuple[int, ...]] = []
-    for position, k in enumerate(listed):
-        if position in ends:
-            held.clear()
-        fetched.append(tuple(a for a in reads[k] if a not in held))
-        for a in reads[k]:
-            later = uses[a]
-            later.pop()
-            if later:
-                held[a] = later[-1]
-                heapq.heappush(farthest, (-later[-1], a))
-            else:
-                held.pop(a, None)
-        if k in uses:
-            held[k] = uses[k][-1]
-            heapq.heappush(farthest, (-held[k], k))
-        while len(held) > registers:
-            last, a = heapq.heappop(farthest)
-            if held.get(a) == -last:
-                del held[a]
-    return fetched
-
-
-def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], registers: int) -> int:
-    """Count the loads and stores of an order.
-
-    Args:
-        listed: the order.
-        reads: the values that each operation reads.
-        in_memory: inputs and results, which have a place in memory; other values that are loaded are stored
-            once. A store counts twice: processors store half as fast as they load.
-        registers: how many values the machine holds.
-    """
-    fetched = residence(listed, reads, registers)
-    stored = {a for values in fetched for a in values}.difference(in_memory)
-    return sum(map(len, fetched)) + 2 * len(stored)

@@ -3,12 +3,13 @@
 The plan is made once for a program and then written out for any vector width:
 
 1. *fuse*: a product whose every use is a sum becomes part of fused multiply-adds (one rounding less);
-2. *order*: the operations are listed so that few values are alive at a time;
-3. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
+2. *sign*: on some machines values are kept as v or -v, so that no negations are needed (`signs`);
+3. *order*: the operations are listed so that few values are alive at a time (`order`), and then so that
+   operands are ready when they are needed (`latency`);
+4. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
    takes grows faster than the length of a function;
-4. *hold*: values stay in registers as long as there are any; those needed last make room, and all do at
-   the end of a chunk;
-5. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
+5. *hold*: values stay in registers as long as there are any (`residence`), none beyond the end of a chunk;
+6. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
    that holds one evaluation: the inputs, the slots, the results.
 
 Compilers allocate registers too, but not knowing that a value is in the tile they store it again on
@@ -22,12 +23,13 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nacelle.emit.jit.order import SPARE, order, residence, values_read
+from nacelle.emit.jit.latency import latency_order
+from nacelle.emit.jit.order import order, values_read
+from nacelle.emit.jit.residence import Memory, Residence, residence
+from nacelle.emit.jit.signs import FUSED, operands, without_negations
+from nacelle.emit.jit.style import Style
 from nacelle.emit.schedule import assign_slots
 from nacelle.program.program import Instruction, Program
-
-# A program of up to so many chunks is not cut.
-_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,13 @@ class Chunk:
         operations: indices of the values that it makes, in order.
         fetched: for each of them, the values that are loaded from the tile for it.
         stores: for some of them, the indices in the tile where the value is kept.
+        anew: for some of them, a value among those fetched that is loaded for it alone.
     """
 
     operations: tuple[int, ...]
     fetched: tuple[tuple[int, ...], ...]
     stores: dict[int, tuple[int, ...]]
+    anew: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -50,18 +54,22 @@ class Plan:
     """The layout of a program for native code.
 
     Attributes:
+        style: how it is laid out.
         code: the instructions; some are fused, and those no longer needed are None.
         chunks: the order of the operations, cut into functions.
         home: for every value that is loaded, its index in the tile.
+        constants: for every constant that is loaded, its index in the table of constants.
         inputs: number of scalars that are read; they come first in the tile.
         slots: number of places for values in between, which come next.
         outputs: number of scalars that are made, which come last.
         operations: number of operations after fusing.
     """
 
+    style: Style
     code: tuple[Instruction | None, ...]
     chunks: tuple[Chunk, ...]
     home: dict[int, int]
+    constants: dict[int, int]
     inputs: int
     slots: int
     outputs: int
@@ -78,20 +86,29 @@ class Plan:
         return self.inputs + self.slots
 
 
-def plan(program: Program, *, fma: bool, chunk: int, registers: int) -> Plan:
-    """Lay out a program.
+def plan(program: Program, style: Style) -> Plan:
+    """Lay out a program."""
+    code = fuse(program, enabled=style.fma)
+    results: Sequence[int] = program.results
+    if style.fma and style.accumulates:
+        code, results = without_negations(code, results)
+    listed = order(code, results, style.registers)
+    if style.window:
+        made = set(listed)
+        needs = {k: tuple(a for a in read if a in made) for k, read in values_read(code, listed).items()}
+        listed = latency_order(listed, code, needs, style.window, style.registers)
+    cuts = _cut(listed, code, style)
+    stored = {k for k, step in enumerate(code) if step and step[0] in ("input", "const")}
+    consumed = _consumed(code, listed) if style.accumulates else {}
+    reads = values_read(code, listed, constants=style.table)
+    where = residence(listed, reads, style.registers, Memory(stored, frozenset(cuts), consumed))
+    return _place(_Listed(code, results, listed, cuts), where, style, program.input_size)
 
-    Args:
-        program: what is laid out.
-        fma: fuse products into sums.
-        chunk: about how many operations one function may have.
-        registers: how many values the machine holds, for the order.
-    """
-    code = fuse(program, enabled=fma)
-    listed = order(code, program.results, registers)
-    cuts = _cut(listed, code, chunk)
-    fetched = residence(listed, values_read(code, listed), registers - SPARE, frozenset(cuts))
-    return _place(program, code, listed, fetched, cuts)
+
+def _consumed(code: Sequence[Instruction | None], listed: Sequence[int]) -> dict[int, int]:
+    """The value whose register a fused operation writes its result into: what it is added to."""
+    steps = ((k, code[k] or ("",)) for k in listed)
+    return {k: step[3] for k, step in steps if step[0] in FUSED and step[3] not in step[1:3]}
 
 
 def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
@@ -119,13 +136,18 @@ def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None,
     for k in program.results:
         if k in users:
             users[k].append(-1)
-    # Products with one use first: fusing those costs nothing, the others keep two operands alive longer.
-    for single in (True, False):
-        for product, sums in users.items():
-            if (len(sums) == 1) == single and all(_can_take(code, k, product) for k in sums):
-                for k in sums:
-                    code[k] = _fused(code, k, product)
-                code[product] = None
+    # Products with one use first: fusing those costs nothing, the others keep two operands alive longer. Of
+    # a difference of two products the second is fused: every machine has c - a * b.
+    alone = [product for product, sums in users.items() if len(sums) == 1]
+    second = [product for product in alone if (code[users[product][0]] or ())[::2] == ("sub", product)]
+    taken = set(second)
+    others = [product for product in alone if product not in taken]
+    for product in (*second, *others, *(product for product, sums in users.items() if len(sums) != 1)):
+        sums = users[product]
+        if all(_can_take(code, k, product) for k in sums):
+            for k in sums:
+                code[k] = _fused(code, k, product)
+            code[product] = None
     return tuple(code)
 
 
@@ -145,20 +167,11 @@ def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruct
     return ("fms", a, b, step[2]) if step[1] == product else ("fnma", a, b, step[1])
 
 
-def operands(step: Instruction) -> tuple[int, ...]:
-    """Indices of the values that an instruction uses."""
-    return () if step[0] in ("const", "input") else step[1:]
-
-
-def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) -> list[int]:
-    """Say where to cut the list into parts of about `chunk` operations: where the fewest values are alive.
-
-    LLVM holds values in registers better in short functions than in long ones, and makes them sooner, but
-    a program that one function can hold without much harm stays whole.
-    """
-    if len(listed) <= _WHOLE * chunk:
+def _cut(listed: Sequence[int], code: Sequence[Instruction | None], style: Style) -> list[int]:
+    """Say where to cut the list into parts of about a chunk: where the fewest values are alive."""
+    if len(listed) <= style.whole:
         return [0, len(listed)] if listed else [0]
-    count = round(len(listed) / chunk)
+    count = max(round(len(listed) / style.chunk), 1)
     last: dict[int, int] = {}
     for position, k in enumerate(listed):
         for a in operands(code[k] or ()):
@@ -182,14 +195,19 @@ def _cut(listed: Sequence[int], code: Sequence[Instruction | None], chunk: int) 
     return cuts
 
 
-def _place(
-    program: Program,
-    code: tuple[Instruction | None, ...],
-    listed: Sequence[int],
-    fetched: Sequence[tuple[int, ...]],
-    cuts: Sequence[int],
-) -> Plan:
+@dataclass(frozen=True)
+class _Listed:
+    """A program in order: its instructions, results, the operations and where they are cut."""
+
+    code: tuple[Instruction | None, ...]
+    results: Sequence[int]
+    listed: Sequence[int]
+    cuts: Sequence[int]
+
+
+def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> Plan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
+    code, listed, fetched = program.code, program.listed, where.fetched
     wanted: dict[int, list[int]] = {}
     for place, k in enumerate(program.results):
         wanted.setdefault(k, []).append(place)
@@ -202,21 +220,33 @@ def _place(
     births = [(position, k) for position, k in enumerate(listed) if k in dies]
     slots = assign_slots(births, dies)
 
-    inputs = program.input_size
     result = inputs + slots.count
     home = {k: step[1] for k, step in enumerate(code) if step and step[0] == "input"}
     home |= {k: inputs + slot for k, slot in slots.slot.items()}
     home |= {k: result + places[0] for k, places in wanted.items() if k in made}
     stores: dict[int, tuple[int, ...]] = {k: (inputs + slot,) for k, slot in slots.slot.items()}
     stores |= {k: tuple(result + place for place in places) for k, places in wanted.items()}
+    loaded = {a for values in fetched for a in values}
+    table = (k for k, step in enumerate(code) if step and step[0] == "const" and k in loaded)
 
     chunks = []
-    for a, b in itertools.pairwise(cuts):
+    for a, b in itertools.pairwise(program.cuts):
         part = tuple(listed[a:b])
-        chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}))
+        anew = {k: where.anew[k] for k in part if k in where.anew}
+        chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}, anew))
     # Results that are inputs or constants belong to no chunk yet.
     plain = {k: stores[k] for k in wanted if k not in made}
     if plain:
-        first = chunks[0] if chunks else Chunk((), (), {})
+        first = chunks[0] if chunks else Chunk((), (), {}, {})
         chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]
-    return Plan(code, tuple(chunks), home, inputs, slots.count, len(program.results), len(listed))
+    return Plan(
+        style,
+        code,
+        tuple(chunks),
+        home,
+        {k: place for place, k in enumerate(table)},
+        inputs,
+        slots.count,
+        len(program.results),
+        len(listed),
+    )

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.instructions import evaluation, splat, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share, step_of
+from nacelle.emit.jit.entries import around
+from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
 from nacelle.emit.jit.plan import Plan
 from nacelle.emit.jit.target import DEFAULT, Options, compile_text, info, make_plan, module, vector_width
-from nacelle.emit.jit.vector_text import Text, around, begin_samples, end_samples
+from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
+from nacelle.emit.jit.vectors import splat
 from nacelle.emit.rk4 import Integrator, Task, sizes
 from nacelle.program.program import Program
 
@@ -23,7 +25,7 @@ _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _PARAMETERS = (
     "ptr %x0, i64 %x0.step, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, i64 %p.step, ptr %stored, "
     "i64 %stored.step, ptr %final, ptr %completed, i64 %start, i64 %stop, double %h, i64 %steps, "
-    "i64 %every, i64 %held, i64 %delay, ptr %tile, ptr %table"
+    "i64 %every, i64 %held, i64 %delay, ptr %tile"
 )
 # Where in a step each stage is, in rows of the inputs: at its begin, in its middle, at its end.
 _STAGE_ROWS = (0, 1, 1, 2)
@@ -115,7 +117,7 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
         load_inputs(0)
         for j in range(place):
             t.store(start[j], "%control", j)
-        t(f"call void @{control.prefix}tiles(ptr %control, i64 1, ptr %table)")
+        t(f"call void @{control.prefix}tiles(ptr %control, i64 1)")
         if not sampled:
             for j in range(m):
                 t.store(t.load("%control", control.plan.result + j), "%tile", n + j)
@@ -136,7 +138,7 @@ def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None
                 t.store(start[j], "%tile", j)
         if control is None and stage != 2:
             load_inputs(_STAGE_ROWS[stage])
-        t(f"call void @{t.prefix}tiles(ptr %tile, i64 1, ptr %table)")
+        t(f"call void @{t.prefix}tiles(ptr %tile, i64 1)")
         for j in range(n):
             rate = t.load("%tile", plan.result + j)
             if stage < 3:
@@ -205,7 +207,7 @@ class Rk4(Integrator):
             None,
             *(_POINTER, _INTEGER, _POINTER, _INTEGER, _INTEGER, _POINTER, _INTEGER, _POINTER, _INTEGER),
             *(_POINTER, _POINTER, _INTEGER, _INTEGER, _REAL, _INTEGER, _INTEGER, _INTEGER),
-            *(_INTEGER, _POINTER, _POINTER),
+            *(_INTEGER, _POINTER),
         )(self._library.address("nacelle_v_rk4"))
 
     def _integrate(
@@ -223,7 +225,7 @@ class Rk4(Integrator):
                 *(address(task.x0), step_of(task.x0), address(task.u), u_step, u_stage),
                 *(address(task.p), step_of(task.p), address(stored), stored.shape[1] * n),
                 *(address(final), address(completed), start, stop, h, task.steps, task.every),
-                *(task.held, task.delay, address(tile), library_table()),
+                *(task.held, task.delay, address(tile)),
             )
 
         share(part, task.count, self.width, threads)

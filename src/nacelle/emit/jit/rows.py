@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.emit.jit.instructions import type_name
+from nacelle.emit.jit.vectors import type_name
+
+# Entries of a variable up to which its rows are moved without a loop.
+_LONG = 64
 
 
 def _turn(names: list[str], width: int, prefix: str) -> tuple[list[str], list[str]]:
@@ -55,12 +58,17 @@ def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _block(size: int, width: int, count: int, place: str, column: str, tag: str, *, pack: bool) -> list[str]:
-    """Write the lines that move one block of W rows by W columns between rows and tile."""
+    """Write the lines that move one block of W rows by W columns between rows and tile.
+
+    `%rows` is where the first row begins, `%tile` the tile; in the block of a variable i, `%rows.i`.
+    """
+    variable = tag.partition(".")[2]
+    rows = f"%rows.{variable}" if variable else "%rows"
     kind, vector = type_name(width), 8 * width
     lines = []
 
     def row(r: int) -> str:
-        lines.append(f"%{tag}a{r} = getelementptr double, ptr %rows, i64 {r * size}")
+        lines.append(f"%{tag}a{r} = getelementptr double, ptr {rows}, i64 {r * size}")
         lines.append(f"%{tag}b{r} = getelementptr double, ptr %{tag}a{r}, i64 {column}")
         return f"%{tag}b{r}"
 
@@ -229,6 +237,37 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     return "\n".join(lines)
 
 
+def straight_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> str:
+    """Write a function that moves all variables of W rows between arrays and one tile, without branches.
+
+    Long variables are moved by a call of their own function. No input may be shared.
+    """
+    verb = "pack" if pack else "unpack"
+    lines = [f"define internal void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample) noinline #0 {{"]
+    place = first
+    for i, size in enumerate(sizes):
+        if size:
+            lines += [
+                f"%g{i} = getelementptr ptr, ptr %arrays, i64 {i}",
+                f"%a{i} = load ptr, ptr %g{i}, align 8",
+                f"%o{i} = mul i64 %sample, {size}",
+                f"%rows.{i} = getelementptr double, ptr %a{i}, i64 %o{i}",
+            ]
+        if size > _LONG:
+            lines += [
+                f"%t{i} = getelementptr i8, ptr %tile, i64 {place * 8 * width}",
+                f"call void @{verb}{size}(ptr %rows.{i}, ptr %t{i})",
+            ]
+        elif size:
+            blocks, remaining = _columns(size, width)
+            for b, (column, count) in enumerate([(b * width, width) for b in range(blocks)] + remaining):
+                lines += _block(
+                    size, width, count, str((place + column) * 8 * width), str(column), f"b{b}.{i}", pack=pack
+                )
+        place += size
+    return "\n".join([*lines, "ret void", "}"])
+
+
 def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
     lines = ["define internal void @pack_shared(ptr %arrays, ptr %steps, ptr %tile) noinline #0 {", "start:"]
@@ -252,3 +291,19 @@ def pack_shared(sizes: Sequence[int], width: int) -> str:
         place += size
     lines += [f"v{len(sizes)}:", "ret void", "}"]
     return "\n".join(lines)
+
+
+def none_shared(sizes: Sequence[int]) -> str:
+    """Write a function that says whether every input has rows of its own for every sample."""
+    lines = ["define internal i1 @none_shared(ptr %steps) noinline #0 {"]
+    all_ = "1"
+    for i, size in enumerate(sizes):
+        if size:
+            lines += [
+                f"%h{i} = getelementptr i64, ptr %steps, i64 {i}",
+                f"%s{i} = load i64, ptr %h{i}, align 8",
+                f"%z{i} = icmp ne i64 %s{i}, 0",
+                f"%all{i} = and i1 %z{i}, {all_}",
+            ]
+            all_ = f"%all{i}"
+    return "\n".join([*lines, f"ret i1 {all_}", "}"])

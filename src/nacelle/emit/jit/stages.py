@@ -39,7 +39,7 @@ from nacelle.emit.jit.plan import Plan
 # how often their step was halved, whether there is a Jacobian, factors of it, how many iterations the first
 # step with it took and the others took more, counts for the user.
 LEVEL, STAGED, LAST, HAS_J, FACTORED, BASE, EXTRA, EVALUATIONS, JACOBIANS, WHOLES = range(10)
-ARGUMENTS = "ptr %tile, ptr %work, ptr %table"
+ARGUMENTS = "ptr %tile, ptr %work"
 
 
 class StageLayout(NamedTuple):
@@ -166,7 +166,7 @@ class Stages:
             with c.loop(0, self.m) as inputs:
                 value = self._inputs_at(c, u, weights, inputs.index)
                 self.fill(c, "%tile", c.whole("add", inputs.index, self.n), c.spread(value))
-        c("call void @v_tiles(ptr %tile, i64 1, ptr %table)")
+        c("call void @v_tiles(ptr %tile, i64 1)")
         with c.loop(0, self.n) as states:
             c.store(c.lane(self._result(c, states.index), 0), f, states.index)
         with c.loop(0, self.n, self.width) as columns:
@@ -174,7 +174,7 @@ class Stages:
             inverses = [
                 self._shift(c, c.whole("add", first, lane), lane, x, least) for lane in range(self.width)
             ]
-            c("call void @v_tiles(ptr %tile, i64 1, ptr %table)")
+            c("call void @v_tiles(ptr %tile, i64 1)")
             for lane in range(self.width):
                 column = c.whole("add", first, lane)
                 with c.when(c.whole("icmp slt", column, self.n)):
@@ -336,7 +336,7 @@ class Stages:
                     values = {i: self._inputs_at(c, u, weights[i], inputs.index) for i in weights}
                     place = c.whole("add", inputs.index, self.n)
                     self.fill(c, "%tile", place, c.lanes([values[i] for i in stages]))
-            c("call void @v_tiles(ptr %tile, i64 1, ptr %table)")
+            c("call void @v_tiles(ptr %tile, i64 1)")
             with c.loop(0, self.n) as states:
                 vector = self._result(c, states.index)
                 for lane, i in enumerate(stages):

@@ -7,7 +7,13 @@
 Samples are evaluated W at a time, one in each lane of a vector. A product that is only added to something
 is fused with the sum, a * b + c with one rounding, where the machine can: results then agree with the
 reference to rounding, and are the same for a sample alone and in a batch. Otherwise every operation
-rounds as IEEE 754 says, and NaN, infinities and signed zeros are never assumed away.
+rounds as IEEE 754 says, and NaN and infinities are never assumed away.
+
+Signed zeros: on machines without a * b - c (NEON) values are kept as v or as -v (`signs`). A sum whose terms
+cancel, or the sign of a zero, is +0 by the reference and may be -0 there. That is so only where no divisor
+and no atan2 of the program depends on it, so infinities and angles are those of the reference, and never for
+a sum that is itself a result; a result made of such zeros alone, their product for example, may be a zero of
+the other sign. On other machines zeros have the signs of the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import os
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,15 +34,18 @@ from numpy.typing import NDArray
 from nacelle.emit.jit import compiler, compiler_worker
 from nacelle.emit.jit.entries import batch, single, single_in_tile
 from nacelle.emit.jit.instructions import attributes, evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, library_table, share
+from nacelle.emit.jit.library import Library, address, aligned_memory, share
 from nacelle.emit.jit.plan import Plan, plan
+from nacelle.emit.jit.style import style_of
 from nacelle.emit.machine import Machine, host
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
 
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
-_VERSION = 2
+_VERSION = 3
+# A program of up to so many chunks of a given length is not cut.
+_WHOLE = 5
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
@@ -53,15 +62,15 @@ class Options:
         width: samples in a vector, a power of two above one.
         fma: fuse products with sums.
         chunk: about how many operations one function has; up to five times as many are not cut.
-        tiles: how many vectors of samples go through one function before the next.
+        tiles: how many vectors of samples go through one function before the next, if a program is cut.
         level: of LLVM's optimisation, 0 to 3; above 1 the code was measured to be the same, and slower made.
         machine: another machine, whose code cannot be loaded here.
     """
 
     width: int | None = None
     fma: bool | None = None
-    chunk: int = 300
-    tiles: int = 1
+    chunk: int | None = None
+    tiles: int | None = None
     level: int = 1
     machine: Machine | None = None
 
@@ -104,10 +113,11 @@ def module_texts(program: Program, options: Options = DEFAULT) -> tuple[str, str
     width, layout = vector_width(options), make_plan(program, options)
     inputs = [variable.size for variable in program.inputs]
     outputs = [variable.size for variable in program.outputs]
+    tiles = layout.style.tiles if len(layout.chunks) > 1 else 1
     many = [
-        info([_VERSION, width, options.tiles, stride(layout, width)]),
+        info([_VERSION, width, tiles, stride(layout, width)]),
         evaluation(layout, width, "v_"),
-        batch(layout, inputs, outputs, width, options.tiles),
+        batch(layout, inputs, outputs, width, tiles),
     ]
     if layout.operations > _LONG:
         return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
@@ -133,9 +143,14 @@ def module_text(program: Program, options: Options = DEFAULT) -> str:
 
 def make_plan(program: Program, options: Options = DEFAULT) -> Plan:
     """Lay out a program for the machine."""
-    machine = options.of_machine()
-    fma = machine.fma if options.fma is None else options.fma
-    return plan(program, fma=fma, chunk=options.chunk, registers=machine.registers)
+    style = style_of(options.of_machine())
+    if options.fma is not None:
+        style = replace(style, fma=options.fma)
+    if options.chunk is not None:
+        style = replace(style, chunk=options.chunk, whole=_WHOLE * options.chunk)
+    if options.tiles is not None:
+        style = replace(style, tiles=options.tiles)
+    return plan(program, style)
 
 
 def compile_text(text: str, options: Options = DEFAULT) -> bytes:
@@ -195,11 +210,10 @@ class JitKernel:
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer, pointer)(
+        self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer)(
             self._many.address("nacelle_batch")
         )
         self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
-        self._table = ctypes.addressof(library_table())
         self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
         variables = (*program.inputs, *program.outputs)
         self._sizes = [variable.size for variable in variables]
@@ -227,7 +241,7 @@ class JitKernel:
             except IndexError:
                 work = aligned_memory(self._stride * self._tiles)
                 place = address(work)
-            self._batch(first, steps, last, start, stop, place, self._table)
+            self._batch(first, steps, last, start, stop, place)
             self._work.append((place, work))
 
         share(part, count, self.width, threads)
@@ -238,7 +252,7 @@ class JitKernel:
         if count != 1:
             raise ValueError("bind takes arrays of one row")
         tile = aligned_memory(self._single_stride)
-        call = array.array("q", [address(tile), self._table, *places])
+        call = array.array("q", [address(tile), *places])
         # The function keeps alive what it was given.
         bound = functools.partial(self._single, ctypes.c_void_p(call.buffer_info()[0]))
         vars(bound)["keep"] = (self, tile, call, inputs, outputs)

@@ -5,9 +5,7 @@ Lanes whose work is done keep their values while the others go on.
 
 from __future__ import annotations
 
-from nacelle.emit.jit.instructions import evaluation, splat, suffix, type_name
-from nacelle.emit.jit.plan import Plan
-from nacelle.emit.jit.rows import move_few
+from nacelle.emit.jit.vectors import splat, suffix, type_name
 
 
 class Text:
@@ -128,8 +126,3 @@ def end_samples(text: Text) -> str:
         "}",
     )
     return "\n".join(text.lines)
-
-
-def around(plan: Plan, width: int, prefix: str) -> str:
-    """Write what a driver of this width calls."""
-    return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)

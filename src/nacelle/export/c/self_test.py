@@ -26,26 +26,41 @@ _HEAD = """\
 
 #define STATES {states}
 
+"""
+
+CHECKS = """\
 /* The larger of an error so far and that of some numbers; infinite if one of them is NaN. */
 static double worse(double worst, double found, double wanted, double scale)
-{{
+{
     const double error = fabs(found - wanted) / scale;
-    if (!(error <= worst)) {{
+    if (!(error <= worst)) {
         return (error == error) ? error : HUGE_VAL;
-    }}
+    }
     return worst;
-}}
+}
 
 /* Print a result; 1 if it is bad. */
 static int report(const char *function, const char *output, double worst, double tolerance)
-{{
+{
     const int good = worst <= tolerance;
     printf("%-45s %-14s worst error %.1e, tolerated %.1e: %s\\n", function, output, worst, tolerance,
            good ? "good" : "BAD");
     return good ? 0 : 1;
-}}
+}
 
 """
+"""Functions of a self-test that compare and report."""
+
+
+ENDS = (
+    "    if (bad != 0) {",
+    '        printf("%d outputs are BAD\\n", bad);',
+    "        return 1;",
+    "    }",
+    '    printf("all is well\\n");',
+    "    return 0;",
+)
+"""The last lines of a self-test's main function."""
 
 
 def self_test(
@@ -63,17 +78,17 @@ def self_test(
         samples: of the controller, if there is one.
     """
     states = next(iter(references.values())).states
-    parts = [_HEAD.format(name=package.name, states=states, origin=package.origin)]
+    parts = [_HEAD.format(name=package.name, states=states, origin=package.origin) + CHECKS]
     calls = []
     for entry in package.entries:
         vectors = references[entry.label]
-        parts.append(_data(package, entry, vectors))
+        parts.append(data_tables(package, entry, vectors))
         for real in precisions:
             parts.append(_check(package, entry, vectors, real))
-            calls.append(f"    bad += check_{_name(entry, real)}();")
+            calls.append(f"    bad += check_{entry_ending(entry, real)}();")
             if entry.closes:
                 parts.append(_newton(package, entry, vectors, real))
-                calls.append(f"    bad += check_{_name(entry, real)}_newton();")
+                calls.append(f"    bad += check_{entry_ending(entry, real)}_newton();")
     controller = package.wanted.controller
     if controller is not None and samples is not None:
         parts.append(samples_data(package, controller, samples))
@@ -81,24 +96,17 @@ def self_test(
             check, text = samples_check(package, controller, samples, real)
             parts.append(text)
             calls.append(f"    bad += {check}();")
-    ends = [
-        "    if (bad != 0) {",
-        '        printf("%d outputs are BAD\\n", bad);',
-        "        return 1;",
-        "    }",
-        '    printf("all is well\\n");',
-        "    return 0;",
-    ]
-    parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *ends, "}", ""]))
+    parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *ENDS, "}", ""]))
     return "\n".join(parts)
 
 
-def _name(entry: Entry, real: str) -> str:
+def entry_ending(entry: Entry, real: str) -> str:
+    """The name of a function behind the package's, in a precision."""
     return entry.label + ("_f" if real == "float" else "")
 
 
 def _interface(package: Package, entry: Entry, real: str) -> Interface:
-    name = f"{package.name}_{_name(entry, real)}"
+    name = f"{package.name}_{entry_ending(entry, real)}"
     return Interface(entry.program, COptions(real="float" if real == "float" else "double", name=name))
 
 
@@ -111,7 +119,7 @@ def _table(name: str, values: Array) -> str:
     return "\n".join([f"static const double {name}[STATES][{values.shape[1]}] = {{", *rows, "};", ""])
 
 
-def _data(package: Package, entry: Entry, vectors: Vectors) -> str:
+def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
     """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
     tables = [f"/* {package.name}_{entry.label} */"]
     for k, values in enumerate(vectors.inputs.values()):
@@ -127,7 +135,7 @@ def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     interface = _interface(package, entry, real)
     sizes = [variable.size for variable in entry.program.inputs]
     results = [variable.size for variable in entry.program.outputs]
-    lines = [f"static int check_{_name(entry, real)}(void)", "{"]
+    lines = [f"static int check_{entry_ending(entry, real)}(void)", "{"]
     lines += [f"    {real} in{k}[{size}];" for k, size in enumerate(sizes)]
     lines += [f"    {real} out{k}[{size}];" for k, size in enumerate(results)]
     lines += [f"    double worst{k} = 0.0;" for k in range(len(results))]
@@ -164,7 +172,7 @@ def _newton(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     call = f"{interface.name}_newton(y, x, {tolerance!r}{ending}, 20, NULL, NULL)"
     return "\n".join(
         [
-            f"static int check_{_name(entry, real)}_newton(void)",
+            f"static int check_{entry_ending(entry, real)}_newton(void)",
             "{",
             f"    {real} y[{y}];",
             f"    {real} x[{x}];",

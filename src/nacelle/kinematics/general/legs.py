@@ -118,8 +118,10 @@ class Legs:
     @cached_property
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
-        rows = [loop.coefficients(self.placed.nacelle, row) for loop in self.loops for row in loop.tie.rows]
-        own = [rows[k] for k in self.plan.own_rows]
+        rows = [(loop, row) for loop in self.loops for row in loop.tie.rows]
+        own = [
+            loop.coefficients(self.placed.nacelle, row) for loop, row in (rows[k] for k in self.plan.own_rows)
+        ]
         legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
         return own + legs
 

@@ -42,7 +42,9 @@ class Loop:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         if self.tie.is_coupling:
             return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
-        first, coefficients = (nacelle.onto(body, self.point, row.force, row.moment) for body in self.bodies)
+        common = nacelle.common(*self.bodies)
+        first = nacelle.onto(self.bodies[0], self.point, row.force, row.moment, without=common)
+        coefficients = nacelle.onto(self.bodies[1], self.point, row.force, row.moment, without=common)
         for rate, value in first.items():
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients

@@ -301,7 +301,14 @@ class Nacelle:
         return frames
 
     def onto(
-        self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
+        self,
+        body: int,
+        point: Array,
+        force: Array,
+        moment: Array,
+        local: Array | None = None,
+        *,
+        without: frozenset[int] = frozenset(),
     ) -> dict[int, Scalar]:
         """What a wrench (force at a point, moment; base axes, N, N m) on a body is along the moving rates.
 
@@ -311,9 +318,10 @@ class Nacelle:
             force: the force (3,), base axes, N.
             moment: the moment (3,) about that point, base axes, N m.
             local: the same point in the body's frame, if it is fixed there.
+            without: rates that are left out.
         """
         forces: dict[int, Scalar] = {}
-        wanted = set(self.moving)
+        wanted = set(self.moving) - without
         if body in self.grounded:
             wanted -= set(range(self.robot.platform_nv))
         for k in range(3):
@@ -331,6 +339,13 @@ class Nacelle:
                 else:
                     forces[axis.rate] = dot(axis.axis, force)
         return forces
+
+    def common(self, first: int, second: int) -> frozenset[int]:
+        """Rates that move two bodies as one."""
+        shared = {axis.rate for axis in self.axes[first]} & {axis.rate for axis in self.axes[second]}
+        if (first in self.grounded) == (second in self.grounded):
+            shared |= set(range(self.robot.platform_nv))
+        return frozenset(shared)
 
     def _arm(self, body: int, point: Array, local: Array | None) -> Array:
         """A point from the pole, base axes."""

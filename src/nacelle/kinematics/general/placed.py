@@ -208,7 +208,12 @@ def place(robot: Robot, parts: Parts, x: Array, y: Array, *, pole: bool = False)
 
     With `pole`, moments count about the point where the first leg holds the nacelle.
     """
-    return _placed(robot, parts, configuration(robot, x, y), pole)
+    return place_configured(robot, parts, configuration(robot, x, y), pole=pole)
+
+
+def place_configured(robot: Robot, parts: Parts, now: Configuration, *, pole: bool = False) -> Placed:
+    """The same from all positions."""
+    return _placed(robot, parts, now, pole)
 
 
 class Seen(Protocol):

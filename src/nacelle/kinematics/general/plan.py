@@ -39,7 +39,7 @@ from nacelle.kinematics.general.placed import (
     Way,
     active_rates,
     leg_rates,
-    place,
+    place_configured,
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
@@ -56,7 +56,7 @@ from nacelle.kinematics.mechanism.assembly import (
     solve_closures,
 )
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from nacelle.spatial.rounding import first_largest, middle
@@ -146,8 +146,7 @@ def _drives_nacelle_closures(robot: Robot) -> bool:
 def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
     try:
         plan = _plan(robot, names, way)
-        for x, y in plan.samples[:_CHECKED]:
-            now = configuration(robot, x, y)
+        for now in _configurations(robot, names)[:_CHECKED]:
             legs = factorised(plan, placed_at(robot, plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
@@ -169,7 +168,14 @@ def _states(robot: Robot, names: tuple[str, ...]) -> list[tuple[Array, Array]]:
         return sample_states(mechanism_of(robot), _SAMPLES)
 
 
-def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) -> Parts:
+@lru_cache(maxsize=64)
+def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]:
+    """All positions at the states that decide about pivots, the same for all ways."""
+    with np.errstate(all="ignore"):
+        return [configuration(robot, x, y) for x, y in _states(robot, names)[:_PIVOT_SAMPLES]]
+
+
+def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
     bars = find_bars(mechanism, asymmetric=way.asymmetric) if way.direct else ()
@@ -177,8 +183,8 @@ def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) ->
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
     parts = Parts(mechanism, rods, bars, omitted, spins, way)
     directions = []
-    for x, y in states:
-        at = place(robot, parts, x, y)
+    for now in configurations if bars else ():
+        at = place_configured(robot, parts, now)
         for k in bars:
             tie = at.ties[k][0]
             if tie.rows[0].kind == "strut":
@@ -190,10 +196,10 @@ def _parts(mechanism: Mechanism, way: Way, states: list[tuple[Array, Array]]) ->
 @lru_cache(maxsize=64)
 def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
     mechanism = mechanism_of(robot)
-    states = _states(robot, names)
+    states, configurations = _states(robot, names), _configurations(robot, names)
     with np.errstate(all="ignore"):
-        parts = _parts(mechanism, way, states[:_PIVOT_SAMPLES])
-        placed = [place(robot, parts, x, y, pole=True) for x, y in states[:_PIVOT_SAMPLES]]
+        parts = _parts(mechanism, way, configurations)
+        placed = [place_configured(robot, parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))

@@ -425,6 +425,8 @@ def _count(number: int, word: str) -> str:
 
 
 def _motion_hint(m: Mobility) -> str:
+    if not m.platform:
+        return f"give the legs more freedoms, or use fewer legs: as it is, the {m.mover} cannot move"
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
             return "joints of one coordinate cannot describe it: make a spherical joint of a rod universal"

@@ -13,6 +13,7 @@ actuators' rates:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -195,7 +196,13 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         Freedoms of the robot and its nacelle, idle motions and superfluous closure equations, with the count
         of Chebyshev, Gruebler and Kutzbach beside.
     """
-    start = assemble(robot) if start is None else start
+    return _mobility(robot, robot.all_names, assemble(robot) if start is None else start)
+
+
+@lru_cache(maxsize=64)
+def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility:
+    """The same, found once for a closed configuration."""
+    del names  # robots that differ in them alone are equal, but their motions are named
     at_reference = (start.motion, start.closures)
     poses = generic_poses(robot, start) or [at_reference]
     ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]

@@ -116,7 +116,9 @@ def _places(robot: Robot) -> list[Place]:
     listed = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
     listed += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
     fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
-    return [(j, side) for j, side, body in listed if body not in fixed]
+    # What holds the ground of a robot without a nacelle is written by nobody.
+    ground = set() if robot.has_nacelle else {robot.nacelle.closures[0]}
+    return [(j, side) for j, side, body in listed if body not in fixed and j not in ground]
 
 
 def _left(robot: Robot, residual: Array) -> float:
@@ -184,7 +186,10 @@ def _with_twists(robot: Robot, places: list[Place], theta: Array) -> Robot:
         frame: Pose = getattr(joints[j], f"frame_{side}")
         R = nearest_rotation(frame.R @ rotation_quat(quat_from_vector(twist[:3])))
         moved = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
-        joints[j] = dataclasses.replace(joints[j], **{f"frame_{side}": moved})
+        if side == "predecessor":
+            joints[j] = dataclasses.replace(joints[j], frame_predecessor=moved)
+        else:
+            joints[j] = dataclasses.replace(joints[j], frame_successor=moved)
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
@@ -211,13 +216,13 @@ def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
         d = second.p - first.p
         v1, w1, v2, w2 = (np.zeros((3, 6 * len(places))) for _ in range(4))
         for k, (j, side) in enumerate(places):
-            at, column = slice(6 * k, 6 * k + 6), columns[k]
+            own, column = slice(6 * k, 6 * k + 6), columns[k]
             moves_first = (j, side) == (c, "predecessor") or j in before[joint.predecessor]
             moves_second = (j, side) == (c, "successor") or j in before[joint.successor]
             if moves_first:
-                v1[:, at], w1[:, at] = column[:3] - skew(first.p) @ column[3:], column[3:]
+                v1[:, own], w1[:, own] = column[:3] - skew(first.p) @ column[3:], column[3:]
             if moves_second:
-                v2[:, at], w2[:, at] = column[:3] - skew(second.p) @ column[3:], column[3:]
+                v2[:, own], w2[:, own] = column[:3] - skew(second.p) @ column[3:], column[3:]
         slip, turn = v2 - v1 + skew(d) @ w1, w2 - w1
         for lock in joint.locks:
             e = first.R[:, lock[1]]

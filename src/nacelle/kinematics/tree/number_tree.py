@@ -26,16 +26,14 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
-from nacelle.spatial.rounding import CANCELLED, sum_of_three, total
+from nacelle.spatial.rounding import Rows, composed, total
 from nacelle.spatial.scalar import Array, Scalar
 
 Vector: TypeAlias = Sequence[float]
-Rows: TypeAlias = Sequence[Vector]
 # A pose by the rows of R and by p.
 Placed: TypeAlias = tuple[Rows, Vector]
 
 _FLOATS = (float, np.float64)
-_SMALL = 64 * CANCELLED
 _ZERO = (0.0, 0.0, 0.0)
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _NOTHING: dict[int, Scalar] = {}
@@ -128,21 +126,7 @@ def _composed(pose: Placed, other: Placed | None) -> Placed:
     """`ordered_composition`; nothing changes where the second pose is the identity."""
     if other is None:
         return pose
-    (k, l, m), (n, o, q), (r, t, u) = other[0]
-    x, y, z = other[1]
-    rows, place = [], []
-    for (a, b, c), d in zip(*pose, strict=True):
-        e, f, g = a * k + b * n + c * r, a * l + b * o + c * t, a * m + b * q + c * u
-        # The terms of these sums are no larger than 1: what is larger than this has not cancelled.
-        if -_SMALL < e < _SMALL:
-            e = sum_of_three(a * k, b * n, c * r)
-        if -_SMALL < f < _SMALL:
-            f = sum_of_three(a * l, b * o, c * t)
-        if -_SMALL < g < _SMALL:
-            g = sum_of_three(a * m, b * q, c * u)
-        rows.append((e, f, g))
-        place.append(total(sum_of_three(a * x, b * y, c * z), d) if x or y or z else d)
-    return rows, place
+    return composed(*pose, *other)
 
 
 def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:

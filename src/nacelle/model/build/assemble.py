@@ -394,7 +394,9 @@ class _Builder:
 
     def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
         """Springs between bodies: those of the whole robot, then those of the legs."""
-        written = [(self.nacelle, (), "", self.description.springs)]
+        written: list[tuple[Part, KeyPath, str, dict[str, LineSpringSpec]]] = [
+            (self.nacelle, (), "", self.description.springs)
+        ]
         written += [(part, part.path, f"{part.name}.", part.spec.springs) for part in self.legs if part.spec]
         made = []
         for part, path, prefix, springs in written:

@@ -18,7 +18,7 @@ from nacelle.model.source.node import KeyPath, Report
 # Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
 GROUND = "ground"
 # A mechanism of more bodies than this is no robot, and its checks would take long.
-MAX_BODIES = 80
+MAX_BODIES = 240
 
 
 @dataclass

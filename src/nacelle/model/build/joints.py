@@ -135,7 +135,7 @@ class JointBuilder:
         if any(own):
             self.read.report(
                 draft.path,
-                "a joint on a point has no drive, no friction and no rotor of its own",
+                "a joint on a point has no drive and no friction of its own",
                 "write the joint between the last bodies under nacelle.closures",
             )
         return JointKind.POINT

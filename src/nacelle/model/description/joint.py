@@ -63,7 +63,7 @@ class JointSpec(DriveSpec):
             raise_at("pitch", f"a {self.type} joint has no pitch", "type: screw")
         if self.pitch == 0.0:
             raise_at("pitch", "a screw without pitch is a revolute joint", "type: revolute")
-        check_drive(self, self.kind(), info)
+        check_drive(self, JointKind.REVOLUTE if self.type == "screw" else JointKind(self.type), info)
         return self
 
     def kind(self) -> JointKind:

@@ -32,7 +32,8 @@ class New:
 
     Attributes:
         words: what it is, as the subject of a sentence in the plural.
-        path: keys that lead to it; "*" is any key or place in a list, a first "**" any number of them.
+        path: keys that lead to it; "*" is any key or place in a list. It begins with a key, or with "**" and
+            a key, which means that key in any mapping.
         value: whether a value there is the new thing; any value if not given.
         absent: the key at this path is needed in nacelle/1, and new is that it may be left out or be empty.
     """
@@ -44,7 +45,7 @@ class New:
 
 
 def _named_motion(value: Any) -> bool:
-    return value in NAMED_MOTIONS
+    return isinstance(value, str) and value in NAMED_MOTIONS
 
 
 def _of_a_leg(value: Any) -> bool:
@@ -106,14 +107,26 @@ def oldest_format(data: dict[str, Any]) -> Format:
 
 def _new_in(data: Any) -> Iterator[tuple[New, KeyPath]]:
     """Everything in some data that is new in nacelle/2, with its place."""
+    mappings = list(_mappings(data, ()))
     for new in NEW:
         if new.absent:
             if isinstance(data, dict) and not data.get(new.path[0]):
                 yield new, new.path
-        else:
-            for path, value in _at(data, new.path, ()):
-                if new.value(value):
-                    yield new, path
+            continue
+        anywhere = new.path[0] == "**"
+        rest = new.path[1:] if anywhere else new.path
+        for path, mapping in mappings if anywhere else mappings[:1]:
+            if rest[0] in mapping:
+                yield from ((new, place) for place, value in _at(mapping, rest, path) if new.value(value))
+
+
+def _mappings(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """All mappings in some data, the outermost first, each with its place."""
+    if isinstance(data, dict):
+        yield path, data
+    for key, value in _entries(data):
+        if isinstance(value, dict | list | tuple):
+            yield from _mappings(value, (*path, key))
 
 
 def _at(data: Any, pattern: tuple[str, ...], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
@@ -122,12 +135,8 @@ def _at(data: Any, pattern: tuple[str, ...], path: KeyPath) -> Iterator[tuple[Ke
         yield path, data
         return
     first, rest = pattern[0], pattern[1:]
-    if first == "**":
-        yield from _at(data, rest, path)
     for key, value in _entries(data):
-        if first == "**":
-            yield from _at(value, pattern, (*path, key))
-        elif first in ("*", key):
+        if first in ("*", key):
             yield from _at(value, rest, (*path, key))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from nacelle.errors import Problem
 
-MAX_BYTES = 128 * 1024
-MAX_NODES = 6_000
+MAX_BYTES = 256 * 1024
+MAX_NODES = 16_000
 MAX_DEPTH = 24
 
 # Keys and places in lists that lead to a value.

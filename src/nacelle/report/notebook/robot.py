@@ -20,7 +20,8 @@ def robot_page(robot: Robot) -> str:
     """Name, legs, motion and actuators of a robot, beside its picture."""
     head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
     types = [leg_type(robot, leg).name for leg in robot.legs]
-    mass = sum(float(part.inertia[0]) for part in (*robot.bodies[1:], *robot.payload))
+    inertias = [body.inertia for body in robot.bodies[1:]] + [load.inertia for load in robot.payload]
+    mass = sum(float(ten[0]) for ten in inertias)
     facts = {
         "legs": f"{len(types)}: {', '.join(dict.fromkeys(types))}" if types else "none",
         "motion": robot.motion.name,

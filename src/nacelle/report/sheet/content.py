@@ -51,10 +51,15 @@ def figures(*entries: tuple[str, str]) -> str:
 
 
 def short(value: float | None, digits: int = 4, unit: str = "") -> str:
-    """A number in few digits with its unit, a dash where there is none; rounding to nothing is zero."""
+    """A number in few digits with its unit, a dash where there is none; rounding to nothing is zero.
+
+    Exponents are for what has more than seven digits: 12950 N, not 1.295e+04 N.
+    """
     if value is None or not math.isfinite(value):
         return "–"
     shown = f"{0.0 if abs(value) < 1e-13 else value:.{digits}g}"
+    if "e+" in shown and abs(value) < 1e7:
+        shown = f"{float(shown):.0f}"
     return f"{shown} {unit}" if unit else shown
 
 

@@ -70,7 +70,7 @@ class Frequencies:
             [
                 short(pole["real"], 5),
                 short(abs(pole["imaginary"]), 5),
-                short(pole["frequency"], 5, "Hz"),
+                short(pole["frequency"], 5, "Hz") if pole["imaginary"] else "–",
                 short(pole["damping"], 4),
             ]
             for pole in self.linear["poles"]

@@ -83,7 +83,7 @@ class Masses:
             [text(load["actuator"]), short(load["peak_force"], 4, "N" if load["unit"] == "N" else "N m")]
             for load in self.hold["actuators"]
         ]
-        return said_by(self.hold["command"]) + table(["actuator", "force at rest>"], rows)
+        return said_by(self.hold["command"]) + table(["actuator", "force at rest, without sign>"], rows)
 
     def _reactions(self) -> str:
         if "reason" in self.reactions:

@@ -203,10 +203,23 @@ def section_names(wanted: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def make_sections(
-    subject: Subject, names: Sequence[str], verifier: Verifier | None = None
+    subject: Subject,
+    names: Sequence[str],
+    verifier: Verifier | None = None,
+    *,
+    counted: Callable[[Subject], Content] | None = None,
 ) -> Iterator[Section]:
-    """Make sections one after the other, so that those that are done remain if the work is interrupted."""
+    """Make sections one after the other, so that those that are done remain if the work is interrupted.
+
+    Args:
+        subject: what they are about.
+        names: of the sections.
+        verifier: as in `data_sheet`.
+        counted: makes the section of operations instead (`beside.counted_beside`).
+    """
     makers = {**_MAKERS, "verification": lambda subject: engines(subject, verifier)}
+    if counted is not None:
+        makers["operations"] = counted
     with task(f"data sheet of {subject.robot.name}") as report:
         for k, name in enumerate(names):
             report(k / len(names))

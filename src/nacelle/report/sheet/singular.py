@@ -87,7 +87,9 @@ class Singular:
         return "".join(parts)
 
     def _pose(self, x: list[float]) -> str:
-        return ", ".join(f"{name} = {value:.3g}" for name, value in zip(self.coordinates, x, strict=True))
+        return ", ".join(
+            f"{name} = {short(value, 3)}" for name, value in zip(self.coordinates, x, strict=True)
+        )
 
 
 def singular(subject: Subject) -> Singular:

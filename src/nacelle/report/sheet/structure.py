@@ -54,12 +54,13 @@ class Structure:
         """A line of counts, the legs, and all joints in a folded table."""
         data = self.summary
         kinds = {"rigid": "a rigid body", "point": "a point", "articulated": "a small mechanism"}
+        kind = kinds.get(data["nacelle"]["kind"], data["nacelle"]["kind"])
+        nacelle = f"the nacelle is {kind}, its" if kind != "none" else "there is no nacelle, the"
         about = (
             f"{counted(len(data['legs']), 'leg')}, "
             f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
             f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'independent loop')} and "
-            f"{counted(len(data['actuators']), 'actuator')}; the nacelle is "
-            f"{kinds.get(data['nacelle']['kind'], data['nacelle']['kind'])}, its motion {data['motion']}."
+            f"{counted(len(data['actuators']), 'actuator')}; {nacelle} motion {data['motion']}."
         )
         return "".join(
             [

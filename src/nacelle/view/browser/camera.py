@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -10,11 +11,13 @@ import numpy as np
 from nacelle.spatial.scalar import Array
 
 FOV = math.radians(40.0)
-# From where a robot in space is looked at.
-_FROM = np.array([0.75, -1.0, 0.55])
-_MARGIN = 1.15
-# Screens narrower than this, as width over height, are phones; the part of their height that shows robots.
-NARROW, _UPPER = 0.8, 0.55
+# From where a robot in space is looked at; a row of them more from the front.
+_FROM, _FROM_FRONT = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
+# A box is seen with room around it: robots move.
+_MARGIN = 1.4
+# The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are
+# over it, and its upper part shows the robots.
+_PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,46 +28,74 @@ class View:
         centre: what it looks at (3,), m.
         direction: from there to the camera (3,), of unit length.
         up: what is up on the screen (3,).
-        radius: of the sphere that is to be seen, m.
+        half: half the size of the box that is to be seen (3,), m.
     """
 
     centre: Array
     direction: Array
     up: Array
-    radius: float
+    half: Array
 
-    def place(self, aspect: float = 1.6) -> tuple[Array, Array]:
-        """Where the camera is and what it looks at (3,), m, for a screen of a width over its height.
+    @property
+    def radius(self) -> float:
+        """Half the diagonal of the box, m."""
+        return float(np.linalg.norm(self.half)) or 1.0
 
-        On a narrow screen everything is in the upper part: the controls are below.
+    def place(self, aspect: float = 1.6, upper: float = 1.0) -> tuple[Array, Array]:
+        """Where the camera is and what it looks at (3,), m.
+
+        The camera at the distance D looks (1 - U) t D below the centre, t = tan(FOV/2), so that the centre is
+        in the middle of the upper part U of the picture. A corner of the box, from the centre r to the right,
+        u upward and a towards the camera, is within that part if
+
+            r <= aspect t (D - a),   u <= t (U D - a),   -u <= t (U D + (1 - 2 U) a)
+
+        Args:
+            aspect: the picture's width over its height.
+            upper: the part U of its height, from above, that is free.
         """
-        if aspect >= NARROW:
-            half = math.atan(min(aspect, 1.0) * math.tan(0.5 * FOV))
-            return self.centre + _MARGIN * self.radius / math.sin(half) * self.direction, self.centre
-        half = math.atan(min(aspect, _UPPER) * math.tan(0.5 * FOV))
-        distance = _MARGIN * self.radius / math.sin(half)
+        t = math.tan(0.5 * FOV)
         upward = self.up - (self.up @ self.direction) * self.direction
         upward = upward / np.linalg.norm(upward)
-        target = self.centre - (1.0 - _UPPER) * distance * math.tan(0.5 * FOV) * upward
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+        corners = signs * (self.half if np.any(self.half) else 1.0)
+        a, u = corners @ self.direction, corners @ upward
+        r = np.abs(corners @ np.cross(self.direction, upward))
+        above, below = np.maximum(u, _MARGIN * u), np.maximum(-u, -_MARGIN * u)
+        distance = max(
+            float(np.max(_MARGIN * r / (aspect * t) + a)),
+            float(np.max(above / t + a)) / upper,
+            float(np.max(below / t - (1.0 - 2.0 * upper) * a)) / upper,
+        )
+        target = self.centre - (1.0 - upper) * distance * t * upward
         return target + distance * self.direction, target
 
 
-def view_of(low: Array, high: Array, across: int | None) -> View:
+def free_part(width: float, height: float) -> tuple[float, float]:
+    """What the controls leave of a window (px): aspect and upper part, as `View.place` takes them."""
+    if width > _PHONE:
+        return (width - _PANEL) / max(height, 1.0), 1.0
+    return width / max(height, 1.0), _UPPER
+
+
+def view_of(low: Array, high: Array, across: int | None, several: bool = False) -> View:
     """The camera for a box.
 
     Args:
         low: its lower corner (3,), m.
         high: its upper corner (3,), m.
         across: the base axis across which everything is flat: looked at along it; None if it is not.
+        several: whether it holds several robots, in a row along x.
     """
-    centre, radius = 0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)) or 1.0
+    centre, half = 0.5 * (low + high), 0.5 * (high - low)
     if across is None:
-        return View(centre, _FROM / np.linalg.norm(_FROM), np.array([0.0, 0.0, 1.0]), radius)
+        towards = _FROM_FRONT if several else _FROM
+        return View(centre, towards / np.linalg.norm(towards), np.array([0.0, 0.0, 1.0]), half)
     up = np.eye(3)[1 if across == 2 else 2]
     # From the side that has x, or y, to the right.
     side = np.eye(3)[across] * (-1.0 if across == 1 else 1.0)
     direction = side + 0.12 * up
-    return View(centre, direction / np.linalg.norm(direction), up, radius)
+    return View(centre, direction / np.linalg.norm(direction), up, half)
 
 
 def nice_step(extent: float) -> float:

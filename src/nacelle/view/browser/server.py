@@ -74,6 +74,8 @@ def start_server(port: int | None, label: str) -> Any:
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
     )
+    # Beside the picture, not over it.
+    server.gui.main_panel.dock_right()
     _light(server.scene)
     return server
 

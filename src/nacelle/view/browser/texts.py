@@ -98,5 +98,6 @@ def _number(value: float | None) -> str:
 def slice_html(shown: Slice) -> str:
     """The legend of a slice of the workspace."""
     lines = "".join(f"<div>{_square(patch.colour)}{escape(patch.label)}</div>" for patch in shown.patches)
+    words = shown.words.replace("m^2", "m²")
     head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if shown.patches else ""
-    return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(shown.words)}</div></div>'
+    return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(words)}</div></div>'

@@ -1,0 +1,280 @@
+"""Compiled physics on a device: called on arrays there, which stay there.
+
+Shapes are those of the processor's functions, (..., *shape) with leading batch dimensions. In memory the
+states of one entry lie side by side (structure of arrays): such an array is made as `cupy.empty((*shape, N))`
+and given with its last axis moved to the front. Others are copied to that order first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from nacelle.compile.arguments import arguments_of
+from nacelle.compile.compiled import Bound, Compiled
+from nacelle.compile.fingerprint import package_hash
+from nacelle.compile.packed import pack
+from nacelle.compile.parametric import Parametric
+from nacelle.emit.cuda.device import Loaded, cupy, device_array, on_device
+from nacelle.emit.cuda.kernel import Kernels, Launch, kernels
+from nacelle.emit.cuda.plan import CudaOptions
+from nacelle.emit.store import Store
+from nacelle.errors import CompileError
+from nacelle.program.program import Program, Variable
+from nacelle.program.split import PREPARED
+
+# Rows of results begin at multiples of so many bytes, for the next program that takes them.
+_ALIGNED = 16
+
+
+class OnDevice(Compiled):
+    """A compiled physics function on a device.
+
+    Attributes:
+        target: "cuda".
+        inputs: names and shapes of its arguments.
+        outputs: names and shapes of its results.
+        options: how CUDA is written.
+    """
+
+    def __init__(self, program: Program, options: CudaOptions, store: Store | None = None) -> None:
+        """Keep a program; its kernels are compiled when it is first called.
+
+        Args:
+            program: the program.
+            options: how CUDA is written.
+            store: where the kernels' text is kept; nowhere if None.
+        """
+        cupy()
+        super().__init__(program, None, "cuda")
+        self.options, self._store = options, store
+        self._loaded: dict[tuple[str, ...], Loaded] = {}
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """Evaluate on arrays of the device with leading batch dimensions (..., *shape), which broadcast.
+
+        Args:
+            *arrays: the inputs in order, CuPy arrays or anything with DLPack; or by name.
+            out: where the results go: an array, or a dict of arrays by name, as this function returns them;
+                made anew if None.
+            threads: nothing here; the device has its own.
+            **named: inputs by name.
+
+        Returns:
+            One CuPy array (..., *shape) if the function has one output, else a dict of arrays by name.
+
+        Raises:
+            DeviceError: if an array is not on the device or of another type, or memory does not suffice.
+        """
+        del threads
+        results, run = self._prepared(arguments_of(self.name, self.inputs, arrays, named), out)
+        run()
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def _prepared(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+        """Where the results go, and what evaluates them."""
+        real = self.options.real
+        given = [
+            (variable, device_array(value, variable.name, real))
+            for variable, value in zip(self._signature.inputs, values, strict=True)
+            if variable.size
+        ]
+        batches = [_batch(self.name, variable, array) for variable, array in given]
+        batch = _broadcast(self.name, given, batches)
+        count = math.prod(batch)
+        shared = [count > 1 and math.prod(own) == 1 for own in batches]
+        results = self._results(batch, out)
+        if not count:
+            return results, lambda: None
+        passed: list[tuple[Any, str]] = []
+        for (variable, array), one in zip(given, shared, strict=True):
+            if one:
+                passed.append((_contiguous(array.reshape(variable.size)), "shared"))
+            else:
+                passed.append((_rows(variable, array, batch), "own"))
+        names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
+        outputs = [v for v in self._signature.outputs if v.size]
+        passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
+        return results, self.loaded(names).prepared(passed, count)
+
+    def loaded(self, shared: tuple[str, ...] = ()) -> Loaded:
+        """The kernels on the device for calls in which some inputs are shared by all states."""
+        if shared not in self._loaded:
+            made = kept_kernels(self.program, self.options, shared, self._store)
+            self._loaded[shared] = Loaded(made, self.options, self.name)
+        return self._loaded[shared]
+
+    def _results(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
+        """Where the results go, by name."""
+        if out is None:
+            kind = np.float64 if self.options.real == "double" else np.float32
+            return {v.name: _empty(v, batch, kind, self.name) for v in self._signature.outputs}
+        wanted = self._signature.outputs
+        given: Mapping[str, Any] = out if isinstance(out, dict) else {wanted[0].name: out}
+        if set(given) != {v.name for v in wanted}:
+            raise CompileError(f"out of {self.name} has {', '.join(given)}, not {', '.join(self.outputs)}")
+        made = {v.name: device_array(given[v.name], v.name, self.options.real) for v in wanted}
+        for v in wanted:
+            if made[v.name].shape != batch + v.shape:
+                raise CompileError(f"out {v.name!r} has shape {made[v.name].shape}, not {batch + v.shape}")
+        return made
+
+    def bind(self, **buffers: Any) -> Bound:
+        """Give a function without arguments that launches the kernel on fixed arrays of the device.
+
+        Args:
+            **buffers: all inputs by name, with leading batch dimensions, the states of an entry side by
+                side; results that are not given are made.
+        """
+        names = [name for name in buffers if name in self.outputs]
+        inputs = {name: array for name, array in buffers.items() if name not in names}
+        values = arguments_of(self.name, self.inputs, (), inputs)
+        out = {name: buffers[name] for name in names} or None
+        results, run = self._prepared(values, out)
+        for variable, value in zip(self._signature.inputs, values, strict=True):
+            array = device_array(value, variable.name, self.options.real) if variable.size else None
+            if array is not None and not _is_taken(variable, array):
+                raise CompileError(
+                    f"the buffer {variable.name!r} would be copied: its states must be side by side, made as "
+                    "cupy.empty((*shape, N)) with the last axis moved to the front"
+                )
+        return Bound(run, {**inputs, **results})
+
+
+class OnDeviceParametric(Parametric):
+    """A compiled physics function on a device whose first input are free numbers of the robot."""
+
+    prologue: OnDevice
+    body: OnDevice
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        """Evaluate on arrays of the device; the prologue runs over the batch that the parameters have.
+
+        Args:
+            *arrays: the parameters, then the other inputs in order; or by name.
+            out: where the results go, as for `OnDevice`.
+            threads: nothing here.
+            **named: inputs by name.
+        """
+        del threads
+        values = arguments_of(self.name, self.inputs, arrays, named)
+        return self.body(self.prologue(values[0]), *values[1:], out=out)
+
+    def bind(self, **buffers: Any) -> Bound:
+        """Give a function without arguments on fixed arrays of the device, prologue included.
+
+        Args:
+            **buffers: all inputs by name, as for `OnDevice`.
+        """
+        first = self.prologue.bind(parameters=buffers["parameters"])
+        others = {name: buffer for name, buffer in buffers.items() if name != "parameters"}
+        second = self.body.bind(prepared=first[PREPARED], **others)
+
+        def call() -> None:
+            first.call()
+            second.call()
+
+        return Bound(call, {**first.arrays, **second.arrays})
+
+
+def kept_kernels(
+    program: Program, options: CudaOptions, shared: tuple[str, ...], store: Store | None
+) -> Kernels:
+    """The kernels of a program, from the cache or made anew: finding an order takes seconds."""
+    import hashlib
+
+    digest = hashlib.sha256(pack(program, b"")).hexdigest()
+    key = json.dumps(["cuda kernels", digest, asdict(options), shared, package_hash()])
+    payload = None if store is None else store.get(key)
+    if payload is not None:
+        try:
+            data = json.loads(payload)
+            tiled = None if data["tiled"] is None else Launch(**data["tiled"])
+            return Kernels(data["text"], Launch(**data["plain"]), tiled)
+        except (ValueError, KeyError, TypeError):
+            pass  # damaged: made anew
+    made = kernels(program, options, shared)
+    if store is not None:
+        store.put(key, json.dumps(asdict(made)).encode())
+    return made
+
+
+def _batch(function: str, variable: Variable, array: Any) -> tuple[int, ...]:
+    """The batch dimensions of an input."""
+    own = array.ndim - len(variable.shape)
+    if own < 0 or tuple(array.shape[own:]) != variable.shape:
+        words = ", ".join(map(str, variable.shape))
+        raise CompileError(
+            f"the input {variable.name!r} of {function} has shape (..., {words}), got {tuple(array.shape)}"
+        )
+    return tuple(array.shape[:own])
+
+
+def _broadcast(
+    function: str, given: Sequence[tuple[Variable, Any]], batches: Sequence[tuple[int, ...]]
+) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*batches) if batches else ()
+    except ValueError:
+        words = ", ".join(f"{v.name} {own}" for (v, _), own in zip(given, batches, strict=True))
+        raise CompileError(f"the batch dimensions of {function} do not broadcast: {words}") from None
+
+
+def _contiguous(array: Any) -> Any:
+    return on_device("a copy of an input", lambda: cupy().ascontiguousarray(array))
+
+
+def _rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
+    """The rows (size, N) of an input, numbers of a row side by side; a view where they are already."""
+    module, count = cupy(), math.prod(batch)
+
+    def make() -> Any:
+        whole = (
+            module.broadcast_to(array, batch + variable.shape)
+            if array.shape != batch + variable.shape
+            else array
+        )
+        rows = whole.reshape(count, variable.size).T
+        return rows if _side_by_side(rows) else module.ascontiguousarray(rows)
+
+    return on_device(f"the rows of {variable.name!r}", make)
+
+
+def _is_taken(variable: Variable, array: Any) -> bool:
+    """Whether an input is taken where it is, without a copy."""
+    count = array.size // variable.size
+    rows = array.reshape(count, variable.size).T
+    return count == 1 or (_side_by_side(rows) and rows.data.ptr == array.data.ptr)
+
+
+def _side_by_side(rows: Any) -> bool:
+    """Whether the numbers of each row are next to each other, and rows do not overlap."""
+    size, count = rows.shape
+    near = count == 1 or rows.strides[1] == rows.itemsize
+    return bool(near and (size == 1 or rows.strides[0] >= count * rows.itemsize))
+
+
+def _empty(variable: Variable, batch: tuple[int, ...], kind: Any, function: str) -> Any:
+    """An array (..., *shape) on the device whose rows begin at multiples of 16 bytes."""
+    count = math.prod(batch)
+    step = _ALIGNED // np.dtype(kind).itemsize
+    across = -(-max(count, 1) // step) * step
+    what = f"the results of {function} ({variable.size * across * np.dtype(kind).itemsize / 1e9:.2g} GB)"
+    rows = on_device(what, lambda: cupy().empty((variable.size, across), dtype=kind))
+    return rows[:, :count].T.reshape(batch + variable.shape)
+
+
+def _written(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
+    """The rows of a result: a view of the array that is returned."""
+    rows = array.reshape(math.prod(batch), variable.size).T
+    if not _side_by_side(rows) or rows.data.ptr != array.data.ptr:
+        raise CompileError(
+            f"out {variable.name!r} must have the states of an entry side by side: make it as "
+            "cupy.empty((*shape, N)) and move its last axis to the front"
+        )
+    return rows

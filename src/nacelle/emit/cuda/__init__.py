@@ -1,0 +1,1 @@
+"""The target CUDA: programs over millions of states on a graphics processor."""

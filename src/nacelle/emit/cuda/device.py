@@ -1,0 +1,234 @@
+"""Running kernels on a device: the one home of CuPy.
+
+CuPy compiles by NVRTC, keeps what it has compiled in its own cache, and gives memory and streams. Data stays
+on the device: arrays come as CuPy arrays or by DLPack, and results are CuPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nacelle.emit.cuda.drivers import DriverKernel
+from nacelle.emit.cuda.kernel import Kernels, Launch
+from nacelle.emit.cuda.plan import THREADS, CudaOptions
+from nacelle.emit.cuda.target import source_text
+from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
+from nacelle.errors import DeviceError
+
+_T = TypeVar("_T")
+
+OTHERWISE = "on the processor the same program runs with target='jit'"
+"""What to do without a device."""
+
+# Devices with the copy engine that fills tiles, and the alignment of the rows that it copies.
+_TILED_CAPABILITY = 90
+_ALIGNED = 16
+# Tensor maps that are kept: a program is often called on the same arrays.
+_MAPS = 256
+_ON_DEVICE = (2, 13)  # DLPack's numbers of memory of a CUDA device, and of managed memory
+
+
+@cache
+def cupy() -> Any:
+    """CuPy with a device.
+
+    Raises:
+        DeviceError: if it is missing, there is no device, or its driver is too old.
+    """
+    try:
+        import cupy as module
+    except ImportError as error:
+        raise DeviceError(
+            f"the target 'cuda' needs CuPy (pip install 'nacelle[gpu]'): {error}; {OTHERWISE}"
+        ) from None
+    try:
+        count = module.cuda.runtime.getDeviceCount()
+    except module.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(_reason(str(error))) from None
+    if not count:
+        raise DeviceError(f"there is no CUDA device; {OTHERWISE}")
+    return module
+
+
+def _reason(text: str) -> str:
+    """Why no device can be used."""
+    if "InsufficientDriver" in text or "insufficient" in text:
+        return f"the driver of the CUDA device is older than CuPy's CUDA ({text}): update it; {OTHERWISE}"
+    if "NoDevice" in text or "no CUDA-capable device" in text:
+        return f"there is no CUDA device ({text}); {OTHERWISE}"
+    return f"no CUDA device can be used ({text}); {OTHERWISE}"
+
+
+def on_device(what: str, make: Callable[[], _T]) -> _T:
+    """Do something on the device, with errors that say what failed and what else there is.
+
+    Raises:
+        DeviceError: if the device's memory does not suffice, or the device fails.
+    """
+    module = cupy()
+    try:
+        return make()
+    except module.cuda.memory.OutOfMemoryError as error:
+        free, total = module.cuda.runtime.memGetInfo()
+        raise DeviceError(
+            f"the device's memory does not suffice for {what}: {error} ({free / 1e9:.1f} of "
+            f"{total / 1e9:.1f} GB are free); evaluate fewer states at a time; {OTHERWISE}"
+        ) from None
+    except module.cuda.compiler.CompileException as error:
+        raise DeviceError(f"NVRTC cannot compile {what}: {error}; {OTHERWISE}") from None
+    except (module.cuda.runtime.CUDARuntimeError, module.cuda.driver.CUDADriverError) as error:
+        raise DeviceError(f"the device failed at {what}: {error}; {OTHERWISE}") from None
+
+
+def device_array(value: Any, name: str, real: str) -> Any:
+    """An array on the device as CuPy's, without a copy.
+
+    Raises:
+        DeviceError: if it is not on a device, or of another type.
+    """
+    module = cupy()
+    array = value
+    if not isinstance(value, module.ndarray):
+        place = getattr(value, "__dlpack_device__", None)
+        if place is None or int(place()[0]) not in _ON_DEVICE:
+            kind = type(value)
+            raise DeviceError(
+                f"{name!r} is {kind.__module__}.{kind.__qualname__} in the processor's memory: give an array "
+                f"on the device (cupy.asarray, or anything with DLPack); {OTHERWISE}"
+            )
+        array = on_device(f"taking {name!r} by DLPack", lambda: module.from_dlpack(value))
+    wanted = "float64" if real == "double" else "float32"
+    if str(array.dtype) != wanted:
+        raise DeviceError(
+            f"{name!r} is of type {array.dtype}, the program computes in {wanted}: convert it "
+            f"(.astype), or compile with precision={'float' if real == 'double' else 'double'!r}"
+        )
+    return array
+
+
+class Loaded:
+    """Kernels of a program on the device."""
+
+    def __init__(self, made: Kernels, options: CudaOptions, label: str) -> None:
+        """Compile; `label` is what the program is called in errors."""
+        module = cupy()
+        self.made, self.label = made, label
+        self.device = module.cuda.Device()
+        self._processors = int(self.device.attributes["MultiProcessorCount"])
+        self._module = on_device(label, lambda: _module(source_text(made.text, options)))
+        self._plain = on_device(label, lambda: self._function(made.plain))
+        self._tiled = None
+        self._maps: dict[Any, Any] = {}
+        capability = int(self.device.compute_capability)
+        if made.tiled is not None and capability >= _TILED_CAPABILITY and has_tensor_maps():
+            tiled = made.tiled
+            self._tiled = on_device(label, lambda: self._function(tiled))
+
+    def _function(self, launch: Launch) -> Any:
+        function = self._module.get_function(launch.kernel)
+        if launch.shared_bytes > 0:
+            function.max_dynamic_shared_size_bytes = launch.shared_bytes
+        return function
+
+    def run(self, arrays: Sequence[tuple[Any, str]], count: int) -> None:
+        """Evaluate so many states; arguments as in `prepared`."""
+        self.prepared(arrays, count)()
+
+    def prepared(self, arrays: Sequence[tuple[Any, str]], count: int) -> Callable[[], None]:
+        """Give a function without arguments that evaluates so many states.
+
+        Args:
+            arrays: inputs, then outputs, each with its kind: "own": rows (size, count) of numbers side by
+                side that are read; "shared": (size,) that all states share; "written": rows that are written.
+            count: number of states.
+        """
+        if self._tiled is not None and self.made.tiled is not None and _is_aligned(arrays):
+            across = THREADS * self.made.tiled.states
+            arguments = [x for array in arrays for x in self._mapped(*array, across)]
+            return self._launch(self._tiled, self.made.tiled, arguments, count)
+        arguments = [x for array in arrays for x in rows_of(*array)]
+        return self._launch(self._plain, self.made.plain, arguments, count)
+
+    def _mapped(self, array: Any, kind: str, across: int) -> list[Any]:
+        """The arguments of the tiled kernel for an array."""
+        if kind != "own":
+            return rows_of(array, kind)
+        key = (array.data.ptr, array.shape, array.strides)
+        if key not in self._maps:
+            if len(self._maps) >= _MAPS:
+                self._maps.clear()
+            self._maps[key] = tensor_map(array, across)
+        return [self._maps[key]]
+
+    def _launch(self, function: Any, launch: Launch, arguments: list[Any], count: int) -> Callable[[], None]:
+        across, shared = THREADS * launch.states, launch.shared_bytes
+        grid = min(-(-count // across), self._processors * launch.blocks)
+        given = (*arguments, np.uint64(count))
+
+        def launched() -> None:
+            function((grid,), (THREADS,), given, shared_mem=shared)
+
+        return lambda: on_device(self.label, launched)
+
+    @property
+    def used(self) -> dict[str, dict[str, int]]:
+        """Registers and bytes of local memory (spills) of a thread, by kernel."""
+        kinds = {"plain": self._plain, "tiled": self._tiled}
+        return {
+            kind: {"registers": int(f.num_regs), "spilled": int(f.local_size_bytes)}
+            for kind, f in kinds.items()
+            if f is not None
+        }
+
+
+class LoadedDriver:
+    """The kernel of a driver on the device."""
+
+    def __init__(self, made: DriverKernel, options: CudaOptions, label: str) -> None:
+        """Compile; `label` is what the program is called in errors."""
+        module = cupy()
+        self.made, self.label = made, label
+        self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
+        self._processors = int(module.cuda.Device().attributes["MultiProcessorCount"])
+        self.function = on_device(
+            label, lambda: _module(source_text(made.text, options)).get_function(made.kernel)
+        )
+        if made.shared_bytes:
+            self.function.max_dynamic_shared_size_bytes = made.shared_bytes
+
+    def scratch(self, count: int) -> Any:
+        """The scratch columns of a run of so many samples."""
+        module, size = cupy(), max(1, self.made.scratch) * THREADS * self._grid(count)
+        return on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
+
+    def _grid(self, count: int) -> int:
+        return min(-(-count // THREADS), self._processors * self.made.blocks)
+
+    def run(self, arguments: Sequence[Any], count: int) -> None:
+        """Run so many samples; arrays of rows are followed by the distance of their rows."""
+        given = (*arguments, np.uint64(count))
+        shared = self.made.shared_bytes
+        on_device(
+            self.label, lambda: self.function((self._grid(count),), (THREADS,), given, shared_mem=shared)
+        )
+
+
+@cache
+def _module(text: str) -> Any:
+    """Compile source for the present device."""
+    return cupy().RawModule(code=text, options=("-std=c++17",), backend="nvrtc")
+
+
+def rows_of(array: Any, kind: str) -> list[Any]:
+    """The arguments of a kernel for an array: its place, and the distance of its rows in numbers."""
+    return [array] if kind == "shared" else [array, np.uint64(array.strides[0] // array.itemsize)]
+
+
+def _is_aligned(arrays: Sequence[tuple[Any, str]]) -> bool:
+    """Whether all rows begin at multiples of 16 bytes."""
+    own = [array for array, kind in arrays if kind != "shared"]
+    return all(array.data.ptr % _ALIGNED == 0 and array.strides[0] % _ALIGNED == 0 for array in own)

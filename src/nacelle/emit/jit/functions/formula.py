@@ -1,0 +1,178 @@
+"""Lines of a function that evaluates a formula in every lane of a vector.
+
+Sums and products of doubles that keep what rounding loses are those of T. J. Dekker (1971).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nacelle.emit.jit.vector_text import Text
+from nacelle.emit.jit.vectors import splat
+
+# Added to a number and taken away again it leaves the nearest integer, which it has in its lowest bits.
+ROUNDER = 1.5 * 2.0**52
+# The highest bit, as a signed integer.
+SIGN = -(2**63)
+# Sizes of numbers that one instruction makes.
+_SHORT = (0.0, 0.5, 1.0, 2.0)
+# Splits a double into two of 26 bits.
+_SPLITTER = 2.0**27 + 1.0
+
+
+class Formula(Text):
+    """Lines of one function; `fma` says whether products are fused with sums.
+
+    Its constants are vectors in a table: made by instructions each takes five of them on aarch64.
+    """
+
+    def __init__(self, width: int, prefix: str, *, fma: bool) -> None:
+        super().__init__(width, prefix)
+        self.fma = fma
+        self._name = ""
+        self._numbers: dict[float, int] = {}
+
+    def begin(self, name: str, parameters: str, result: str | None = None) -> None:
+        """Begin the function `@<prefix><name>`."""
+        self._name = name
+        self(
+            f"define internal {result or self.real} @{self.prefix}{name}({parameters}) noinline #0 {{",
+            "start:",
+        )
+
+    def text(self, result: str, kind: str | None = None) -> str:
+        """End the function with its result, and give its text."""
+        self(f"ret {kind or self.real} {result}", "}")
+        table = ", ".join(f"{self.real} {splat(number, self.width)}" for number in self._numbers)
+        count = f"[{len(self._numbers)} x {self.real}]"
+        head = f"{self._table} = internal constant {count} [{table}], align {8 * self.width}\n\n"
+        return (head if self._numbers else "") + "\n".join(self.lines)
+
+    @property
+    def _table(self) -> str:
+        return f"@{self.prefix}{self._name}.numbers"
+
+    # ---- doubles
+
+    def number(self, value: float) -> str:
+        """A constant of all lanes."""
+        if abs(value) in _SHORT:
+            return splat(value, self.width)
+        place = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
+        pointer = f"getelementptr (i8, ptr {self._table}, i64 {place})"
+        return self.value(f"load {self.real}, ptr {pointer}, align {8 * self.width}, !invariant.load !{{}}")
+
+    def sub(self, a: str, b: str) -> str:
+        """Give a - b."""
+        return self.value(f"fsub {self.real} {a}, {b}")
+
+    def div(self, a: str, b: str) -> str:
+        """Give a / b."""
+        return self.value(f"fdiv {self.real} {a}, {b}")
+
+    def product_sum(self, a: str, b: str, c: str) -> str:
+        """Give a b + c, with one rounding or two."""
+        if not self.fma:
+            return self.add(self.mul(a, b), c)
+        kind = self.real
+        return self.value(f"call {kind} @llvm.fma.{self.end}({kind} {a}, {kind} {b}, {kind} {c})")
+
+    def negative(self, a: str) -> str:
+        """Give -a."""
+        return self.value(f"fneg {self.real} {a}")
+
+    def size(self, a: str) -> str:
+        """Give |a|."""
+        return self.value(f"call {self.real} @llvm.fabs.{self.end}({self.real} {a})")
+
+    def with_sign(self, a: str, b: str) -> str:
+        """Give |a| with the sign of b."""
+        kind = self.real
+        return self.value(f"call {kind} @llvm.copysign.{self.end}({kind} {a}, {kind} {b})")
+
+    def compare(self, verb: str, a: str, b: str) -> str:
+        """Compare: olt, ogt, oeq; no NaN compares."""
+        return self.value(f"fcmp {verb} {self.real} {a}, {b}")
+
+    def polynomial(self, coefficients: Sequence[float], x: str) -> str:
+        """Give the polynomial with these coefficients, lowest first, by Estrin's scheme.
+
+        Its products do not wait for one another as those of Horner's rule do.
+        """
+        terms = [self.number(c) for c in coefficients]
+        while len(terms) > 1:
+            pairs = [self.product_sum(terms[i + 1], x, terms[i]) for i in range(0, len(terms) - 1, 2)]
+            terms = pairs + terms[2 * len(pairs) :]
+            if len(terms) > 1:
+                x = self.mul(x, x)
+        return terms[0]
+
+    def sum_and_rest(self, a: str, b: str) -> tuple[str, str]:
+        """Give a + b rounded, and what rounding has lost; |a| >= |b|, or a = 0."""
+        total = self.add(a, b)
+        return total, self.sub(b, self.sub(total, a))
+
+    def remainder(self, c: str, a: str, b: str) -> str:
+        """Give c - a b as if rounded once, where a b is c up to rounding."""
+        if self.fma:
+            return self.product_sum(self.negative(a), b, c)
+        product = self.mul(a, b)
+        a1, a2 = self._halves(a)
+        b1, b2 = self._halves(b)
+        rest = self.sub(product, self.mul(a1, b1))
+        for left, right in ((a1, b2), (a2, b1), (a2, b2)):
+            rest = self.sub(rest, self.mul(left, right))
+        # rest is now a b rounded less a b.
+        return self.add(self.sub(c, product), rest)
+
+    def quotient(self, a: tuple[str, str], b: tuple[str, str]) -> tuple[str, str]:
+        """Give the quotient of two sums, of a number and a small rest each, as such a sum."""
+        inverse = self.div(self.number(1.0), b[0])
+        rough = self.mul(a[0], inverse)
+        rest = self.add(self.remainder(a[0], rough, b[0]), a[1])
+        rest = self.product_sum(self.negative(rough), b[1], rest)
+        return rough, self.mul(rest, inverse)
+
+    def _halves(self, a: str) -> tuple[str, str]:
+        """Split a double into two of 26 bits each."""
+        large = self.mul(a, self.number(_SPLITTER))
+        high = self.sub(large, self.sub(large, a))
+        return high, self.sub(a, high)
+
+    # ---- lanes and pairs
+
+    def lane(self, vector: str, lane: int) -> str:
+        """Take the value of one lane."""
+        return vector if self.width == 1 else self.value(f"extractelement {self.real} {vector}, i64 {lane}")
+
+    def vector(self, values: Sequence[str]) -> str:
+        """Make a vector of doubles, one for each lane."""
+        if self.width == 1:
+            return values[0]
+        made = "poison"
+        for lane, value in enumerate(values):
+            made = self.value(f"insertelement {self.real} {made}, double {value}, i64 {lane}")
+        return made
+
+    def record(self, *values: str) -> str:
+        """Make one value of several vectors."""
+        kind = f"{{ {', '.join([self.real] * len(values))} }}"
+        made = "poison"
+        for i, value in enumerate(values):
+            made = self.value(f"insertvalue {kind} {made}, {self.real} {value}, {i}")
+        return made
+
+    # ---- bits
+
+    def bits(self, a: str) -> str:
+        """Give the bits of doubles as integers."""
+        return self.value(f"bitcast {self.real} {a} to {self.integer}")
+
+    def double(self, a: str) -> str:
+        """Give the doubles of these bits."""
+        return self.value(f"bitcast {self.integer} {a} to {self.real}")
+
+    def integers(self, verb: str, a: str, b: str | int) -> str:
+        """An operation on integers: add, sub, and, xor, shl, lshr."""
+        other = self.whole(b) if isinstance(b, int) else b
+        return self.value(f"{verb} {self.integer} {a}, {other}")

@@ -1,0 +1,218 @@
+"""Simulating many robots at once: the same structure, each its own numbers, forces and state.
+
+    motions = nacelle.simulate_many(robot, x0, until=1.0, parameters=numbers, target="cuda")
+
+The classical Runge-Kutta method with a fixed step, all robots in one call: natively on the processor, or on a
+device, where a thread is a robot. Nothing ends a run early but a state that is not finite; limits and
+singularities are not watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile import BatchRk4, Compiled, compile_function
+from nacelle.dynamics.settings import Settings
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.shapes import of_pose
+from nacelle.model.robot import Robot
+from nacelle.pictures import Shown
+from nacelle.simulation.flow import coordinates_of, flow, pose_of, reference_orientation, state_size
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, norm, pack
+
+
+@physics(x=of_pose, quat_0=(4,))
+def coordinates(robot: Robot, x: Array, quat_0: Array) -> Array:
+    """The coordinates c (n,) of a pose x (nx,), of which a quaternion may have any length."""
+    mechanism = mechanism_of(robot)
+    place = mechanism.layout.quaternion
+    if place is not None:
+        unit = x[place] / norm(x[place])
+        x = pack([*x[: place.start], *unit, *x[place.stop :]])
+    return coordinates_of(mechanism, x, quat_0)
+
+
+@physics(s=state_size, quat_0=(4,))
+def poses(robot: Robot, s: Array, quat_0: Array) -> Array:
+    """The pose x (nx,) of a state s."""
+    return pose_of(mechanism_of(robot), s[: robot.motion.n], quat_0)
+
+
+@dataclass(frozen=True, eq=False)
+class Motions(Shown):
+    """Motions of many robots; NumPy arrays, or arrays of the device.
+
+    Attributes:
+        robot: the robot.
+        t: times of the samples (samples,), s.
+        x: poses at these times (N, samples, nx); NaN from where a robot's state was not finite.
+        v: twists (N, samples, n).
+        final: the last finite states [c; v] (N, 2 n).
+        completed: steps to the last finite state (N,).
+        status: 0 all steps were completed, 2 a state was not finite (N,).
+    """
+
+    robot: Robot
+    t: Array
+    x: Any
+    v: Any
+    final: Any
+    completed: Any
+    status: Any
+
+
+def simulate_many(
+    robot: Robot,
+    x0: Any,
+    v0: Any = None,
+    force: Any = None,
+    *,
+    until: float,
+    step: float = 1e-3,
+    parameters: Any = None,
+    groups: str | Sequence[str] = "input",
+    friction: bool = True,
+    smooth: float | None = None,
+    samples: int = 1,
+    target: str = "jit",
+    precision: str = "double",
+) -> Motions:
+    """Simulate many robots from their poses, under constant forces.
+
+    Args:
+        robot: the structure, and the numbers of all robots that have no others.
+        x0: poses (N, nx), or one for all.
+        v0: twists (N, n), or one for all; zero if None.
+        force: of the actuators (N, actuators), or one for all; zero if None.
+        until: end of the motion, s; it begins at 0.
+        step: length of a step, s.
+        parameters: the robots' own numbers (N, parameters), `robot.numbers.vector(*groups)` each; those
+            of the description if None.
+        groups: which numbers `parameters` has: "input" for all that are free, or names of groups.
+        friction: whether friction counts.
+        smooth: rate over which Coulomb friction changes its sign smoothly.
+        samples: how many states are kept, evenly over time, the last one among them.
+        target: "jit", or "cuda": arrays are then CuPy's, or anything with DLPack, and stay on the device.
+        precision: "double", or "float" on a device.
+
+    Raises:
+        KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
+        DeviceError: if the target is "cuda" and there is no device, or arrays are not on it.
+    """
+    mechanism = mechanism_of(robot)
+    if mechanism.ny:
+        raise KinematicsError(
+            f"legs of {robot.name} are solved by iteration, whose start each robot would need: simulate them "
+            "one by one (nacelle.simulate)"
+        )
+    steps = round(until / step)
+    if not (until > 0.0 and step > 0.0 and steps >= 1 and abs(steps * step - until) < 1e-9 * until):
+        raise KinematicsError(f"until = {until:g} s must be a whole number of steps of {step:g} s")
+    if samples < 1 or steps % samples:
+        raise KinematicsError(f"samples = {samples} must be a divisor of the {steps} steps")
+    n, quat_0 = robot.motion.n, reference_orientation(mechanism)
+    place = _Arrays(target, precision)
+    given = [
+        place.rows("x0", x0, mechanism.layout.nx),
+        place.rows("v0", np.zeros(n) if v0 is None else v0, n, made=v0 is None),
+        place.rows(
+            "force",
+            np.zeros(len(robot.actuators)) if force is None else force,
+            len(robot.actuators),
+            made=force is None,
+        ),
+    ]
+    numbers = "constant" if parameters is None else groups
+    if parameters is not None:
+        names = () if groups == "input" else (groups,) if isinstance(groups, str) else tuple(groups)
+        given.append(place.rows("parameters", parameters, len(robot.numbers.names(*names))))
+    count = place.count(given)
+    x, v, u, *own = given
+    settings = tuple(Settings(friction, smooth).options.items())
+    numbers = numbers if isinstance(numbers, str) else tuple(numbers)
+    made = _made(robot, numbers, settings, target, precision)
+    q = place.asarray(quat_0)
+    s = place.joined([made.coordinates(place.whole(x, count), q), place.whole(v, count)])
+    every = steps // samples
+    motion = made.driver.integrate(
+        s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
+    )
+    t = step * every * np.arange(1, samples + 1)
+    pose = made.poses(motion.states, q)
+    v = motion.states[..., n : 2 * n]
+    return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
+
+
+class _Made(NamedTuple):
+    """What is compiled for many robots."""
+
+    coordinates: Compiled
+    poses: Compiled
+    driver: BatchRk4
+
+
+@lru_cache(maxsize=16)
+def _made(
+    robot: Robot,
+    numbers: str | tuple[str, ...],
+    settings: tuple[tuple[str, Any], ...],
+    target: str,
+    precision: str,
+) -> _Made:
+    options: dict[str, Any] = {"target": target, "precision": precision}
+    return _Made(
+        compile_function(coordinates, robot, **options),
+        compile_function(poses, robot, **options),
+        BatchRk4(flow, robot, parameters=numbers, settings=dict(settings), **options),
+    )
+
+
+class _Arrays:
+    """Arrays of the target: NumPy's, or those of a device."""
+
+    def __init__(self, target: str, precision: str) -> None:
+        self.real = precision
+        self.module: Any = np
+        if target == "cuda":
+            from nacelle.emit.cuda.device import cupy
+
+            self.module = cupy()
+        self.kind = np.float32 if precision == "float" else np.float64
+
+    def asarray(self, value: Any) -> Any:
+        """Small arrays of the function's own."""
+        return self.module.asarray(value, dtype=self.kind)
+
+    def rows(self, name: str, value: Any, size: int, *, made: bool = False) -> Any:
+        """An argument (N, size) or (size,)."""
+        if self.module is np or made:
+            array = self.asarray(value)
+        else:
+            from nacelle.emit.cuda.device import device_array
+
+            array = device_array(value, name, self.real)
+        if array.ndim not in (1, 2) or array.shape[-1] != size:
+            raise KinematicsError(f"{name} has the shape {tuple(array.shape)}, not (N, {size}) or ({size},)")
+        return array
+
+    def count(self, arrays: Sequence[Any]) -> int:
+        """Number of robots."""
+        counts = {len(array) for array in arrays if array.ndim == 2 and len(array) != 1} or {1}
+        if len(counts) > 1:
+            raise KinematicsError(f"arguments are for different numbers of robots: {sorted(counts)}")
+        return int(counts.pop())
+
+    def whole(self, array: Any, count: int) -> Any:
+        """An argument for every robot (N, size)."""
+        return self.module.broadcast_to(array, (count, array.shape[-1]))
+
+    def joined(self, arrays: Sequence[Any]) -> Any:
+        """Arguments (N, ...) side by side."""
+        return self.module.concatenate(arrays, axis=1)

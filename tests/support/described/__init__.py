@@ -1,0 +1,17 @@
+"""Mechanisms beyond parallel robots: without a nacelle, on a free base, with motions that nothing drives."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import nacelle
+from nacelle.model.robot import Robot
+
+NAMES = ("arm", "biped", "carriage", "cart_pole", "gripper")
+
+
+@cache
+def mechanism(name: str) -> Robot:
+    """One of the mechanisms, by the name of its file."""
+    return nacelle.load(Path(__file__).parent / f"{name}.yaml")
