@@ -160,15 +160,51 @@ class File:
         u_dot = np.linalg.lstsq(rows, b, rcond=1e-12)[0]
         return u, u_dot, max(miss, _part(rows @ u_dot - b, b))
 
-    def forward(self, q: Array, u: Array, tau: Array) -> Array:
-        """Accelerations (nv,) under forces of all rates, with the loops held exactly."""
+    def balance(self, q: Array, u: Array) -> Balance:
+        """The equations of motion at a state."""
         M = pin.crba(self.model, self.data, q)
-        M = np.triu(M) + np.triu(M, 1).T
-        h = pin.nonLinearEffects(self.model, self.data, q, u)
+        h = pin.nonLinearEffects(self.model, self.data, q, u) + self.model.damping * u
         self.place(q, u, np.zeros(self.model.nv))
         J, bias, _ = self.rows()
-        force = tau - h - self.model.damping * u
-        return projected(M, J, bias, force)
+        return Balance(np.triu(M) + np.triu(M, 1).T, h, J, bias)
+
+
+class Balance:
+    """M u' + h = force + J^T lambda and J u' + bias = 0, whatever the rank of J.
+
+    Rates are scaled by the roots of their inertias: the null space N of J is orthogonal to rounding in these, so
+    that a heavy link does not push a light one along rows of the loops that hold it.
+    """
+
+    def __init__(self, M: Array, h: Array, J: Array, bias: Array) -> None:
+        """Find the motions that the loops allow."""
+        inertias = np.diag(M)
+        S = 1.0 / np.sqrt(np.maximum(inertias, 1e-14 * np.max(inertias)))
+        J = J * S
+        # Rows of lengths and of angles are compared by rank: each row has unit length.
+        scale = np.linalg.norm(J, axis=1)
+        keep = scale > 1e-9 * np.max(scale, initial=0.0)
+        J, bias = J[keep] / scale[keep, None], bias[keep] / scale[keep]
+        N, start = np.eye(len(S)), np.zeros(len(S))
+        if len(J):
+            _, s, Vt = np.linalg.svd(J)
+            N = Vt[int(np.sum(s > _RANK * s[0])) :].T
+            start = -np.linalg.pinv(J, rcond=_RANK) @ bias
+        self.M, self.h, self.N, self.start = M, h, S[:, None] * N, S * start
+
+    def accelerations(self, force: Array) -> Array:
+        """Accelerations (nv,) under forces of all rates."""
+        M, N = self.M, self.N
+        return self.start + N @ np.linalg.solve(N.T @ M @ N, N.T @ (force - self.h - M @ self.start))
+
+    def forces(self, u_dot: Array, places: Sequence[int]) -> Array:
+        """Forces at some rates that give accelerations."""
+        needed = self.N.T @ (self.M @ u_dot + self.h)
+        return np.asarray(np.linalg.lstsq(self.N[list(places)].T, needed, rcond=1e-12)[0])
+
+    def size(self, u_dot: Array) -> float:
+        """The size of accelerations in the metric of the kinetic energy: digits of a file move light bodies first."""
+        return float(np.sqrt(u_dot @ self.M @ u_dot))
 
 
 def _small(X: pin.SE3) -> Array:
@@ -178,28 +214,6 @@ def _small(X: pin.SE3) -> Array:
 
 def _part(missed: Array, of: Array) -> float:
     return float(np.max(np.abs(missed), initial=0.0) / np.max(np.abs(of), initial=1e-300))
-
-
-def projected(M: Array, J: Array, bias: Array, force: Array) -> Array:
-    """Accelerations with M u' = force + J^T lambda and J u' + bias = 0, whatever the rank of J.
-
-    Rates are scaled by the roots of their inertias: the null space is orthogonal to rounding in these, so that a
-    heavy link does not push a light one along rows of the loops that hold it.
-    """
-    inertias = np.diag(M)
-    S = 1.0 / np.sqrt(np.maximum(inertias, 1e-14 * np.max(inertias)))
-    M, J, force = S[:, None] * M * S, J * S, S * force
-    if not len(J):
-        return np.asarray(S * np.linalg.solve(M, force))
-    # Rows of lengths and of angles are compared by rank: each row has unit length.
-    scale = np.linalg.norm(J, axis=1)
-    keep = scale > 1e-9 * np.max(scale)
-    J, bias = J[keep] / scale[keep, None], bias[keep] / scale[keep]
-    _, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > _RANK * s[0]))
-    N = Vt[rank:].T
-    start = -np.linalg.pinv(J, rcond=_RANK) @ bias
-    return np.asarray(S * (start + N @ np.linalg.solve(N.T @ M @ N, N.T @ (force - M @ start))))
 
 
 def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
@@ -242,14 +256,16 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     for k in range(states):
         q = file.coordinates(nacelle.inverse_kinematics(robot, drawn.x[k]).bodies)
         worst["loops"] = max(worst["loops"], float(np.max(np.abs(file.rows()[2]), initial=0.0)))
-        for what, acceleration, force in (("inverse", a[k], inverse.force[k]), ("forward", ahead[k], pushed[k])):
-            moved = nacelle.body_motion(robot, drawn.x[k], drawn.v[k], acceleration)
-            u, u_dot, missed = file.rates(q, moved)
-            worst["rates"] = max(worst["rates"], missed)
-            tau = np.zeros(model.nv)
-            tau[places] = force
-            theirs = file.forward(q, u, tau)
-            worst[what] = max(worst[what], _part(theirs - u_dot, theirs))
+        u, u_dot, missed = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], a[k]))
+        balance = file.balance(q, u)
+        forces = balance.forces(u_dot, places)
+        _, ours, also = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], ahead[k]))
+        tau = np.zeros(model.nv)
+        tau[list(places)] = pushed[k]
+        theirs = balance.accelerations(tau)
+        worst["rates"] = max(worst["rates"], missed, also)
+        worst["inverse"] = max(worst["inverse"], _part(forces - inverse.force[k], forces))
+        worst["forward"] = max(worst["forward"], balance.size(theirs - ours) / balance.size(theirs))
     return worst
 
 
