@@ -63,8 +63,8 @@ def _closed_by_weld(graph: Graph) -> Graph | None:
             others = tuple(c for c in graph.closures if c is not closure)
             opened = replace(graph, joints=joints, closures=(*others, cut))
             graph.report.done(
-                f"{leaf!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body, and the "
-                f"joint {cut.name!r} closes the loop"
+                f"{leaf!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body, and "
+                f"the joint {cut.name!r} closes the loop"
             )
             return _taken_over(opened, leaf, keeper, weld.pose())
     return None

@@ -3,9 +3,9 @@
 With the rows J of all closures at the assembly, scaled to be without units, the rates that keep the loops
 closed are u = N z, N a basis of the null space of J. Joints are independent as long as their rows of N are;
 a joint is taken where its row has a part of at least 0.05 that those before do not span, and in a second
-round where it has any. A spherical joint has no coordinate that could be independent: where its rotations are
-among the motions (a ball pendulum, the spin of a rod between two balls) it is written as three hinges, the last
-along the rod.
+round where it has any. A spherical joint has no coordinate that could be independent: where its rotations
+are among the motions (a ball pendulum, the spin of a rod between two balls) it is written as three hinges,
+the last along the rod.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _independent(
                 continue
             row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
             rest = row - basis @ (basis.T @ row)
-            if np.linalg.norm(rest) > threshold * max(np.linalg.norm(row), 1e-3):
+            if float(np.linalg.norm(rest)) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
                 names.append(joint.name)
     full = np.linalg.svd(basis, full_matrices=True)[0] if basis.size else np.eye(N.shape[1])
@@ -109,7 +109,7 @@ def _independent(
 
 
 def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
-    """Driven joints before others, leaders before those that follow, hinges that carry a mass before others."""
+    """Driven joints first, leaders before those that follow, hinges that carry a mass before others."""
     follows = any(coupling.joint == joint.name for coupling in graph.couplings)
     return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
