@@ -39,8 +39,8 @@ def test_numbers_and_places_come_back() -> None:
     expected = about_origin[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
     np.testing.assert_allclose(body.inertia[4:], expected, rtol=1e-14)
     joint = robot.joints[robot.joint(written.joint("arm_turn"))]
-    assert joint.actuator is not None
-    assert np.isclose(joint.actuator.gear_ratio**2 * joint.actuator.rotor_inertia, 0.05, rtol=1e-14)
+    assert np.isclose(joint.gear_ratio**2 * joint.rotor_inertia, 0.05, rtol=1e-14)
+    assert (robot.actuators[0].force, robot.actuators[0].speed) == (30.0, 2.0)
     assert robot.line_springs[0].damping == 0.5
     placed = inverse_kinematics(robot, np.array([0.3])).bodies
     for name, pose in graph.poses().items():
