@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Graph, Link, Solid, broken
+from nacelle.exchange.graph import Axis, Damper, Graph, Link, Solid, broken
 from nacelle.exchange.text.description import Written, described
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
 from nacelle.kinematics.mechanism.closed import scaled_closures
@@ -136,6 +136,7 @@ def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list
 def _as_hinges(graph: Graph, names: list[str]) -> Graph:
     """The graph with some spherical joints as three hinges, which are at zero in the assembly."""
     bodies = dict(graph.bodies)
+    dampers = list(graph.dampers)
     joints: list[Link] = []
     for joint in graph.joints:
         if joint.name not in names:
@@ -147,18 +148,18 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
         for k, word in enumerate(("tilt", "swing", "spin")):
             child = joint.child if k == 2 else f"{joint.name}-{word}"
             bodies.setdefault(child, Solid())
-            axis = Axis(axes[:, k], damping=joint.damping, armature=joint.armature)
+            axis = Axis(axes[:, k], armature=joint.armature)
             hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
             joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
             parent, at = child, hinge.child_at
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
-        if joint.damping or joint.armature:
-            graph.report.lost(
-                f"damping and armature of the ball joint {joint.name!r} act about its three hinges"
-            )
-    return replace(graph, joints=tuple(joints), bodies=bodies)
+        if joint.damping:
+            dampers.append(Damper(joint.name, (joint.parent, joint.child), joint.damping))
+        if joint.armature:
+            graph.report.lost(f"armature of the ball joint {joint.name!r} acts about its three hinges")
+    return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))
 
 
 def _spin_frame(graph: Graph, joint: Link) -> Array:
