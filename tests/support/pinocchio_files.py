@@ -232,6 +232,14 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
             parent = made.addJoint(parent, joint, place, own)
             place = pin.SE3.Identity()
         made.appendBodyToJoint(parent, model.inertias[k], pin.SE3.Identity())
+    kept = [
+        (made.getJointId(name), k) for k, name in enumerate(model.names) if k and made.existJointName(name)
+    ]
+    damping = np.zeros(made.nv)
+    for own, k in kept:
+        first = made.joints[own].idx_v
+        damping[first : first + model.joints[k].nv] = model.damping[model.joints[k].idx_v]
+    made.damping = damping
     for frame in list(model.frames)[1:]:
         parent = made.getJointId(_last(made, model.names[frame.parentJoint])) if frame.parentJoint else 0
         made.addFrame(pin.Frame(frame.name, parent, frame.placement, frame.type), False)
@@ -240,7 +248,14 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
 
 def _last(model: pin.Model, name: str) -> str:
     """The last of the joints that a joint has become."""
-    return next((other for other in reversed(list(model.names)) if other[:-2] == name and other[-2:] in ("_X", "_Y", "_Z")), name)
+    return next(
+        (
+            other
+            for other in reversed(list(model.names))
+            if other[:-2] == name and other[-2:] in ("_X", "_Y", "_Z")
+        ),
+        name,
+    )
 
 
 def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.par.read import read_par
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
 from nacelle.exchange.urdf.gepetto import no_side, read_side
 from nacelle.exchange.urdf.read import Options, read_urdf
@@ -74,19 +76,26 @@ def import_robot(
     Raises:
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
-    return _imported(_read(Path(file), None if closures is None else Path(closures), floating, keyframe), name)
+    return _imported(
+        _read(Path(file), None if closures is None else Path(closures), floating, keyframe), name
+    )
 
 
 def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
     """The graph of a file in any format."""
-    root = read_xml(path)
-    if root.tag == "robot":
+    root = None if path.suffix == ".par" else read_xml(path)
+    if root is not None and root.tag == "robot":
         return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
-    if closures is not None:
-        raise broken(str(path), "closures in a file beside it belong to URDF alone")
+    if closures is not None or floating:
+        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+    if root is None:
+        return read_par(path)
+    if root.tag == "sdf":
+        return read_sdf(root, path)
     if root.tag != "mujoco":
         raise root.fault(
-            f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>"
+            f"<{root.tag}> is not the root of a format that is read",
+            "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>",
         )
     try:
         from nacelle.exchange.mjcf.read import read_mjcf

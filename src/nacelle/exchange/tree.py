@@ -70,7 +70,9 @@ def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
     return joints
 
 
-def chain(link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names) -> tuple[list[Link], list[str]]:
+def chain(
+    link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names
+) -> tuple[list[Link], list[str]]:
     """A joint of several axes as hinges and slides one after the other, with massless bodies between.
 
     Args:
@@ -89,7 +91,9 @@ def chain(link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names)
         last = k == len(axes) - 1
         child = link.child if last else bodies.new(f"{name}-carrier", "carrier")
         child_at = link.child_at if last else identity()
-        links.append(replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,)))
+        links.append(
+            replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,))
+        )
         if not last:
             made.append(child)
         parent, at = child, identity()

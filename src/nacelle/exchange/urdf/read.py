@@ -90,7 +90,9 @@ class _Reader:
         roots = [name for name in self.elements if name not in children]
         if not roots:
             raise self.root.fault("every link is the child of a joint: none is the base")
-        joined = {parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")}
+        joined = {
+            parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")
+        }
         return next((name for name in roots if name in joined), roots[0])
 
     def graph(self) -> Graph:
@@ -206,7 +208,9 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
         if not name:
             raise element.fault(f"a <{tag}> has no name")
         if name in found:
-            raise element.fault(f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}")
+            raise element.fault(
+                f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}"
+            )
         found[name] = element
     return found
 
