@@ -20,5 +20,5 @@ def test_numbers_and_defaults() -> None:
 
 @pytest.mark.parametrize("text", ["1 2", "1 2 x", "nan 0 0", "1 inf 0", ""])
 def test_what_is_not_three_numbers(text: str) -> None:
-    with pytest.raises(DescriptionError, match="f:1:1.*'v' must be 3 numbers"):
+    with pytest.raises(DescriptionError, match=r"f:1:1.*'v' must be 3 numbers"):
         numbers(parsed(b"<a/>", "f"), text, 3, "'v'")

@@ -4,9 +4,9 @@ With Pinocchio's mass matrix M, bias h, damping D and the rows J of the loops,
 
     M u' + h + D u = B tau + J^T lambda,      J u' + J' u = 0
 
-is solved as it is, in a basis of the null space of J. Coordinates of Pinocchio's tree follow from the poses of
-the robot's bodies and the loops by Newton's method, rates and their derivatives by least squares, so that joints may be
-written otherwise in the two; what is left of these equations is compared too.
+is solved as it is, in a basis of the null space of J. Coordinates of Pinocchio's tree follow from the poses
+of the robot's bodies and the loops by Newton's method, rates and their derivatives by least squares, so that
+joints may be written otherwise in the two; what is left of these equations is compared too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AXES = {"X": pin.JointModelRX, "Y": pin.JointModelRY, "Z": pin.JointModelRZ}
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Two frames of the model and the directions (6, k) of the twist of the second in the first that are held."""
+    """Two frames and the directions (6, k) of the second's twist in the first that are held."""
 
     first: int
     second: int
@@ -72,7 +72,7 @@ class File:
     def _names(self, name: str, own: str) -> set[str]:
         """Names that a body of the file may have in the robot: with the leg's, without the shared prefix."""
         plain = name.replace("/", "-").replace(" ", "-")
-        leg = own.split(".")[0]
+        leg = own.split(".", maxsplit=1)[0]
         return {plain, f"{leg}.{plain}", *(f"{leg}.{plain.removeprefix(leg + mark)}" for mark in "-_")}
 
     def add_loop(self, one: str, other: str, held: Array) -> None:
@@ -92,13 +92,13 @@ class File:
         pin.updateFramePlacements(self.model, self.data)
 
     def twist(self, frame: int) -> tuple[pin.Motion, Array, Array]:
-        """Local velocity of a frame, its acceleration under the accelerations that were placed, its Jacobian."""
+        """Local velocity of a frame, its acceleration as placed, its Jacobian."""
         velocity = pin.getFrameVelocity(self.model, self.data, frame, pin.LOCAL)
         bias = pin.getFrameAcceleration(self.model, self.data, frame, pin.LOCAL).vector
         return velocity, bias, pin.getFrameJacobian(self.model, self.data, frame, pin.LOCAL)
 
     def rows(self) -> tuple[Array, Array, Array]:
-        """Rows J (m, nv) of the loops, J' u, and the gaps, at a state that was placed without accelerations."""
+        """Rows J (m, nv) of the loops, J' u, and the gaps, at a state placed without accelerations."""
         J, bias, gaps = [np.zeros((0, self.model.nv))], [np.zeros(0)], [np.zeros(0)]
         for loop in self.loops:
             (v1, a1, J1), (v2, a2, J2) = self.twist(loop.first), self.twist(loop.second)
@@ -138,7 +138,7 @@ class File:
         return q
 
     def rates(self, q: Array, moved: nacelle.BodyMotion) -> tuple[Array, Array, float]:
-        """Pinocchio's rates and their derivatives, and the largest part of both that its joints do not have."""
+        """Pinocchio's rates and their derivatives, and the part of both that its joints do not have."""
         zero = np.zeros(self.model.nv)
         self.place(q, zero, zero)
         J, left = [self.rows()[0]], [np.zeros(len(self.rows()[0]))]
@@ -172,8 +172,8 @@ class File:
 class Balance:
     """M u' + h = force + J^T lambda and J u' + bias = 0, whatever the rank of J.
 
-    Rates are scaled by the roots of their inertias: the null space N of J is orthogonal to rounding in these, so
-    that a heavy link does not push a light one along rows of the loops that hold it.
+    Rates are scaled by the roots of their inertias: the null space N of J is orthogonal to rounding in these,
+    so that a heavy link does not push a light one along rows of the loops that hold it.
     """
 
     def __init__(self, M: Array, h: Array, J: Array, bias: Array) -> None:
@@ -203,7 +203,7 @@ class Balance:
         return np.asarray(np.linalg.lstsq(self.N[list(places)].T, needed, rcond=1e-12)[0])
 
     def size(self, u_dot: Array) -> float:
-        """The size of accelerations in the metric of the kinetic energy: digits of a file move light bodies first."""
+        """The size of accelerations in the metric of kinetic energy: digits of a file move light bodies."""
         return float(np.sqrt(u_dot @ self.M @ u_dot))
 
 

@@ -40,7 +40,7 @@ def texts(values: Array) -> str:
 
 
 def sdf(contents: str = "", motor: str = "<limit><effort>9</effort></limit>") -> str:
-    """The five-bar as SDF, with joints on links whose frames are turned; more contents at the end of the model."""
+    """The five-bar as SDF, on links whose frames are turned; more contents at the end of the model."""
     pieces = []
     for name, (origin, turn, com, mass) in LINKS.items():
         here = place(name)
@@ -49,24 +49,28 @@ def sdf(contents: str = "", motor: str = "<limit><effort>9</effort></limit>") ->
         inertia = "".join(f"<{key}>{value!r}</{key}>" for key, value in ((k, float(v)) for k, v in moments))
         pieces.append(
             f'<link name="{name}"><pose>{texts(np.array(origin))} 0 {turn!r} 0</pose><inertial>'
-            f"<pose>{texts(centre)} 0 {-turn!r} 0</pose><mass>{mass}</mass><inertia>{inertia}</inertia></inertial></link>"
+            f"<pose>{texts(centre)} 0 {-turn!r} 0</pose><mass>{mass}</mass>"
+            f"<inertia>{inertia}</inertia></inertial></link>"
         )
     for name, (parent, child) in JOINTS.items():
         limit = motor if name.endswith("motor") else ""
         axis = f"<axis><xyz>0 1 0</xyz>{limit}</axis>"
-        pieces.append(
-            f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>{axis}</joint>'
-        )
-    pieces.append(
-        f'<joint name="tip" type="revolute"><parent>left_rod</parent><child>right_rod</child>'
-        f'<pose relative_to="__model__">{texts(np.array(TIP))} 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint>'
-    )
+        pieces.append(_hinge(name, (parent, child), axis))
+    tip = f'<pose relative_to="__model__">{texts(np.array(TIP))} 0 0 0</pose>'
+    pieces.append(_hinge("tip", ("left_rod", "right_rod"), f"{tip}<axis><xyz>0 1 0</xyz></axis>"))
     inner = "\n".join(pieces)
     return f'<sdf version="1.9"><model name="bars">\n{inner}\n{contents}</model></sdf>\n'
 
 
+def _hinge(name: str, ends: tuple[str, str], inner: str) -> str:
+    parent, child = ends
+    return (
+        f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>{inner}</joint>'
+    )
+
+
 def seen(graph: Graph) -> dict[str, Array]:
-    """What dynamics see of a graph in its assembly: masses, centres and inertia in the world, ends of closures."""
+    """What dynamics see of a graph as assembled: masses, centres, inertia in the world, ends of closures."""
     placed = graph.poses()
     found = {}
     for name, solid in graph.bodies.items():

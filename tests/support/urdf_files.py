@@ -50,7 +50,8 @@ LOOPS = {
         <link2 link="right_rod" {RIGHT}/><axis xyz="0 1 0"/></loop_joint>""",
 }
 DRIVES = """<transmission name="left"><type>transmission_interface/SimpleTransmission</type>
-  <joint name="left_motor"/><actuator name="m1"><mechanicalReduction>20</mechanicalReduction></actuator></transmission>
+  <joint name="left_motor"/><actuator name="m1">
+  <mechanicalReduction>20</mechanicalReduction></actuator></transmission>
 <transmission name="right"><joint name="right_motor"/></transmission>"""
 # As CAD exports it: a light body at the end of either rod, which a closure file welds.
 ENDS = (

@@ -1,7 +1,7 @@
 """The spanning tree of a mechanism whose joints were read in any order and any direction.
 
-Joints are taken in the order of their ranks as long as they close no loop (Kruskal); those that do are closures.
-The tree is then walked from the base, and joints whose child is nearer to the base are seen from there.
+Joints are taken in the order of their ranks as long as they close no loop (Kruskal); those that do are
+closures. The tree is then walked from the base, and joints whose child is nearer to it are seen from there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def spanned(graph: Graph, rank: Callable[[Link], int] = lambda link: 0) -> Graph
 
     Args:
         graph: bodies and joints; closures are joints that rather close than carry.
-        rank: joints with a lower one are in the tree before others; the order of the file decides among equals.
+        rank: joints with a lower one are in the tree before others, in the order of the file.
 
     Raises:
         DescriptionError: if a body is joined to nothing.

@@ -28,9 +28,9 @@ def test_lists_with_lines(tmp_path: Path) -> None:
     values = [entry.number for entry in table.column("alpha", 3)]
     assert values == [0.0, math.pi / 2, -math.atan2(1, 2) + 4.0]
     assert [entry.number for entry in table.column("gamma", 2)] == [0.0, 0.0]
-    with pytest.raises(DescriptionError, match="arm.par:7:1: 'G3' has the symbol G3, which has no value"):
+    with pytest.raises(DescriptionError, match=r"arm\.par:7:1: 'G3' has the symbol G3, which has no value"):
         _ = table.lists["G"][2].number
-    with pytest.raises(DescriptionError, match="arm.par:4:1: ant has 3 entries and needs 4"):
+    with pytest.raises(DescriptionError, match=r"arm\.par:4:1: ant has 3 entries and needs 4"):
         table.column("ant", 4)
 
 

@@ -48,8 +48,8 @@ def test_axes_are_expressed_in_any_frame() -> None:
 
 
 def test_what_acts_along_an_axis() -> None:
-    inner = """<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1e16</upper><effort>5</effort><velocity>3</velocity>
-      </limit><dynamics><damping>0.1</damping><friction>0.2</friction><spring_stiffness>4</spring_stiffness>
+    inner = """<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1e16</upper><effort>5</effort>
+      <velocity>3</velocity></limit><dynamics><damping>0.1</damping><friction>0.2</friction><spring_stiffness>4</spring_stiffness>
       <spring_reference>0.3</spring_reference></dynamics></axis>"""
     link = next(j for j in model(*WELDS, joint("j", "revolute", "ab", inner)).joints if j.name == "j")
     axis = link.axes[0]
@@ -91,7 +91,7 @@ def test_screws_go_forward_as_they_turn() -> None:
 
 
 def test_gearboxes_couple_hinges_on_their_reference_body() -> None:
-    """theta_2 = -ratio theta_1; the second hinge is written from the gear to the body, about -z: two signs."""
+    """theta_2 = -ratio theta_1; the second hinge goes from the gear to the body, about -z: two signs."""
     box = "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>"
     axes = "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>"
     one, other = joint("p", "revolute", "ab"), joint("q", "revolute", "ca", "<axis><xyz>0 0 -1</xyz></axis>")

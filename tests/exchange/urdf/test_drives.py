@@ -29,7 +29,8 @@ def test_transmissions(tmp_path: Path) -> None:
 
 
 def test_a_differential_is_said(tmp_path: Path) -> None:
-    both = '<transmission name="d" type="Differential"><joint name="left_pin"/><joint name="right_pin"/></transmission>'
+    ends = '<joint name="left_pin"/><joint name="right_pin"/>'
+    both = f'<transmission name="d" type="Differential">{ends}</transmission>'
     found, graph = motors(tmp_path, TREE + both)
     assert set(found) == {"left_pin", "right_pin"}
     assert (
@@ -39,7 +40,8 @@ def test_a_differential_is_said(tmp_path: Path) -> None:
 
 
 def test_ros2_control_and_limits_of_effort(tmp_path: Path) -> None:
-    system = """<ros2_control name="s" type="system"><joint name="left_pin"><command_interface name="effort"/></joint>
+    system = """<ros2_control name="s" type="system"><joint name="left_pin">
+      <command_interface name="effort"/></joint>
       <joint name="right_pin"><state_interface name="position"/></joint></ros2_control>"""
     assert set(motors(tmp_path, TREE + system)[0]) == {"left_pin"}
     found, graph = motors(

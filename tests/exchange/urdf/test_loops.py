@@ -7,8 +7,8 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.urdf.loops import closures_of
 from nacelle.exchange.names import Names
+from nacelle.exchange.urdf.loops import closures_of
 from nacelle.exchange.urdf.places import Links
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import parsed, read_xml
@@ -41,9 +41,8 @@ def test_types_of_closures() -> None:
     # One axis is fixed in the parent's frame, the other in the child's.
     np.testing.assert_allclose(universal.at.R @ universal.axes[0].direction, [0, 0, 1], atol=1e-15)
     np.testing.assert_allclose(universal.child_at.R @ universal.axes[1].direction, [0.6, 0.8, 0], atol=1e-15)
-    assert np.isclose(np.linalg.det(universal.at.R), 1.0) and np.isclose(
-        np.linalg.det(universal.child_at.R), 1.0
-    )
+    assert np.isclose(np.linalg.det(universal.at.R), 1.0)
+    assert np.isclose(np.linalg.det(universal.child_at.R), 1.0)
     assert [axis.turns for axis in planar.axes] == [False, False, True]
     np.testing.assert_allclose(slide.axes[0].direction, [1, 0, 0])
     np.testing.assert_allclose(ball.child_at.p, [0, 0, 1])
@@ -55,7 +54,8 @@ def test_mimic_joints_and_couplings_over_chains(tmp_path: Path) -> None:
     more += joint("rotor_pin", ("ground", "rotor"), 'xyz="0 0 0"', kind="continuous")
     mimic = '<mimic joint="right_motor" multiplier="-0.5" offset="0.2"/>'
     more += joint("finger_pin", ("right_rod", "finger"), 'xyz="0.1 0 0"', mimic, "continuous")
-    more += """<coupling name="belt"><predecessor link="left_rod"/><successor link="rotor"/><ratio value="6"/></coupling>"""
+    ends = '<predecessor link="left_rod"/><successor link="rotor"/>'
+    more += f'<coupling name="belt">{ends}<ratio value="6"/></coupling>'
     path = written(tmp_path, robot(TREE + more))
     finger, belt = read_urdf(read_xml(path), path).couplings
     assert (finger.joint, finger.follows, finger.offset) == ("finger_pin", {"right_motor": -0.5}, 0.2)

@@ -23,7 +23,7 @@ def test_links_by_name() -> None:
     links = Links({"left arm": "left-arm"})
     owner = parsed(b'<joint name="j"><parent link="left arm"/><child link="left_arm"/></joint>', "a.urdf")
     assert links.body(owner.first("parent"), owner) == "left-arm"
-    with pytest.raises(DescriptionError, match="a.urdf:1:42.*no link 'left_arm'.*did you mean 'left arm'"):
+    with pytest.raises(DescriptionError, match=r"a\.urdf:1:42.*no link 'left_arm'.*did you mean 'left arm'"):
         links.body(owner.first("child"), owner)
     with pytest.raises(DescriptionError, match="<joint> 'j' does not say which links it joins"):
         links.body(None, owner)

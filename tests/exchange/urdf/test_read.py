@@ -81,14 +81,17 @@ def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (robot(TREE.replace('child link="left_rod"', 'child link="left_rood"')), "there is no link 'left_rood' (did you mean 'left_rod'?)"),
+        (robot(TREE.replace('child link="left_rod"', 'child link="left_rood"')),
+         "there is no link 'left_rood' (did you mean 'left_rod'?)"),
         (robot(TREE + link("alone", 1.0, 0.0)), "no joint leads from the base to the body 'alone'"),
         (robot(TREE + link("tool", 1.0, 0.0)), "two elements <link> are called 'tool'"),
-        (robot(TREE.replace('xyz="0.2 0.01 0"', 'xyz="0.2 0.01"')), "'xyz' of <origin> must be 3 numbers, not '0.2 0.01'"),
+        (robot(TREE.replace('xyz="0.2 0.01 0"', 'xyz="0.2 0.01"')),
+         "'xyz' of <origin> must be 3 numbers, not '0.2 0.01'"),
         (robot(TREE.replace('lower="-2"', 'lower="3"')), "the lower limit 3 is above the upper one 2.5"),
         (robot(TREE.replace('"revolute"', '"hinge"', 1)), "has the type 'hinge', which URDF does not have"),
         (robot(TREE.replace('"revolute"', '"floating"', 1)), "is floating, which holds nothing"),
-        (robot(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)), "the axis of <axis> has no direction"),
+        (robot(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)),
+         "the axis of <axis> has no direction"),
         (robot(""), "the robot has no link"),
     ],
 )  # fmt: skip

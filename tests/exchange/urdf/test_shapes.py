@@ -7,7 +7,8 @@ from nacelle.exchange.urdf.shapes import shapes_of
 from nacelle.exchange.xml import parsed
 
 TEXT = b"""<link name="a">
-<visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><geometry><box size="0.1 0.2 0.3"/></geometry></visual>
+<visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>
+<geometry><box size="0.1 0.2 0.3"/></geometry></visual>
 <visual><geometry><cylinder radius="0.1" length="2"/></geometry></visual>
 <visual><geometry><sphere radius="0.5"/></geometry></visual>
 <visual><geometry><mesh filename="package://absent.stl"/></geometry></visual>

@@ -1,11 +1,11 @@
 """Parameter files of SYMORO+ to a graph: tables of Khalil and Kleinfinger with numbers in them.
 
 Frame j is placed in frame ant(j) by Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r); joint j turns about z_j
-(sigma = 0, theta is the variable), slides along it (sigma = 1, r is) or is fixed (sigma = 2); mu = 1 marks an active
-joint. The first NL frames are links, each with XX..ZZ about its frame's origin, first moments MX, MY, MZ, mass M,
-rotor inertia IA at the joint, viscous and dry friction FV, FS. With NJ joints there are NJ - NL loops: frame j > NL is
-carried by joint j from one link, and frame j + NJ - NL, fixed to another, coincides with it. G is the acceleration of
-gravity. [KI2007] Table 1; symoro/symoro, `parfile.py`.
+(sigma = 0, theta is the variable), slides along it (sigma = 1, r is) or is fixed (sigma = 2); mu = 1 marks an
+active joint. The first NL frames are links, each with XX..ZZ about its frame's origin, first moments MX, MY,
+MZ, mass M, rotor inertia IA at the joint, viscous and dry friction FV, FS. With NJ joints there are NJ - NL
+loops: frame j > NL is carried by joint j from one link, and frame j + NJ - NL, fixed to another, coincides
+with it. G is the acceleration of gravity. [KI2007] Table 1; symoro/symoro, `parfile.py`.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class _Reader:
 
 def _square(c: Array) -> Array:
     """The matrix of c x (c x .), with the other sign: |c|^2 1 - c c^T."""
-    return float(c @ c) * np.eye(3) - np.outer(c, c)
+    return np.asarray(c @ c * np.eye(3) - np.outer(c, c))
 
 
 def _is_number(entry: Entry) -> bool:

@@ -5,8 +5,8 @@
     ant = {0, 1, 2}
     alpha = {0, Pi/2, -Pi/2}
 
-Expressions are numbers, pi, the four operations, powers, and functions of them. A name is a symbol: in the place of a
-joint's variable it is its coordinate, anywhere else it has no value here.
+Expressions are numbers, pi, the four operations, powers, and functions of them. A name is a symbol: in the
+place of a joint's variable it is its coordinate, anywhere else it has no value here.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ _LARGEST = 1_000_000
 _COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 _ENTRY = re.compile(r"^[ \t]*(?P<name>[A-Za-z]\w*)[ \t]*=[ \t]*(?P<value>\{[^}]*\}|[^\n{]*)", re.MULTILINE)
 _NAME = re.compile(r"\(\*\s*Robot\s*name\s*=\s*'(?P<name>[^']*)'\s*\*\)", re.IGNORECASE)
-_SAME = {
-    "ant": "ant", "sigma": "sigma", "b": "b", "d": "d", "r": "r", "gamma": "gamma", "alpha": "alpha", "mu": "mu",
-    "theta": "theta", "nl": "NL", "nj": "NJ", "nf": "NF", "type": "Type",
-}  # fmt: skip
+_GEOMETRY = ("ant", "sigma", "gamma", "alpha", "mu", "theta")
+_COUNTS = ("NL", "NJ", "NF", "Type")
+_SAME = {name.lower(): name for name in (*_GEOMETRY, *_COUNTS)}
 _OPERATORS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -41,8 +40,8 @@ _OPERATORS: dict[type, Callable[..., float]] = {
     ast.UAdd: operator.pos,
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt, "atan": math.atan, "atan2": math.atan2,
-    "asin": math.asin, "acos": math.acos, "abs": abs,
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt, "atan": math.atan,
+    "atan2": math.atan2, "asin": math.asin, "acos": math.acos, "abs": abs,
 }  # fmt: skip
 
 
@@ -67,7 +66,7 @@ class Entry:
         """
         try:
             value = _evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body)
-        except _Symbol as symbol:
+        except _SymbolError as symbol:
             raise self.fault(
                 f"{self.text!r} has the symbol {symbol}, which has no value",
                 "a robot needs numbers: put the value in its place",
@@ -80,7 +79,7 @@ class Entry:
 
     @property
     def offset(self) -> float:
-        """The value of a joint's variable for the coordinate zero: what is added to the symbol, or the number."""
+        """The joint's variable at the coordinate zero: what is added to the symbol, or the number."""
         names = sorted(set(re.findall(r"[A-Za-z_]\w*", self.text)) - {"pi", "Pi", *_FUNCTIONS})
         if not names:
             return self.number
@@ -95,7 +94,7 @@ class Entry:
         )
 
 
-class _Symbol(Exception):
+class _SymbolError(Exception):
     """A name that has no value."""
 
 
@@ -109,7 +108,7 @@ def _evaluated(node: ast.expr) -> float:
     if isinstance(node, ast.Name):
         if node.id in ("pi", "Pi"):
             return math.pi
-        raise _Symbol(node.id)
+        raise _SymbolError(node.id)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = _evaluated(node.left), _evaluated(node.right)
         # Powers of numbers in files are squares: larger ones only grow.
@@ -120,7 +119,7 @@ def _evaluated(node: ast.expr) -> float:
         return _OPERATORS[type(node.op)](_evaluated(node.operand))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         if node.func.id not in _FUNCTIONS:
-            raise _Symbol(node.func.id)
+            raise _SymbolError(node.func.id)
         return _FUNCTIONS[node.func.id](*(_evaluated(argument) for argument in node.args))
     raise ValueError
 
@@ -184,7 +183,7 @@ def read_table(path: Path) -> Table:
     bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     table = Table(str(path), named["name"] if named else "")
     for found in _ENTRY.finditer(bare):
-        name = _SAME.get(found["name"].lower(), found["name"]) if len(found["name"]) > 1 else found["name"]
+        name = _SAME.get(found["name"].lower(), found["name"])
         name = name.lower() if name in ("B", "D", "R") else name
         start = found.start("value")
         if not found["value"].startswith("{"):

@@ -1,8 +1,8 @@
 """Frames of an SDF model: links, joints, frames and nested models, each placed in another.
 
-A frame says in which it is placed (`relative_to`; a link in its model, a joint in its child, a frame in what it is
-attached to, if it does not) and belongs to the link to which it is attached. Names within a nested model are
-looked up there first; from outside they are written as `inner::name`.
+A frame says in which it is placed (`relative_to`; a link in its model, a joint in its child, a frame in what
+it is attached to, if it does not) and belongs to the link to which it is attached. Names within a nested
+model are looked up there first; from outside they are written as `inner::name`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORLD = "world"
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A frame: the element that says it, what it is placed in and attached to, in which scope, and its pose there."""
+    """A frame: its element, what it is placed in and attached to, in which scope, and its pose there."""
 
     element: Element
     placed_in: str

@@ -1,10 +1,10 @@
 """Joints of SDF: hinges, slides, balls, universal joints, screws and gearboxes.
 
-A joint has two frames that coincide in the drawn pose, one on each link. A universal joint and a revolute2 are
-two hinges one after the other; a screw is a hinge with a slide that follows it by pitch / (2 pi). A gearbox is no
-joint but a coupling of two hinges on its reference body: with the angles theta_1 of its parent about its first axis
-and theta_2 of its child about its second, theta_2 = -ratio theta_1. Pitches: `screw_thread_pitch` in m/turn, right-handed;
-the older `thread_pitch` in rad/m, left-handed.
+A joint has two frames that coincide in the drawn pose, one on each link. A universal joint and a revolute2
+are two hinges one after the other; a screw is a hinge with a slide that follows it by pitch / (2 pi). A
+gearbox is no joint but a coupling of two hinges on its reference body: with the angles theta_1 of its parent
+about its first axis and theta_2 of its child about its second, theta_2 = -ratio theta_1. Pitches:
+`screw_thread_pitch` in m/turn, right-handed; the older `thread_pitch` in rad/m, left-handed.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class _Reader:
         self.add(self.names.new(element.get("name"), "gearbox"), second, {first.name: ratio}, 0.0)
 
     def hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
-        """The hinge between a gearbox's reference body and one of its links, and the sign of its angle there."""
+        """The hinge between a gearbox's reference body and one of its links, and the sign of its angle."""
         for joint in self.made.links:
             if {joint.parent, joint.child} == {reference, self.bodies[link]} and joint.kind == "revolute":
                 # The frame on the link is the joint's own, which is at zero in the drawn pose.

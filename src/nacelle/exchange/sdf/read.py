@@ -1,8 +1,8 @@
 """SDF to a graph of bodies and joints.
 
-A model is a graph: joints may form loops, and a link has a pose of its own. The spanning tree is chosen here; what
-is welded, driven, sprung or coupled is in it first. A model that no joint holds to the world floats, with its
-canonical link as the nacelle.
+A model is a graph: joints may form loops, and a link has a pose of its own. The spanning tree is chosen here;
+what is welded, driven, sprung or coupled is in it first. A model that no joint holds to the world floats,
+with its canonical link as the nacelle.
 """
 
 from __future__ import annotations

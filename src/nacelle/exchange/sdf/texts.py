@@ -43,7 +43,7 @@ def direction(axis: Element) -> Array:
 
 
 def pose_of(element: Element | None) -> Pose:
-    """The pose in an element: x y z and roll pitch yaw (fixed axes; rad, or deg if it says so), or a quaternion."""
+    """The pose in an element: x y z, then roll pitch yaw about fixed axes (rad or deg) or a quaternion."""
     if element is None or not element.text.strip():
         return identity()
     if element.get("rotation_format") == "quat_xyzw":

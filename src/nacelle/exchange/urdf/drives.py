@@ -1,7 +1,7 @@
 """What drives the joints of a URDF: a closure file, transmissions, ros2_control, or limits of effort.
 
-The first of these that says anything counts. A `SimpleTransmission` with the reduction n turns the motor n times
-for a turn of the joint; Drake's rotor inertia J behind it is n^2 J at the joint.
+The first of these that says anything counts. A `SimpleTransmission` with the reduction n turns the motor n
+times for a turn of the joint; Drake's rotor inertia J behind it is n^2 J at the joint.
 """
 
 from __future__ import annotations

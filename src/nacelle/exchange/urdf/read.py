@@ -1,8 +1,8 @@
 """URDF to a graph of bodies and joints.
 
-The XML is read as it is, not through an engine's model of it: an engine merges fixed joints, and with them the
-frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint frame
-is the child's own frame; its coordinate is zero in the drawn pose.
+The XML is read as it is, not through an engine's model of it: an engine merges fixed joints, and with them
+the frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint
+frame is the child's own frame; its coordinate is zero in the drawn pose.
 
 The base is the link that is nobody's child. A floating robot has it as its nacelle.
 """
