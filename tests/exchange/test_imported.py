@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.read import compiled
+from nacelle.exchange.mjcf.compiled import compiled
 from support.mujoco_files import File, errors
 
 INERTIAL = '<inertial mass="{}" pos="{} 0.01 0.02" fullinertia="2e-3 3e-3 4e-3 1e-4 2e-4 3e-4"/>'
@@ -48,7 +48,7 @@ def test_dynamics_are_those_of_mujoco(tmp_path: Path) -> None:
     assert done.robot.motion.coordinates == ("left.motor",)
     assert done.losses == ("1 meshes left out",)
     assert "type: revolute" in done.text.split("closures:")[1]
-    model = compiled(path, Report())
+    model = compiled(path, Report()).model
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_LIMIT)
     assert max(errors(File(model, done.robot), 20).values()) < 1e-9
 

@@ -13,6 +13,8 @@ from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.passes.nacelle import with_nacelle
+from nacelle.exchange.passes.roots import rooted
 from nacelle.exchange.text.description import described
 from nacelle.exchange.xml import read_xml
 from nacelle.files import write_whole
@@ -53,6 +55,7 @@ def import_robot(
     *,
     keyframe: str | None = None,
     name: str | None = None,
+    nacelle: str | None = None,
 ) -> Imported:
     """Read a robot from MJCF, the format of MuJoCo.
 
@@ -61,6 +64,7 @@ def import_robot(
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
+        nacelle: the body that is the nacelle; chosen if None, none if empty.
 
     Returns:
         The robot, its description and the report.
@@ -76,14 +80,15 @@ def import_robot(
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
         raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
-    return _imported(read_mjcf(path, keyframe), name)
+    return _imported(read_mjcf(path, keyframe), name, nacelle)
 
 
-def _imported(graph: Graph, name: str | None) -> Imported:
-    graph = joined(merged(graph))
+def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
+    graph = merged(rooted(joined(merged(graph))))
+    graph = with_nacelle(graph, nacelle)
     chosen = chosen_motion(graph)
     graph = grouped(chosen.graph, chosen.joints)
-    written = described(graph, chosen.joints)
+    written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
     data = written.data
     if name is not None:
