@@ -12,9 +12,9 @@ from nacelle.exchange.graph import Graph, broken
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
-from nacelle.exchange.passes.roots import rooted
+from nacelle.exchange.passes.roots import carried, rooted
 from nacelle.exchange.text.description import described
 from nacelle.exchange.xml import read_xml
 from nacelle.files import write_whole
@@ -85,8 +85,7 @@ def import_robot(
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     graph = merged(rooted(joined(merged(graph))))
-    graph = with_nacelle(graph, nacelle)
-    chosen = chosen_motion(graph)
+    chosen = _with_motion(graph, nacelle)
     graph = grouped(chosen.graph, chosen.joints)
     written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
@@ -105,6 +104,22 @@ def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     except DescriptionError as error:
         raise _explained(graph, error) from None
     return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+
+
+def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
+    """The graph with its nacelle and its independent coordinates.
+
+    Legs between base and nacelle have no coordinates of their own. Where they move by themselves (the spin of
+    a rod that is not axisymmetric) all coordinates are joints, and no nacelle is chosen.
+    """
+    chosen = chosen_motion(with_nacelle(graph, nacelle))
+    grounded = carried(graph) if chosen.left and not nacelle else None
+    if grounded is not None:
+        graph.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        chosen = chosen_motion(grounded)
+    if chosen.left:
+        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+    return chosen
 
 
 def _wrapped(line: str) -> str:

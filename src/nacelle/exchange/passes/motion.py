@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Damper, Graph, Link, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Solid, broken
 from nacelle.exchange.text.description import Written, described
+from nacelle.exchange.text.legs import pieces
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
 from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.model.platform import AXES
@@ -37,11 +38,19 @@ _EVEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The graph in its assembly, the independent coordinates of its nacelle and the independent joints."""
+    """The graph in its assembly, and its independent coordinates.
+
+    Attributes:
+        graph: the graph.
+        axes: of the nacelle.
+        joints: names of joints.
+        left: how many motions these leave: those of legs between base and nacelle, which have none.
+    """
 
     graph: Graph
     axes: tuple[str, ...]
     joints: tuple[str, ...]
+    left: int = 0
 
 
 def chosen_motion(graph: Graph) -> Chosen:
@@ -50,6 +59,7 @@ def chosen_motion(graph: Graph) -> Chosen:
     Raises:
         DescriptionError: if the loops do not close, or nothing moves.
     """
+    left = np.zeros((0, 0))
     for _ in range(1 + sum(joint.spherical for joint in graph.joints)):
         written, robot, assembled = _assembled(graph)
         graph = _at_assembly(graph, written, robot, assembled)
@@ -58,17 +68,20 @@ def chosen_motion(graph: Graph) -> Chosen:
         if not split:
             break
         graph = _as_hinges(graph, split)
-    return Chosen(graph, axes, joints)
+    return Chosen(graph, axes, joints, left.shape[1])
 
 
 def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:
         raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
-    # Any motion will do to build the tree.
-    written = described(graph, () if graph.floating else tuple(singles[:1]))
-    robot, _ = read_data(written.data)
-    found = assemble(robot)
+    # Any motion builds the tree; what it does not name may move to close the loops.
+    for axis in AXES:
+        written = described(graph, () if graph.floating else tuple(singles[:1]), (axis,))
+        robot, _ = read_data(written.data)
+        found = assemble(robot)
+        if not found.open or graph.floating is None:
+            break
     if found.open:
         gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
         lines = [closure.line for closure in graph.closures if written.joints[closure.name] in found.open]
@@ -106,9 +119,10 @@ def _independent(
         span.take(N[k])
         axes.append(AXES[k])
     names: list[str] = []
+    placed = _placed_joints(graph)
     for threshold in (_CLEAR, _SOME):
         for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
-            if len(joint.axes) != 1 or joint.name in names or span.is_full:
+            if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
                 continue
             row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
             if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
@@ -206,11 +220,21 @@ def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[s
 
 def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list[str]:
     """Spherical joints whose rotations are among the motions that are left."""
+    placed = _placed_joints(graph)
     shares = _shares(graph, written, robot, left)
-    split = [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
-    if left.shape[1] and not split:
-        raise broken(graph.file, f"{left.shape[1]} motions belong to no hinge, slide or ball joint")
-    return split
+    return [
+        name
+        for name, share in shares.items()
+        if name not in placed and share.size and np.linalg.norm(share) > 1e-6
+    ]
+
+
+def _placed_joints(graph: Graph) -> set[str]:
+    """Joints of legs between base and nacelle: the nacelle's pose gives them, so they are no coordinates."""
+    if graph.floating is None:
+        return set()
+    legs = [leg for leg in pieces(graph) if any(link.parent == BASE for link in leg.joints)]
+    return {joint.name for leg in legs for joint in leg.joints}
 
 
 def _as_hinges(graph: Graph, names: list[str]) -> Graph:

@@ -33,13 +33,22 @@ def rooted(graph: Graph) -> Graph:
     graph = _without_objects(graph)
     if not graph.loose:
         return graph
-    score = {body: _touching(graph, body) + len(below(graph, body)) for body in graph.loose}
-    trunk = max(score, key=lambda body: score[body])
+    trunk = max(graph.loose, key=lambda body: _weight(graph, body))
     others = {body: pose for body, pose in graph.loose.items() if body != trunk}
     graph = replace(graph, floating=trunk, pose=graph.loose[trunk], loose=others)
     while graph.loose:
         graph = _with_one_less(graph)
     return graph
+
+
+def carried(graph: Graph) -> Graph | None:
+    """The graph without a floating body: a closure carries it; None where no closure ties it to the base."""
+    body = graph.floating
+    if body is None:
+        return graph
+    tied = next(piece for piece in _tied(replace(graph, struts=(), dampers=())) if BASE in piece)
+    loose = replace(graph, floating=None, loose={body: graph.pose})
+    return _with_one_less(loose) if body in tied else None
 
 
 def below(graph: Graph, body: str) -> set[str]:
@@ -53,8 +62,10 @@ def below(graph: Graph, body: str) -> set[str]:
     return found
 
 
-def _touching(graph: Graph, body: str) -> int:
-    return sum(body in (closure.parent, closure.child) for closure in graph.closures)
+def _weight(graph: Graph, body: str) -> tuple[int, int]:
+    """How much comes together at a body: bodies that it carries and closures, then closures alone."""
+    closures = sum(body in (closure.parent, closure.child) for closure in graph.closures)
+    return len(below(graph, body)) + closures, closures
 
 
 def _without_objects(graph: Graph) -> Graph:
