@@ -283,5 +283,5 @@ def relative_quat(R: Array) -> Array:
 
 
 def broken(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
-    """An error of a file, at its place."""
-    return DescriptionError([Problem(file, line, column, "", message, hint)])
+    """An error of a file, at its place; a line without a column is meant from its beginning."""
+    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])

@@ -321,7 +321,7 @@ def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
 _PLAIN = re.compile(r"[A-Za-z][\w\-./]*")
 # Numbers with a unit: "0 0 -9.81 m/s^2".
 _QUANTITY = re.compile(r"-?\d[\d.e+-]*(?: -?\d[\d.e+-]*)* [A-Za-z][A-Za-z0-9*/^]*")
-_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"}
+_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "n", "~"}
 
 
 def _scalar(value: Any) -> str:

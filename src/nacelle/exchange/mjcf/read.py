@@ -141,6 +141,9 @@ class _Reader:
                 shapes.append(Shape("cylinder", (size[0], 2.0 * size[1]), at))
             elif kind == int(mj.mjtGeom.mjGEOM_BOX):
                 shapes.append(Shape("box", (2 * size[0], 2 * size[1], 2 * size[2]), at))
+            else:
+                word = mj.mjtGeom(kind).name.removeprefix("mjGEOM_").lower()
+                self.report.lost(f"shapes of the type {word} left out: they are not drawn")
         return tuple(shapes)
 
     def _note_losses(self) -> None:

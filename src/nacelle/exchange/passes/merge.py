@@ -31,7 +31,20 @@ def merged(graph: Graph) -> Graph:
         graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
     while (found := _closed_by_weld(graph)) is not None:
         graph = found
-    return graph
+    return _between_bodies(graph)
+
+
+def _between_bodies(graph: Graph) -> Graph:
+    """The graph without closures and springs that have both ends on one body."""
+    idle = [c for c in graph.closures if c.parent == c.child]
+    for closure in idle:
+        graph.report.done(f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out")
+    return replace(
+        graph,
+        closures=tuple(c for c in graph.closures if c.parent != c.child),
+        struts=tuple(strut for strut in graph.struts if strut.bodies[0] != strut.bodies[1]),
+        dampers=tuple(damper for damper in graph.dampers if damper.bodies[0] != damper.bodies[1]),
+    )
 
 
 def _held(graph: Graph) -> Graph:
@@ -51,11 +64,9 @@ def _held(graph: Graph) -> Graph:
 def _closed_by_weld(graph: Graph) -> Graph | None:
     """The graph with one fixed closure less; None if none can be taken away."""
     for closure in graph.closures:
-        if closure.kind != "fixed":
+        if closure.kind != "fixed" or closure.parent == closure.child:
             continue
         others = tuple(c for c in graph.closures if c is not closure)
-        if closure.parent == closure.child:
-            return replace(graph, closures=others)
         for weld in sorted((closure, closure.reversed()), key=lambda weld: _cost(graph, weld.child)):
             body, keeper = weld.child, weld.parent
             if _cost(graph, body) > 2 or keeper in below(graph, body):
@@ -100,9 +111,7 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
         joints=tuple(_rehung(joint, body, keeper, X) for joint in graph.joints),
         closures=tuple(_rehung(joint, body, keeper, X) for joint in graph.closures),
         struts=tuple(_moved(strut, body, keeper, X) for strut in graph.struts),
-        dampers=tuple(
-            made for made in (_renamed(d, body, keeper) for d in graph.dampers) if made is not None
-        ),
+        dampers=tuple(_renamed(damper, body, keeper) for damper in graph.dampers),
         shapes=base_shapes,
     )
 
@@ -128,10 +137,9 @@ def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     return joint
 
 
-def _renamed(damper: Damper, body: str, keeper: str) -> Damper | None:
-    """The damper on the other body; None where both its ends are now on one."""
+def _renamed(damper: Damper, body: str, keeper: str) -> Damper:
     first, second = (keeper if name == body else name for name in damper.bodies)
-    return replace(damper, bodies=(first, second)) if first != second else None
+    return replace(damper, bodies=(first, second))
 
 
 def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:

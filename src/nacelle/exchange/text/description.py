@@ -61,7 +61,7 @@ class _Writer:
     def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
         graph = self.graph
         named = next((name for name, listed in NAMED_MOTIONS.items() if listed == axes), None)
-        names = [*([named] if named else axes), *(self.joints[name] for name in motion)]
+        names = [*([named] if named else axes), *(self.shortest(name) for name in motion)]
         data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
         data["motion"] = names[0] if names == [named] else names
         data["gravity"] = vector(graph.gravity, "m/s^2")
@@ -82,6 +82,13 @@ class _Writer:
         if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
             data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
         return Written(data, self.joints, self.names)
+
+    def shortest(self, joint: str) -> str:
+        """A joint by its name in its leg where no other joint or axis is called so."""
+        full = self.joints[joint]
+        short_name = full.rsplit(".", maxsplit=1)[-1]
+        alike = [name for name in self.joints.values() if name.rsplit(".", maxsplit=1)[-1] == short_name]
+        return short_name if len(alike) == 1 and short_name not in AXES + tuple(NAMED_MOTIONS) else full
 
     def actuator_name(self, joint: Link) -> str:
         leg = self.own[joint.child]
