@@ -109,7 +109,10 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     graph = merged(rooted(joined(merged(graph))))
-    chosen = _with_motion(graph, nacelle)
+    try:
+        chosen = _with_motion(graph, nacelle)
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
     graph = grouped(chosen.graph, chosen.joints)
     written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
@@ -165,6 +168,8 @@ def _wrapped(line: str) -> str:
 def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
     """The problems of a description that an import has made, as those of the imported file."""
     return DescriptionError(
-        Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        problem
+        if problem.file == graph.file
+        else Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
         for problem in error.problems
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import moments_of, number
+from nacelle.exchange.fields import moments_of, number, possible
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import chain, massless, spanned
@@ -98,7 +98,7 @@ class _Reader:
     def graph(self) -> Graph:
         """The whole file."""
         for name, element in self.elements.items():
-            self.solids[self.bodies[name]] = self._solid(element)
+            self.solids[self.bodies[name]] = self._solid(element, self.bodies[name] == BASE)
         shapes = self.solids.pop(BASE).shapes if BASE in self.solids else ()
         for name, element in self.joint_elements.items():
             self._add_joint(name, element)
@@ -124,15 +124,15 @@ class _Reader:
         )
         return spanned(graph)
 
-    def _solid(self, element: Element) -> Solid:
+    def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)
         inertial = element.first("inertial")
-        if inertial is None:
+        if inertial is None or is_base:
             return Solid(shapes=shapes)
         placed = pose_of(inertial.first("origin"))
         mass = number(inertial.first("mass"), "value", 0.0)
         inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
-        return Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes)
+        return possible(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
     def _add_joint(self, name: str, element: Element) -> None:
         parent = self.links.body(element.first("parent"), element)
