@@ -6,14 +6,21 @@ With MuJoCo's mass matrix M, bias c, passive forces p and the rows J of its equa
 
 MuJoCo's own solver is soft; these equations are solved as they are, by least squares. States go over through
 poses and twists of bodies, so that joints may be written otherwise in the two.
+
+`python -m support.mujoco_files FILE STATES` (PYTHONPATH=tests) imports a file and prints the largest errors.
 """
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import mujoco as mj
 import numpy as np
 
 import nacelle
+from nacelle.exchange.graph import Report
+from nacelle.exchange.mjcf.compiled import compiled
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -169,3 +176,15 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
                 gaps = file.data.efc_pos[: len(J)]
                 worst["loops"] = max(worst["loops"], float(np.max(np.abs(gaps))))
     return worst
+
+
+def compared(path: Path, states: int) -> tuple[nacelle.Imported, dict[str, float]]:
+    """The robot of a file, and its largest errors; contacts and limits are switched off."""
+    done = nacelle.import_robot(path)
+    model = compiled(path, Report()).model
+    model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_LIMIT)
+    return done, errors(File(model, done.robot), states)
+
+
+if __name__ == "__main__":
+    print(compared(Path(sys.argv[1]), int(sys.argv[2]))[1])
