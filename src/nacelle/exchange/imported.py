@@ -10,6 +10,7 @@ from pathlib import Path
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
 from nacelle.exchange.par.read import read_par
+from nacelle.exchange.passes.drives import settled
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
@@ -110,7 +111,7 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     graph = merged(rooted(joined(merged(graph))))
     try:
-        chosen = _with_motion(graph, nacelle)
+        chosen = _with_motion(settled(graph), nacelle)
     except DescriptionError as error:
         raise _explained(graph, error) from None
     graph = grouped(chosen.graph, chosen.joints)

@@ -153,7 +153,7 @@ class _Reader:
             )
         if self._index("mu", j, 1):
             self.report.lost(f"the joint {j} closes a loop and is active in the file: here it is passive")
-        return Link(f"joint{j}", parent, child, at, child_at, axes)
+        return Link(f"joint{j}", parent, child, at, child_at, axes, line=self.columns["ant"][j - 1].line)
 
     def _solid(self, j: int) -> Solid:
         table = self.table

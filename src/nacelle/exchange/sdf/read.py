@@ -73,11 +73,11 @@ def _graph(model: Element, path: Path, gravity: Array, report: Report) -> Graph:
     names = Names()
     bodies = {WORLD: BASE} | {full: names.new(full.replace("::", "-"), "body") for full in frames.links}
     solids = {bodies[full]: _solid(element, report) for full, element in frames.links.items()}
-    joints = joints_of(frames, bodies, names, report)
+    joints = joints_of(frames, bodies, names)
     solids |= massless(joints.carriers)
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]
-    links = driven(joints, elements, plugins, report)
+    links = driven(joints, elements, plugins)
     held = any(BASE in (link.parent, link.child) for link in links)
     floating = None if held else frames.link("__model__")
     _note_losses(model, frames, report)

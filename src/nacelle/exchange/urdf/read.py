@@ -19,6 +19,7 @@ from nacelle.exchange.fields import moments_of, number, possible
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.urdf import gazebo
 from nacelle.exchange.urdf.drives import driven
 from nacelle.exchange.urdf.gepetto import Side, no_side
 from nacelle.exchange.urdf.loops import closures_of, coupled_chains, mimics_of
@@ -105,6 +106,8 @@ class _Reader:
         couplings = self._couplings()
         self._note_losses()
         closures = closures_of(self.root, self.links, self.joint_names)
+        if gazebo.joints_of(self.root):
+            closures += gazebo.closures_of(self.root, self.links, self._drawn(), self.joint_names)
         closures += self.options.side.closures(self._frames(), self.joint_names)
         kept: list[Link] = []
         for closure in closures:
@@ -139,7 +142,8 @@ class _Reader:
         child = self.links.body(element.first("child"), element)
         if parent == child:
             raise element.fault(f"the joint {name!r} joins a link to itself")
-        link = Link(self.joint_names.new(name, "joint"), parent, child, pose_of(element.first("origin")))
+        origin = pose_of(element.first("origin"))
+        link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.options.side.kind(name) or element.get("type")
         made = self._typed(link, kind, element)
         self.by_name[name] = made[-1]
@@ -174,6 +178,12 @@ class _Reader:
         self.solids |= massless(carriers)
         return links
 
+    def _drawn(self) -> dict[str, Pose]:
+        """Poses of all bodies at zero."""
+        floating = self.bodies[self.base] if self._floats() else None
+        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
+        return spanned(tree).poses()
+
     def _couplings(self) -> list[Coupling]:
         names = Names()
         found = mimics_of(self.joint_elements, self.by_name, names)
@@ -192,13 +202,20 @@ class _Reader:
         lost = self.report.lost
         if any(link.named("collision") for link in self.elements.values()):
             lost("collision shapes left out: nothing stops bodies that meet")
-        others = sorted({child.tag for child in self.root.children} - _READ - _SEEN)
+        others = sorted({child.tag for child in self.root.children if _is_left_out(child)})
         if others:
             lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
         for element in self.joint_elements.values():
             properties = element.first("joint_properties")
             if any(number(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _is_left_out(element: Element) -> bool:
+    """Whether an element has more than what is read; joints of Gazebo are."""
+    if element.tag == "gazebo":
+        return any(child.tag != "joint" for child in element.children)
+    return element.tag not in _READ | _SEEN
 
 
 def _by_name(root: Element, tag: str) -> dict[str, Element]:
