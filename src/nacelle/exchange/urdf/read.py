@@ -63,6 +63,7 @@ class _Reader:
     def __init__(self, root: Element, path: Path, options: Options) -> None:
         self.root, self.path, self.options = root, path, options
         self.report = Report()
+        _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
         if not self.elements:
@@ -209,6 +210,14 @@ class _Reader:
             properties = element.first("joint_properties")
             if any(number(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _refuse_macros(root: Element) -> None:
+    for element in root.all():
+        if element.tag.startswith("xacro:"):
+            raise element.fault(
+                f"<{element.tag}> is a macro, which is not read", "run xacro on the file first"
+            )
 
 
 def _is_left_out(element: Element) -> bool:
