@@ -29,7 +29,8 @@ def _idle(graph: Graph) -> Link | None:
     """A joint at the end of the tree that moves nothing."""
     held = {joint.parent for joint in graph.joints}
     held |= {body for closure in graph.closures for body in (closure.parent, closure.child)}
-    held |= {body for force in (*graph.struts, *graph.dampers) for body in force.bodies}
+    held |= {body for strut in graph.struts for body in strut.bodies}
+    held |= {body for damper in graph.dampers for body in damper.bodies}
     coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
     for joint in graph.joints:
         solid = graph.bodies[joint.child]
