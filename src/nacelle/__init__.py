@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         UnobservableError,
         UnreachableError,
     )
+    from nacelle.exchange.imported import Imported, import_robot
     from nacelle.export.export import Export, export
     from nacelle.identification.consistency.consistent import ConsistentParameters, consistent_parameters
     from nacelle.identification.consistency.identified import identified_robot, write_identified
@@ -238,6 +239,7 @@ __all__ = [
     "GravityBalance",
     "Identification",
     "IdentificationError",
+    "Imported",
     "InstrumentalVariables",
     "InverseDynamics",
     "InverseKinematics",
@@ -350,6 +352,7 @@ __all__ = [
     "gravity_forces",
     "identified_robot",
     "identify",
+    "import_robot",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",

@@ -75,6 +75,7 @@ _MODULES = {
         "UnobservableError",
         "UnreachableError",
     ),
+    "nacelle.exchange.imported": ("Imported", "import_robot"),
     "nacelle.export.export": ("Export", "export"),
     "nacelle.identification.consistency.consistent": (
         "ConsistentParameters",

@@ -36,6 +36,10 @@ COMMANDS = {
         "new",
         "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
     ),
+    "import": (
+        "exchange",
+        "Import a robot from MuJoCo's MJCF: a description, and a report of what was left out.",
+    ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
         "kinematics.ik",

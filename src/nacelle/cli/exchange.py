@@ -1,0 +1,50 @@
+"""The command `import`: a robot from a file of another engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import JsonOption, console, print_json, wrote
+
+
+@command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="MJCF file.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Description to write, YAML.")],
+    keyframe: Annotated[
+        str | None,
+        typer.Option(
+            "--keyframe", help="Keyframe of the assembly; the first if missing, the drawn pose if ''."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the robot; the file's if missing.")
+    ] = None,
+    nacelle: Annotated[
+        str | None, typer.Option("--nacelle", help="Body that is the nacelle; chosen if missing, none if ''.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import a robot from MuJoCo's MJCF: a description, and a report of what was left out."""
+    from nacelle.exchange.imported import import_robot
+
+    done = import_robot(file, keyframe=keyframe, name=name, nacelle=nacelle)
+    done.save(out)
+    if as_json:
+        warnings = [problem.as_dict() for problem in done.warnings]
+        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": warnings}
+        print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
+        return
+    shown = console()
+    for sentence in done.steps:
+        shown.print(f"done: {sentence}", markup=False)
+    for sentence in done.losses:
+        shown.print(f"lost: {sentence}", markup=False)
+    for problem in done.warnings:
+        shown.print(str(problem), markup=False)
+    wrote(out)

@@ -1,0 +1,146 @@
+"""Importing a robot: from a file of another engine to a description, with a report of what was lost."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.passes.groups import grouped
+from nacelle.exchange.passes.lines import joined
+from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.motion import Chosen, chosen_motion
+from nacelle.exchange.passes.nacelle import with_nacelle
+from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.text.description import described
+from nacelle.exchange.xml import read_xml
+from nacelle.files import write_whole
+from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.model.read import read_text
+from nacelle.model.robot import Robot
+from nacelle.model.write import block
+from nacelle.pictures import Shown
+
+_INSTALL = "pip install 'nacelle[verify]'"
+
+
+@dataclass(frozen=True, eq=False)
+class Imported(Shown):
+    """A robot from a file of another engine.
+
+    Attributes:
+        robot: the robot, checked.
+        text: its description, YAML.
+        steps: what was done to the file's mechanism without changing its dynamics, a sentence each.
+        losses: what was left out or changed, a sentence each.
+        warnings: of the check of the description.
+    """
+
+    robot: Robot
+    text: str
+    steps: tuple[str, ...]
+    losses: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the description to a file, whole or not at all."""
+        write_whole(Path(path), self.text)
+
+
+def import_robot(
+    file: str | os.PathLike[str],
+    *,
+    keyframe: str | None = None,
+    name: str | None = None,
+    nacelle: str | None = None,
+) -> Imported:
+    """Read a robot from MJCF, the format of MuJoCo.
+
+    Args:
+        file: an MJCF file.
+        keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
+            if empty.
+        name: of the robot; the file's if None.
+        nacelle: the body that is the nacelle; chosen if None, none if empty.
+
+    Returns:
+        The robot, its description and the report.
+
+    Raises:
+        DescriptionError: with the place of what is wrong; what cannot be imported says why.
+    """
+    path = Path(file)
+    root = read_xml(path)
+    if root.tag != "mujoco":
+        raise root.fault(f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>")
+    try:
+        from nacelle.exchange.mjcf.read import read_mjcf
+    except ModuleNotFoundError as error:
+        raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
+    return _imported(read_mjcf(path, keyframe), name, nacelle)
+
+
+def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
+    graph = merged(rooted(joined(merged(graph))))
+    chosen = _with_motion(graph, nacelle)
+    graph = grouped(chosen.graph, chosen.joints)
+    written = described(graph, chosen.joints, chosen.axes)
+    report = graph.report
+    data = written.data
+    if name is not None:
+        data["name"] = name
+    head = {key: data.pop(key) for key in ("format", "name")}
+    head["title"] = f"Imported from {Path(graph.file).name}"
+    if report.losses:
+        head["notes"] = "Left out or changed: " + "; ".join(report.losses) + "."
+    head["sources"] = [Path(graph.file).name]
+    text = "\n".join(_wrapped(line) for line in block(head | data, 0)) + "\n"
+    try:
+        robot, source = read_text(text, f"{graph.name}.yaml")
+        found = check_robot(robot, source).require()
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
+    return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+
+
+def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
+    """The graph with its nacelle and its independent coordinates.
+
+    Legs between base and nacelle have no coordinates of their own. Where they move by themselves (the spin of
+    a rod that is not axisymmetric) all coordinates are joints, and no nacelle is chosen.
+    """
+    chosen = chosen_motion(with_nacelle(graph, nacelle))
+    grounded = carried(graph) if chosen.left and not nacelle else None
+    if grounded is not None:
+        graph.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        chosen = chosen_motion(grounded)
+    if chosen.left:
+        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+    return chosen
+
+
+def _wrapped(line: str) -> str:
+    """A long line of a flow mapping, continued below its opening brace."""
+    if len(line) <= 118 or "{" not in line:
+        return line
+    indent = " " * (line.index("{") + 1)
+    pieces = textwrap.wrap(
+        line,
+        116,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(pieces) if all(piece.count('"') % 2 == 0 for piece in pieces) else line
+
+
+def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
+    """The problems of a description that an import has made, as those of the imported file."""
+    return DescriptionError(
+        Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        for problem in error.problems
+    )
