@@ -64,7 +64,7 @@ def compiled(path: Path, report: Report) -> Compiled:
     root = stripped(with_includes(read_xml(path), path.parent), report)
     try:
         model = mj.MjModel.from_xml_string(text_of(root))
-    except ValueError as error:
+    except (ValueError, RuntimeError, mj.FatalError) as error:
         raise _refused(path, str(error), report) from None
     taken, names = Names(), Names()
 
