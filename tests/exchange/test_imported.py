@@ -136,7 +136,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><mujoco model="&c;"/>
         (BOMB, "robot.xml:1:13: a document type is declared"),
         ('<mujoco>\n<include file="../other.xml"/></mujoco>', "robot.xml:2:1: the included file"),
         ("<mujoco>\n<worldbody>", "this is no XML"),
-        ("<robot/>", "not the root of a format"),
+        ("<html/>", "not the root of a format"),
         ('<mujoco><worldbody/><equality>\n<weld body1="a" body2="b"/></equality></mujoco>', "robot.xml:2"),
         (GRIPPER.replace("0.3 0 0 0", "0.3 1 0 0"), "robot.xml:26:5: the joint 'right_travel' follows"),
         (OPEN, "robot.xml:7:1: the loops do not close near the assembly: open.tie stays open by"),

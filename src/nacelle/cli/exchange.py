@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,15 @@ from nacelle.cli.common import JsonOption, console, print_json, wrote
 
 @command("import")
 def import_command(
-    file: Annotated[Path, typer.Argument(help="MJCF file.")],
+    file: Annotated[Path, typer.Argument(help="MJCF, URDF, SDF or SYMORO+ file.")],
     *,
     out: Annotated[Path, typer.Option("--out", help="Description to write, YAML.")],
+    closures: Annotated[
+        Path | None, typer.Option("--closures", help="Loops and drives of a URDF, YAML.")
+    ] = None,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="The root link of a URDF moves freely.")
+    ] = False,
     keyframe: Annotated[
         str | None,
         typer.Option(
@@ -30,14 +37,18 @@ def import_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import a robot from MuJoCo's MJCF: a description, and a report of what was left out."""
+    """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
     from nacelle.exchange.imported import import_robot
 
-    done = import_robot(file, keyframe=keyframe, name=name, nacelle=nacelle)
+    done = import_robot(
+        file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
+    )
     done.save(out)
+    # Their lines are those of what was written.
+    warnings = [dataclasses.replace(problem, file=str(out)) for problem in done.warnings]
     if as_json:
-        warnings = [problem.as_dict() for problem in done.warnings]
-        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": warnings}
+        listed = [problem.as_dict() for problem in warnings]
+        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": listed}
         print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
         return
     shown = console()
@@ -45,6 +56,6 @@ def import_command(
         shown.print(f"done: {sentence}", markup=False)
     for sentence in done.losses:
         shown.print(f"lost: {sentence}", markup=False)
-    for problem in done.warnings:
+    for problem in warnings:
         shown.print(str(problem), markup=False)
     wrote(out)

@@ -49,12 +49,14 @@ class Motor:
         gear: turns of the motor for one of the joint.
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
+        sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
     """
 
     name: str
     gear: float = 1.0
     force: float = math.inf
     speed: float = math.inf
+    sure: bool = True
 
 
 @dataclass(frozen=True, eq=False)

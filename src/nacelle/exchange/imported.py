@@ -9,13 +9,18 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.par.read import read_par
+from nacelle.exchange.passes.drives import settled
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
 from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
+from nacelle.exchange.urdf.gepetto import no_side, read_side
+from nacelle.exchange.urdf.read import Options, read_urdf
 from nacelle.exchange.xml import read_xml
 from nacelle.files import write_whole
 from nacelle.kinematics.mechanism.check import check_robot
@@ -53,14 +58,18 @@ class Imported(Shown):
 def import_robot(
     file: str | os.PathLike[str],
     *,
+    closures: str | os.PathLike[str] | None = None,
+    floating: bool = False,
     keyframe: str | None = None,
     name: str | None = None,
     nacelle: str | None = None,
 ) -> Imported:
-    """Read a robot from MJCF, the format of MuJoCo.
+    """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
     Args:
-        file: an MJCF file.
+        file: the file.
+        closures: a file beside a URDF that says which frames coincide and which joints are driven, YAML.
+        floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
@@ -72,20 +81,39 @@ def import_robot(
     Raises:
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
-    path = Path(file)
-    root = read_xml(path)
+    side = None if closures is None else Path(closures)
+    return _imported(_read(Path(file), side, floating, keyframe), name, nacelle)
+
+
+def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
+    """The graph of a file in any format."""
+    root = None if path.suffix == ".par" else read_xml(path)
+    if root is not None and root.tag == "robot":
+        return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
+    if closures is not None or floating:
+        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+    if root is None:
+        return read_par(path)
+    if root.tag == "sdf":
+        return read_sdf(root, path)
     if root.tag != "mujoco":
-        raise root.fault(f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>")
+        raise root.fault(
+            f"<{root.tag}> is not the root of a format that is read",
+            "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>",
+        )
     try:
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
         raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
-    return _imported(read_mjcf(path, keyframe), name, nacelle)
+    return read_mjcf(path, keyframe)
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     graph = merged(rooted(joined(merged(graph))))
-    chosen = _with_motion(graph, nacelle)
+    try:
+        chosen = _with_motion(settled(graph), nacelle)
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
     graph = grouped(chosen.graph, chosen.joints)
     written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
@@ -141,6 +169,8 @@ def _wrapped(line: str) -> str:
 def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
     """The problems of a description that an import has made, as those of the imported file."""
     return DescriptionError(
-        Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        problem
+        if problem.file == graph.file
+        else Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
         for problem in error.problems
     )
