@@ -67,10 +67,13 @@ class Axis:
         value: coordinate in the assembly.
         damping: viscous friction.
         coulomb: friction that does not depend on the rate's size.
+        quadratic: friction with the square of the rate.
+        cubic: friction with its third power.
         armature: inertia of the rotor, at the joint.
         stiffness: of a spring.
         rest: coordinate at which the spring is free.
         limits: lower and upper end.
+        stop: stiffness of end stops at the limits; 0 where there are none.
         motor: what drives it.
     """
 
@@ -79,11 +82,20 @@ class Axis:
     value: float = 0.0
     damping: float = 0.0
     coulomb: float = 0.0
+    quadratic: float = 0.0
+    cubic: float = 0.0
     armature: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
+    stop: float = 0.0
     motor: Motor | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing acts along it and nothing bounds it."""
+        acts = (self.damping, self.coulomb, self.quadratic, self.cubic, self.armature, self.stiffness, self.stop)
+        return not any(acts) and self.motor is None and self.limits == (-math.inf, math.inf)
 
     def pose(self, value: float) -> Pose:
         """The motion along the axis."""

@@ -1,0 +1,58 @@
+"""Massless bodies between two joints taken together: the joints act one after the other on the next body.
+
+Engines that solve for accelerations of the tree refuse moving bodies without mass, but let several joints move one
+body. A chain of joints ends at a body that has mass, or where the tree branches or something else acts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nacelle.exchange.graph import Graph, Link
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A body with the joints that place it, from the body that carries the first of them."""
+
+    parent: str
+    body: str
+    links: tuple[Link, ...]
+
+
+def chains(graph: Graph) -> list[Chain]:
+    """All joints of the tree, those with massless bodies between them in one chain; in the order of the tree."""
+    held = {body for link in graph.closures for body in (link.parent, link.child)}
+    held |= {body for strut in graph.struts for body in strut.bodies}
+    after: dict[str, list[Link]] = {}
+    for link in graph.joints:
+        after.setdefault(link.parent, []).append(link)
+    # For each body that only carries the next joint, the joints up to it.
+    open_: dict[str, tuple[Link, ...]] = {}
+    made = []
+    for link in graph.joints:
+        links = (*open_.get(link.parent, ()), link)
+        body, following = link.child, after.get(link.child, [])
+        plain = body not in held and is_massless(graph, body) and len(following) == 1
+        if plain and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
+            open_[body] = links
+        else:
+            made.append(Chain(links[0].parent, body, links))
+    drawn = [body for body in open_ if graph.bodies[body].shapes]
+    if drawn:
+        words = "massless bodies merged, their joints act on the next body one after the other"
+        graph.report.done(f"{words}: {', '.join(drawn)}")
+    return made
+
+
+def _is_stroke(link: Link) -> bool:
+    """Whether a joint only slides: in MuJoCo no rotation follows a ball."""
+    return bool(link.axes) and not any(axis.turns for axis in link.axes)
+
+
+def is_massless(graph: Graph, body: str) -> bool:
+    """Whether a body has neither mass nor inertia."""
+    solid = graph.bodies[body]
+    return solid.mass == 0.0 and not np.any(solid.inertia)
