@@ -13,9 +13,15 @@ from nacelle.cli.common import JsonOption, console, print_json, wrote
 
 @command("import")
 def import_command(
-    file: Annotated[Path, typer.Argument(help="MJCF file.")],
+    file: Annotated[Path, typer.Argument(help="MJCF, URDF, SDF or SYMORO+ file.")],
     *,
     out: Annotated[Path, typer.Option("--out", help="Description to write, YAML.")],
+    closures: Annotated[
+        Path | None, typer.Option("--closures", help="Loops and drives of a URDF, YAML.")
+    ] = None,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="The root link of a URDF moves freely.")
+    ] = False,
     keyframe: Annotated[
         str | None,
         typer.Option(
@@ -27,10 +33,10 @@ def import_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import a robot from MuJoCo's MJCF: a description, and a report of what was left out."""
+    """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
     from nacelle.exchange.imported import import_robot
 
-    done = import_robot(file, keyframe=keyframe, name=name)
+    done = import_robot(file, closures=closures, floating=floating, keyframe=keyframe, name=name)
     done.save(out)
     if as_json:
         warnings = [problem.as_dict() for problem in done.warnings]

@@ -14,6 +14,8 @@ from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import chosen_motion
 from nacelle.exchange.text.description import described
+from nacelle.exchange.urdf.gepetto import no_side, read_side
+from nacelle.exchange.urdf.read import Options, read_urdf
 from nacelle.exchange.xml import read_xml
 from nacelle.files import write_whole
 from nacelle.kinematics.mechanism.check import check_robot
@@ -51,13 +53,17 @@ class Imported(Shown):
 def import_robot(
     file: str | os.PathLike[str],
     *,
+    closures: str | os.PathLike[str] | None = None,
+    floating: bool = False,
     keyframe: str | None = None,
     name: str | None = None,
 ) -> Imported:
-    """Read a robot from MJCF, the format of MuJoCo.
+    """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
     Args:
-        file: an MJCF file.
+        file: the file.
+        closures: a file beside a URDF that says which of its frames coincide and which joints are driven, YAML.
+        floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
@@ -68,15 +74,25 @@ def import_robot(
     Raises:
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
-    path = Path(file)
+    return _imported(_read(Path(file), None if closures is None else Path(closures), floating, keyframe), name)
+
+
+def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
+    """The graph of a file in any format."""
     root = read_xml(path)
+    if root.tag == "robot":
+        return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
+    if closures is not None:
+        raise broken(str(path), "closures in a file beside it belong to URDF alone")
     if root.tag != "mujoco":
-        raise root.fault(f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>")
+        raise root.fault(
+            f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>"
+        )
     try:
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
         raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
-    return _imported(read_mjcf(path, keyframe), name)
+    return read_mjcf(path, keyframe)
 
 
 def _imported(graph: Graph, name: str | None) -> Imported:

@@ -23,7 +23,7 @@ _MOST = 200_000
 
 @dataclass(eq=False)
 class Element:
-    """An element: its attributes, its children, and its place in a file."""
+    """An element: its attributes, its children, its own text, and its place in a file."""
 
     tag: str
     attributes: dict[str, str]
@@ -31,6 +31,7 @@ class Element:
     line: int
     column: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def all(self) -> Iterator[Element]:
         """The element and everything in it."""
@@ -41,6 +42,10 @@ class Element:
     def named(self, tag: str) -> list[Element]:
         """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> Element | None:
+        """The first child with a tag; None if there is none."""
+        return next((child for child in self.children if child.tag == tag), None)
 
     def get(self, name: str, default: str = "") -> str:
         """An attribute."""
@@ -60,7 +65,7 @@ def read_xml(path: Path) -> Element:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise broken(str(path), *why_unread(path, error, "MJCF or URDF file")) from None
+        raise broken(str(path), *why_unread(path, error, "MJCF, URDF or SDF file")) from None
     if len(data) > _LARGEST:
         raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
     return parsed(data, str(path))
@@ -86,6 +91,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
 
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
@@ -105,6 +111,10 @@ class _Reader:
         made = Element(tag, dict(attributes), self.file, line, column)
         (self.open[-1].children if self.open else self.roots).append(made)
         self.open.append(made)
+
+    def characters(self, data: str) -> None:
+        if data.strip():
+            self.open[-1].text += data
 
     def end(self, tag: str) -> None:
         del tag

@@ -1,1 +1,1 @@
-"""URDF, the format of ROS, Pinocchio and Gepetto, with closures beside it."""
+"""URDF: the tree, closures in the dialects that add them, drives."""
