@@ -194,6 +194,15 @@ class Strut:
     damping: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Damper:
+    """A damper of the relative rotation of two bodies, alike about all axes, N m s/rad."""
+
+    name: str
+    bodies: tuple[str, str]
+    damping: float
+
+
 @dataclass
 class Report:
     """What was done on the way, and what was left out, a sentence each."""
@@ -224,6 +233,7 @@ class Graph:
         closures: joints that close loops.
         couplings: between joints of the tree.
         struts: springs between bodies.
+        dampers: angular dampers between bodies.
         floating: the body that moves freely; None if there is none.
         pose: of the floating body in the assembly.
         shapes: of the base.
@@ -238,6 +248,7 @@ class Graph:
     closures: tuple[Link, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     struts: tuple[Strut, ...] = ()
+    dampers: tuple[Damper, ...] = ()
     floating: str | None = None
     pose: Pose = field(default_factory=identity)
     shapes: tuple[Shape, ...] = ()

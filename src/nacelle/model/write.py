@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.model.damper import Damper
 from nacelle.model.data import Actuator, RobotData
 from nacelle.model.description.version import NEWEST, oldest_format
 from nacelle.model.hanging import hanging_chains
@@ -70,6 +71,8 @@ class _Writer:
             }
         if robot.springs:
             data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
+        if robot.dampers:
+            data["dampers"] = {self.spring_name(damper.name): self.damper(damper) for damper in robot.dampers}
         if robot.modes:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
         if len(self.chains) == len(robot.legs):
@@ -248,6 +251,10 @@ class _Writer:
             "length": spring.length,
         }
         return data | ({"damping": spring.damping} if spring.damping else {})
+
+    def damper(self, damper: Damper) -> dict[str, Any]:
+        between = [self.body_name(body, None) for body in damper.bodies]
+        return {"between": between, "damping": damper.damping}
 
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]

@@ -67,8 +67,11 @@ class _Ties:
             left = fixed_terms(model, first)
             right = {} if second < 0 else fixed_terms(model, second)
             if left is None or right is None:
-                raise _broken(self._where(given), "an equality holds the length of a spatial tendon, which is "
-                              "no joint of rigid bodies", "write it as a rod between two ball joints")  # fmt: skip
+                raise _broken(
+                    self._where(given),
+                    "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
+                    "write it as a rod between two ball joints",
+                )
             self._coupling(k, given, left, right)
         else:
             self.report.lost(f"the equality {given or k} left out: it is none of rigid bodies")

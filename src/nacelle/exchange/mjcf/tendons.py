@@ -5,7 +5,6 @@ from __future__ import annotations
 import mujoco as mj
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
-_LINEAR = (int(mj.mjtEq.mjEQ_JOINT), int(mj.mjtEq.mjEQ_TENDON))
 
 
 def fixed_terms(model: mj.MjModel, tendon: int) -> dict[int, float] | None:
@@ -27,9 +26,9 @@ def followed(model: mj.MjModel, terms: dict[int, float]) -> tuple[int, float] | 
     """
     ratios: dict[int, tuple[int, float]] = {}
     for k in range(model.neq):
-        if int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) and model.eq_active0[k]:
-            if not any(model.eq_data[k, 2:5]) and int(model.eq_obj2id[k]) >= 0:
-                ratios[int(model.eq_obj1id[k])] = int(model.eq_obj2id[k]), float(model.eq_data[k, 1])
+        linear = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) and not any(model.eq_data[k, 2:5])
+        if linear and model.eq_active0[k] and int(model.eq_obj2id[k]) >= 0:
+            ratios[int(model.eq_obj1id[k])] = int(model.eq_obj2id[k]), float(model.eq_data[k, 1])
     total: dict[int, float] = {}
     for start, coefficient in terms.items():
         joint, factor, seen = start, coefficient, {start}

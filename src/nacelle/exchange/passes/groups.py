@@ -1,9 +1,9 @@
-"""Hinges one after the other through a point: two perpendicular ones are a universal joint, three a spherical one.
+"""Hinges one after the other through a point: two perpendicular ones are universal, three spherical.
 
-Joint a with the direction a turns its frame by R(a, q1), then comes the constant rotation D to the frame of the
-next, which turns by R(b, q2):  R(a, q1) D R(b, q2) = R(a, q1) R(D b, q2) D. So the axes of the universal joint are
-a and D b. Only massless bodies may lie between, and nothing may act that the new joint has not: a spherical
-joint has no springs, drives, limits or friction of single axes.
+A hinge with the direction a turns its frame by R(a, q1), then comes the constant rotation D to the frame of
+the next, which turns by R(b, q2):  R(a, q1) D R(b, q2) = R(a, q1) R(D b, q2) D. So the axes of the universal
+joint are a and D b. Only massless bodies may lie between, and nothing may act that the new joint has not: a
+spherical joint has no springs, drives, limits or friction of single axes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
         solid = graph.bodies[body]
         after = [joint for joint in graph.joints if joint.parent == body]
         touched = any(body in (closure.parent, closure.child) for closure in graph.closures)
-        touched = touched or any(body in strut.bodies for strut in graph.struts)
+        touched = touched or any(body in part.bodies for part in (*graph.struts, *graph.dampers))
         if solid.mass or np.any(solid.inertia) or len(after) != 1 or touched or not _is_free(after[0], held):
             break
         chain.append(after[0])
@@ -113,7 +114,7 @@ def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:
     turned = np.eye(3)
     # The point in the frame of the last body, followed through the chain.
     point = first.child_at.R @ (first.axes[0].direction * shift) + first.child_at.p
-    for before, link in zip(chain, chain[1:], strict=False):
+    for before, link in pairwise(chain):
         turned = turned @ before.child_at.R.T @ link.at.R
         here = link.at.R.T @ (point - link.at.p)
         if np.linalg.norm(np.cross(here, link.axes[0].direction)) > _MEET:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid, Strut
+from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Shape, Solid, Strut
 from nacelle.spatial.pose import Pose
 
 
@@ -63,8 +63,8 @@ def _closed_by_weld(graph: Graph) -> Graph | None:
             others = tuple(c for c in graph.closures if c is not closure)
             opened = replace(graph, joints=joints, closures=(*others, cut))
             graph.report.done(
-                f"{leaf!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body, and the "
-                f"joint {cut.name!r} closes the loop"
+                f"{leaf!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body, and "
+                f"the joint {cut.name!r} closes the loop"
             )
             return _taken_over(opened, leaf, keeper, weld.pose())
     return None
@@ -86,6 +86,9 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
         joints=tuple(_rehung(joint, body, keeper, X) for joint in graph.joints),
         closures=tuple(_rehung(joint, body, keeper, X) for joint in graph.closures),
         struts=tuple(_moved(strut, body, keeper, X) for strut in graph.struts),
+        dampers=tuple(
+            made for made in (_renamed(d, body, keeper) for d in graph.dampers) if made is not None
+        ),
         shapes=base_shapes,
     )
 
@@ -109,6 +112,12 @@ def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     if joint.child == body:
         joint = replace(joint, child=keeper, child_at=X @ joint.child_at)
     return joint
+
+
+def _renamed(damper: Damper, body: str, keeper: str) -> Damper | None:
+    """The damper on the other body; None where both its ends are now on one."""
+    first, second = (keeper if name == body else name for name in damper.bodies)
+    return replace(damper, bodies=(first, second)) if first != second else None
 
 
 def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:

@@ -3,9 +3,9 @@
 With the rows J of all closures at the assembly, scaled to be without units, the rates that keep the loops
 closed are u = N z, N a basis of the null space of J. Joints are independent as long as their rows of N are;
 a joint is taken where its row has a part of at least 0.05 that those before do not span, and in a second
-round where it has any. A spherical joint has no coordinate that could be independent: where its rotations are
-among the motions (a ball pendulum, the spin of a rod between two balls) it is written as three hinges, the last
-along the rod.
+round where it has any. A spherical joint has no coordinate that could be independent: where its rotations
+are among the motions (a ball pendulum, the spin of a rod between two balls) it is written as three hinges,
+the last along the rod.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Graph, Link, Solid, broken
+from nacelle.exchange.graph import Axis, Damper, Graph, Link, Solid, broken
 from nacelle.exchange.text.description import Written, described
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
 from nacelle.kinematics.mechanism.closed import scaled_closures
@@ -100,7 +100,7 @@ def _independent(
                 continue
             row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
             rest = row - basis @ (basis.T @ row)
-            if np.linalg.norm(rest) > threshold * max(np.linalg.norm(row), 1e-3):
+            if float(np.linalg.norm(rest)) > threshold * max(float(np.linalg.norm(row)), 1e-3):
                 basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
                 names.append(joint.name)
     full = np.linalg.svd(basis, full_matrices=True)[0] if basis.size else np.eye(N.shape[1])
@@ -109,7 +109,7 @@ def _independent(
 
 
 def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
-    """Driven joints before others, leaders before those that follow, hinges that carry a mass before others."""
+    """Driven joints first, leaders before those that follow, hinges that carry a mass before others."""
     follows = any(coupling.joint == joint.name for coupling in graph.couplings)
     return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
@@ -136,6 +136,7 @@ def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list
 def _as_hinges(graph: Graph, names: list[str]) -> Graph:
     """The graph with some spherical joints as three hinges, which are at zero in the assembly."""
     bodies = dict(graph.bodies)
+    dampers = list(graph.dampers)
     joints: list[Link] = []
     for joint in graph.joints:
         if joint.name not in names:
@@ -147,18 +148,18 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
         for k, word in enumerate(("tilt", "swing", "spin")):
             child = joint.child if k == 2 else f"{joint.name}-{word}"
             bodies.setdefault(child, Solid())
-            axis = Axis(axes[:, k], damping=joint.damping, armature=joint.armature)
+            axis = Axis(axes[:, k], armature=joint.armature)
             hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
             joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
             parent, at = child, hinge.child_at
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
-        if joint.damping or joint.armature:
-            graph.report.lost(
-                f"damping and armature of the ball joint {joint.name!r} act about its three hinges"
-            )
-    return replace(graph, joints=tuple(joints), bodies=bodies)
+        if joint.damping:
+            dampers.append(Damper(joint.name, (joint.parent, joint.child), joint.damping))
+        if joint.armature:
+            graph.report.lost(f"armature of the ball joint {joint.name!r} acts about its three hinges")
+    return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))
 
 
 def _spin_frame(graph: Graph, joint: Link) -> Array:

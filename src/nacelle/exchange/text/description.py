@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
+from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Motor, Shape, Solid
 from nacelle.exchange.text.legs import Piece, pieces
 from nacelle.exchange.text.quantities import angle, direction, frame, length, rotation, short, vector
 from nacelle.model.description.version import NEWEST
@@ -70,6 +70,8 @@ class _Writer:
             data["couplings"] = {c.name: self.coupling(c.name) for c in graph.couplings}
         if graph.struts:
             data["springs"] = {strut.name: self.strut(strut.name) for strut in graph.struts}
+        if graph.dampers:
+            data["dampers"] = {damper.name: self.damper(damper) for damper in graph.dampers}
         driven = [self.joints[j.name] for j in graph.joints if j.motor is not None]
         if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
             data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
@@ -187,6 +189,10 @@ class _Writer:
             "length": length(strut.length),
         }
         return data | ({"damping": f"{short(strut.damping)} N*s/m"} if strut.damping else {})
+
+    def damper(self, damper: Damper) -> dict[str, Any]:
+        between = [self.names[body] for body in damper.bodies]
+        return {"between": between, "damping": f"{short(damper.damping)} N*m*s/rad"}
 
 
 def _rounded(values: Array) -> Array:

@@ -1,7 +1,7 @@
 """Numbers as a person would write them: the shortest decimals that mean the same, with their units.
 
-Files of other engines have passed through conversions (degrees to radians, principal axes and back), so that a
-number that was typed as 22.5 comes as 22.500000000000004. The shortest decimal within 2e-15 of the number,
+Files of other engines have passed through conversions (degrees to radians, principal axes and back), so that
+a number that was typed as 22.5 comes as 22.500000000000004. The shortest decimal within 2e-15 of the number,
 or of the largest number beside it, is what was meant.
 """
 
@@ -40,7 +40,7 @@ def _plain(text: str) -> str:
     mantissa, exponent = text.split("e")
     power = int(exponent)
     written = f"{float(text):.{max(0, len(mantissa.replace('.', '').lstrip('-')) - 1 - power)}f}"
-    return written if len(written) <= 8 and float(written) == float(text) else f"{mantissa}e{power}"
+    return written if len(written) <= 7 and float(written) == float(text) else f"{mantissa}e{power}"
 
 
 def vector(values: Sequence[float] | Array, unit: str, factor: float = 1.0, beside: float = 0.0) -> str:

@@ -1,0 +1,35 @@
+"""The command `import`: what it prints and writes, and that it writes nothing where it fails."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from nacelle.cli import app
+
+TEXT = """<mujoco model="swing"><worldbody>
+  <body name="arm"><joint name="turn" axis="0 1 0"/><inertial mass="1" pos="0 0 0.1" diaginertia="1 1 1"/>
+    <geom type="mesh" mesh="a"/></body>
+</worldbody></mujoco>"""
+
+
+def test_import_reports_and_writes(tmp_path: Path) -> None:
+    file, out = tmp_path / "swing.xml", tmp_path / "swing.yaml"
+    file.write_text(TEXT)
+    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "lost: 1 meshes left out" in result.output
+    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out), "--name", "arm", "--json"])
+    answer = json.loads(result.stdout)
+    assert (answer["robot"], answer["losses"]) == ("arm", ["1 meshes left out"])
+    assert out.read_text().startswith("format: nacelle/2\nname: arm\n")
+    assert CliRunner().invoke(app, ["check", str(out)]).exit_code == 0
+
+
+def test_nothing_is_written_for_a_broken_file(tmp_path: Path) -> None:
+    file, out = tmp_path / "swing.xml", tmp_path / "swing.yaml"
+    file.write_text(TEXT.replace("<worldbody>", "<worldbody><include file='../x.xml'/>"))
+    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out)])
+    assert result.exit_code == 1
+    assert "outside of the robot's folder" in result.output
+    assert not out.exists()
