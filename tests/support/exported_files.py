@@ -128,7 +128,8 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.body_motion(robot, drawn.x, drawn.v, a)
     own = owners(robot, file.names)
-    assert set(own.values()) | {0, 1} == set(range(len(robot.bodies))) - massless(robot, file, own)
+    point = {1} if robot.nacelle.kind == "point" else set()
+    assert set(range(len(robot.bodies))) - set(own.values()) <= merged(robot) | point
     places = [file.drives[name] for name in actuator_names(robot)]
     worst = {"poses": 0.0, "rates": 0.0, "closures": 0.0, "inverse": 0.0}
 
@@ -162,9 +163,10 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     return worst
 
 
-def massless(robot: Robot, file: EngineFile, own: dict[int, int]) -> set[int]:
-    """Bodies that a file may leave out."""
-    return {k for k, body in enumerate(robot.bodies) if body.massless and k not in own.values() and k > 1}
+def merged(robot: Robot) -> set[int]:
+    """Bodies that a file may leave out: massless ones, and those that a fixed joint holds."""
+    fixed = {b for j in robot.joints if j.kind == "fixed" for b in (j.predecessor, j.successor)}
+    return {k for k, body in enumerate(robot.bodies) if body.massless} | fixed | {0}
 
 
 def actuator_names(robot: Robot) -> list[str]:

@@ -42,14 +42,17 @@ class MujocoFile:
         mj.mj_kinematics(m, d)
         mj.mj_comPos(m, d)
         mj.mj_comVel(m, d)
+        d.qacc[:] = 0.0
+        mj.mj_rnePostConstraint(m, d)
         J, bias = np.zeros((m.nbody, 6, m.nv)), np.zeros((m.nbody, 6))
         for body in range(m.nbody):
             linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
             mj.mj_jacBody(m, d, linear, angular, body)
             J[body] = np.vstack([linear, angular])
-            dot, turning = np.zeros((3, m.nv)), np.zeros((3, m.nv))
-            mj.mj_jacDot(m, d, dot, turning, d.xpos[body], body)
-            bias[body] = np.concatenate([dot @ u, turning @ u])
+            # mj_jacDot is wrong for a ball and a slide in one body (MuJoCo 4.0).
+            found = np.zeros(6)
+            mj.mj_objectAcceleration(m, d, mj.mjtObj.mjOBJ_XBODY, body, found, 0)
+            bias[body] = np.concatenate([found[3:] + m.opt.gravity, found[:3]])
         poses = [Pose(d.xmat[b].reshape(3, 3).copy(), d.xpos[b].copy()) for b in range(m.nbody)]
         return Kinematics(poses, J, bias)
 

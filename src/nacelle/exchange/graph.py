@@ -30,6 +30,11 @@ class Solid:
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
     shapes: tuple[Shape, ...] = ()
 
+    @property
+    def is_massless(self) -> bool:
+        """Whether it has neither mass nor inertia."""
+        return self.mass == 0.0 and not np.any(self.inertia)
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:

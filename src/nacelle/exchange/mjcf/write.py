@@ -15,8 +15,8 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Shape, Solid, relative_quat
 from nacelle.exchange.names import Names
-from nacelle.exchange.write.carriers import Chain, chains, is_massless
-from nacelle.exchange.write.cut import cut
+from nacelle.exchange.write.carriers import Chain, chains
+from nacelle.exchange.write.cut import cut, is_bare
 from nacelle.exchange.write.inertia import heavy_enough
 from nacelle.exchange.write.text import Node, document, number, numbers, principal
 from nacelle.spatial.pose import Pose, identity
@@ -34,7 +34,7 @@ _EQUALITY = {"solref": "0.002 1", "solimp": "0.99 0.999 0.001"}
 
 def write_mjcf(graph: Graph) -> str:
     """The text of a file; the report of the graph gets what MJCF does not hold."""
-    graph = cut(graph, lambda closure: _is_held(graph, closure))
+    graph = cut(graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure))
     parts = chains(graph)
     moving = [part.body for part in parts if any(_moves(link) for link in part.links)]
     graph = heavy_enough(graph, moving, "MuJoCo")
@@ -43,16 +43,6 @@ def write_mjcf(graph: Graph) -> str:
 
 def _moves(link: Link) -> bool:
     return link.spherical or bool(link.axes)
-
-
-def _is_held(graph: Graph, closure: Link) -> bool:
-    """Whether equalities hold a closure: nothing acts in it, and its bodies have mass."""
-    ends = [body for body in (closure.parent, closure.child) if body != BASE]
-    if any(is_massless(graph, body) for body in ends):
-        return False
-    if closure.kind == "revolute":
-        return closure.axes[0].is_bare
-    return closure.kind == "spherical" and not closure.damping and not closure.armature
 
 
 def _quat(R: Array) -> str:

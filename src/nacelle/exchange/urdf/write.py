@@ -15,7 +15,8 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
 from nacelle.exchange.names import Names
-from nacelle.exchange.write.cut import cut
+from nacelle.exchange.tree import chain
+from nacelle.exchange.write.cut import cut, is_bare
 from nacelle.exchange.write.text import Node, document, number, numbers, rpy
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
@@ -36,7 +37,7 @@ class UrdfFiles:
 
 def write_urdf(graph: Graph) -> UrdfFiles:
     """The texts of both files; the report of the graph gets what URDF does not hold."""
-    graph = cut(graph, lambda link: link.kind == "spherical" and not link.damping and not link.armature)
+    graph = cut(graph, lambda closure: closure.spherical and is_bare(graph, closure))
     return _Writer(graph).files()
 
 
@@ -93,16 +94,8 @@ class _Writer:
             link = replace(link, at=turned, axes=axes, spherical=False)
         if len(link.axes) < 2:
             return [link]
-        steps = []
-        parent, at = link.parent, link.at
-        for letter, axis in zip("xyz", link.axes, strict=False):
-            last = axis is link.axes[-1]
-            name = f"{link.name}-{letter}"
-            child = link.child if last else self.links.new(f"{name}-carrier", "carrier")
-            child_at = link.child_at if last else identity()
-            steps.append(replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,)))
-            parent, at = child, identity()
-        return steps
+        names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
+        return chain(link, link.axes, names, self.links)[0]
 
     def _floating(self, body: str) -> None:
         self.frames[body] = identity()

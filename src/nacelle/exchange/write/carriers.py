@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.exchange.graph import Graph, Link
 
 
@@ -35,7 +33,7 @@ def chains(graph: Graph) -> list[Chain]:
     for link in graph.joints:
         links = (*open_.get(link.parent, ()), link)
         body, following = link.child, after.get(link.child, [])
-        plain = body not in held and is_massless(graph, body) and len(following) == 1
+        plain = body not in held and graph.bodies[body].is_massless and len(following) == 1
         if plain and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
             open_[body] = links
         else:
@@ -50,9 +48,3 @@ def chains(graph: Graph) -> list[Chain]:
 def _is_stroke(link: Link) -> bool:
     """Whether a joint only slides: in MuJoCo no rotation follows a ball."""
     return bool(link.axes) and not any(axis.turns for axis in link.axes)
-
-
-def is_massless(graph: Graph, body: str) -> bool:
-    """Whether a body has neither mass nor inertia."""
-    solid = graph.bodies[body]
-    return solid.mass == 0.0 and not np.any(solid.inertia)

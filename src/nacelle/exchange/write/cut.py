@@ -48,6 +48,13 @@ def cut(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
     return replace(graph, bodies=bodies, joints=tuple(joints), closures=tuple(closures))
 
 
+def is_bare(graph: Graph, closure: Link) -> bool:
+    """Whether nothing acts in a closure, and its bodies have mass: only then points alone can hold it."""
+    ends = [graph.bodies[body] for body in (closure.parent, closure.child) if body != BASE]
+    acts = closure.damping or closure.armature or not all(axis.is_bare for axis in closure.axes)
+    return not acts and not any(solid.is_massless for solid in ends)
+
+
 def _weight(graph: Graph, body: str) -> float:
     """The mass that a body has to give; the base has none."""
     return graph.bodies[body].mass if body in graph.bodies else 0.0

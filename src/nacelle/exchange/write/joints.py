@@ -181,11 +181,6 @@ def _within(angle: float, limits: tuple[float, float]) -> float:
     return angle
 
 
-def reversed_chain(links: list[Link]) -> list[Link]:
-    """The same joint seen from its other end."""
-    return [link.reversed() for link in reversed(links)]
-
-
 def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
     """The pose of a joint's second frame in its first, from those of all bodies."""
     first = poses[joint.predecessor] @ joint.frame_predecessor

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.write.components import Components
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
@@ -44,18 +43,20 @@ def without_point(robot: Robot) -> Joined:
     """The closures of a robot whose nacelle is a point."""
     held = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
     bodies = list(held)
-    parts = Components(bodies)
+    # Each body with those that joints at the point hold it to.
+    parts = {body: {body} for body in bodies}
     closures: list[Joint] = []
     for joint in robot.closures:
         if PLATFORM in _ends(joint):
             continue
         if joint.at_point:
             joint = _in_full(joint, held)
-            parts.join(joint.predecessor, joint.successor)
+            _unite(parts, joint.predecessor, joint.successor)
         closures.append(joint)
     first = bodies[0]
     for other in bodies[1:]:
-        if parts.join(first, other):
+        if other not in parts[first]:
+            _unite(parts, first, other)
             meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and other in _ends(j))
             closures.append(
                 replace(
@@ -70,6 +71,12 @@ def without_point(robot: Robot) -> Joined:
     ten = np.array(robot.bodies[PLATFORM].inertia, dtype=float) / len(bodies)
     shares = {body: transform_parameters(np.eye(3), held[body].p, ten) for body in bodies}
     return Joined(tuple(closures), shares, (first, held[first]))
+
+
+def _unite(parts: dict[int, set[int]], one: int, other: int) -> None:
+    whole = parts[one] | parts[other]
+    for body in whole:
+        parts[body] = whole
 
 
 def _ends(joint: Joint) -> Sequence[int]:

@@ -7,17 +7,18 @@ part beyond are turned round where they are met from their other end. A part tha
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
 from nacelle.errors import ExportError
-from nacelle.exchange.graph import BASE, Coupling, Graph, Link, Report, Solid, Strut
+from nacelle.exchange.graph import BASE, Coupling, Damper, Graph, Link, Report, Solid, Strut
 from nacelle.exchange.names import Names
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.write.components import Components
+from nacelle.exchange.tree import spanned
+from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
-from nacelle.exchange.write.joints import JointLinks, closure_coordinates, placed, reversed_chain
+from nacelle.exchange.write.joints import JointLinks, closure_coordinates, placed
 from nacelle.exchange.write.points import Joined, without_point
 from nacelle.exchange.write.shapes import shapes_of
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
@@ -25,7 +26,7 @@ from nacelle.model import leg as numbers
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com
-from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.pose import identity
 from nacelle.spatial.scalar import Array
 
 
@@ -39,7 +40,7 @@ def graph_of(robot: Robot) -> Graph:
     if found.open:
         gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
-    return merged(_Builder(robot, found).graph())
+    return in_joints(merged(_Builder(robot, found).graph()))
 
 
 class _Builder:
@@ -69,49 +70,30 @@ class _Builder:
         robot = self.robot
         own = [self._solid(body) for body in range(len(robot.bodies))]
         own = completed(robot, self.found, own, self.report)
-        tree = [self._links(k, joint) for k, joint in enumerate(robot.tree_joints)]
-        edges = [(joint.predecessor, joint.successor) for joint in robot.tree_joints]
-        parts = Components(self.bodies)
-        for one, other in edges:
-            parts.join(one, other)
-        shut: list[tuple[Joint, list[Link]]] = []
-        couplings: list[Joint] = []
+        links = [link for k, joint in enumerate(robot.tree_joints) for link in self._links(k, joint)]
         for k, joint in enumerate(self.closures):
-            if joint.is_coupling:
-                couplings.append(joint)
-                continue
-            links = self._closing_links(k, joint)
-            if parts.join(joint.predecessor, joint.successor):
-                tree.append(links)
-                edges.append((joint.predecessor, joint.successor))
-            else:
-                shut.append((joint, links))
-        floating = None
-        if numbers.PLATFORM in self.bodies and parts.of(numbers.PLATFORM) != numbers.BASE:
-            floating = self.bodies[numbers.PLATFORM]
-        joints = _grown(edges, tree, [numbers.BASE, *([numbers.PLATFORM] if floating else [])])
-        closures: list[Link] = []
-        for _, links in shut:
-            # All but the last carry massless bodies.
-            joints += links[:-1]
-            closures.append(links[-1])
+            if not joint.is_coupling:
+                links += self._closing_links(k, joint)
         bodies = {name: own[index] for index, name in self.bodies.items() if index} | self.solids
+        floating = None
+        if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reached(links):
+            floating = self.bodies[numbers.PLATFORM]
         self._note_losses()
-        ordered = [floating] if floating else []
-        ordered += [link.child for link in joints]
-        return Graph(
-            name=Names(()).new(robot.name, "robot"),
-            file=robot.name,
-            gravity=np.array(robot.gravity, dtype=float),
-            bodies={name: bodies[name] for name in ordered},
-            joints=tuple(joints),
-            closures=tuple(closures),
-            couplings=tuple(self._coupling(joint) for joint in couplings),
-            struts=self._struts(),
-            floating=floating,
-            pose=self.found.platform if floating else identity(),
-            shapes=own[numbers.BASE].shapes,
-            report=self.report,
+        return spanned(
+            Graph(
+                name=Names(()).new(robot.name, "robot"),
+                file=robot.name,
+                gravity=np.array(robot.gravity, dtype=float),
+                bodies=bodies,
+                joints=tuple(links),
+                couplings=tuple(self._coupling(k) for k, joint in enumerate(self.closures) if joint.is_coupling),
+                struts=self._struts(),
+                dampers=self._dampers(),
+                floating=floating,
+                pose=self.found.platform if floating else identity(),
+                shapes=own[numbers.BASE].shapes,
+                report=self.report,
+            )
         )
 
     def _links(self, k: int, joint: Joint) -> list[Link]:
@@ -144,10 +126,10 @@ class _Builder:
         about[np.abs(about) < 1e-15 * np.max(np.abs(ten[4:]), initial=0.0)] = 0.0
         return Solid(mass, np.array(com, dtype=float), about, shapes_of(robot, self.found.motion.poses, body))
 
-    def _coupling(self, joint: Joint) -> Coupling:
+    def _coupling(self, k: int) -> Coupling:
+        joint = self.closures[k]
         (first, _), *others = joint.terms
         follows = {self.joints[j]: -float(factor) for j, factor in others}
-        k = self.closures.index(joint)
         return Coupling(self.cuts[k], self.joints[first], follows, float(joint.offset))
 
     def _struts(self) -> tuple[Strut, ...]:
@@ -166,6 +148,17 @@ class _Builder:
                 )
             )
         return tuple(made)
+
+    def _dampers(self) -> tuple[Damper, ...]:
+        names = Names(())
+        return tuple(
+            Damper(
+                names.new(damper.name, f"damper{k}"),
+                (self.bodies[damper.bodies[0]], self.bodies[damper.bodies[1]]),
+                float(damper.damping),
+            )
+            for k, damper in enumerate(self.robot.dampers)
+        )
 
     def _at(self, body: int, point: Array) -> tuple[str, Array]:
         """A point of a body of the robot in the graph."""
@@ -189,17 +182,11 @@ class _Builder:
             lost("tool frames left out")
 
 
-def _grown(edges: list[tuple[int, int]], chains: list[list[Link]], roots: list[int]) -> list[Link]:
-    """The joints of the tree from its roots outwards, turned round where they are met from the other end."""
-    reached = set(roots)
-    left = list(range(len(edges)))
-    joints: list[Link] = []
-    while left:
-        ready = [k for k in left if (edges[k][0] in reached) or (edges[k][1] in reached)]
-        # One after the other: an edge may reach what the next would turn round.
-        k = ready[0]
-        one, other = edges[k]
-        joints += chains[k] if one in reached else reversed_chain(chains[k])
-        reached |= {one, other}
-        left.remove(k)
-    return joints
+def _reached(links: Sequence[Link]) -> set[str]:
+    """The bodies that joints lead to from the base."""
+    reached, more = {BASE}, True
+    while more:
+        ends = [{link.parent, link.child} for link in links]
+        beyond = {body for pair in ends if pair & reached for body in pair} - reached
+        reached, more = reached | beyond, bool(beyond)
+    return reached
