@@ -99,7 +99,15 @@ class Axis:
     @property
     def is_bare(self) -> bool:
         """Whether nothing acts along it and nothing bounds it."""
-        acts = (self.damping, self.coulomb, self.quadratic, self.cubic, self.armature, self.stiffness, self.stop)
+        acts = (
+            self.damping,
+            self.coulomb,
+            self.quadratic,
+            self.cubic,
+            self.armature,
+            self.stiffness,
+            self.stop,
+        )
         return not any(acts) and self.motor is None and self.limits == (-math.inf, math.inf)
 
     def pose(self, value: float) -> Pose:

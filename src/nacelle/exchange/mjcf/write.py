@@ -81,7 +81,9 @@ class _Writer:
         self._shapes(world, graph.shapes)
         if graph.floating is not None:
             body = self._body(world, graph.floating, graph.pose)
-            body.children.insert(0, Node("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")}))
+            body.children.insert(
+                0, Node("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")})
+            )
             self.qpos += [*graph.pose.p, *np.roll(relative_quat(graph.pose.R), 1)]
             self._below(graph.floating)
         self._below(BASE)
@@ -192,7 +194,9 @@ class _Writer:
 
     def _span(self) -> float:
         """A length of the size of the robot's links, to one digit: the distance of points that hold an axis."""
-        lengths = [float(np.linalg.norm(end.p)) for link in self.graph.joints for end in (link.at, link.child_at)]
+        lengths = [
+            float(np.linalg.norm(end.p)) for link in self.graph.joints for end in (link.at, link.child_at)
+        ]
         return float(f"{0.5 * max(lengths, default=0.0) or 1.0:.0e}")
 
     def _coupling(self, equalities: Node, tendons: Node, coupling: Coupling) -> None:
@@ -201,7 +205,9 @@ class _Writer:
         if len(coupling.follows) == 1:
             (other, ratio), *_ = coupling.follows.items()
             law = f"{number(coupling.offset)} {number(ratio)} 0 0 0"
-            equalities.add("joint", name=coupling.name, joint1=joint, joint2=self.joints[other][0], polycoef=law)
+            equalities.add(
+                "joint", name=coupling.name, joint1=joint, joint2=self.joints[other][0], polycoef=law
+            )
             return
         sum_ = tendons.add("fixed", name=coupling.name)
         sum_.add("joint", joint=joint, coef="1")
@@ -227,7 +233,9 @@ class _Writer:
             if axis.stop:
                 # A spring that is free between the limits.
                 free = f"{number(max(axis.limits[0], -_FAR))} {number(min(axis.limits[1], _FAR))}"
-                stop = tendons.add("fixed", name=f"{name}-stop", stiffness=number(axis.stop), springlength=free)
+                stop = tendons.add(
+                    "fixed", name=f"{name}-stop", stiffness=number(axis.stop), springlength=free
+                )
                 stop.add("joint", joint=name, coef="1")
             motor = axis.motor
             if motor is not None:

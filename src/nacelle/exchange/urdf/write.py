@@ -86,7 +86,10 @@ class _Writer:
         """A joint as joints of one axis, with massless links between."""
         if link.spherical:
             if link.damping:
-                self._lost("damping of spherical joints acts about the three hinges that URDF has for them", link.name)
+                self._lost(
+                    "damping of spherical joints acts about the three hinges that URDF has for them",
+                    link.name,
+                )
             if link.armature:
                 self._lost("rotors of spherical joints left out", link.name)
             turned = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
@@ -152,7 +155,14 @@ class _Writer:
             inertial.add("origin", xyz=numbers(here.p + solid.com), rpy="0 0 0")
             inertial.add("mass", value=number(solid.mass))
             I = solid.inertia
-            places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+            places = {
+                "ixx": (0, 0),
+                "ixy": (0, 1),
+                "ixz": (0, 2),
+                "iyy": (1, 1),
+                "iyz": (1, 2),
+                "izz": (2, 2),
+            }
             inertial.add("inertia", **{name: number(I[place]) for name, place in places.items()})
         self._shapes(node, solid.shapes, here)
 
@@ -190,7 +200,9 @@ class _Writer:
         return names[0], names[1], "3d" if link.spherical else "6d"
 
     def _transmission(self, joint: str, motor: Motor, axis: Axis) -> None:
-        node = self.root.add("transmission", name=self.names.new(f"{motor.name}-transmission", "transmission"))
+        node = self.root.add(
+            "transmission", name=self.names.new(f"{motor.name}-transmission", "transmission")
+        )
         node.add("type", "transmission_interface/SimpleTransmission")
         node.add("joint", name=joint).add("hardwareInterface", "hardware_interface/EffortJointInterface")
         actuator = node.add("actuator", name=motor.name)

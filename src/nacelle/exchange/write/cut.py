@@ -30,7 +30,9 @@ def cut(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
         if closure.kind == "fixed" or keeps(closure):
             closures.append(closure)
             continue
-        closing = closure if _weight(graph, closure.child) >= _weight(graph, closure.parent) else closure.reversed()
+        closing = (
+            closure if _weight(graph, closure.child) >= _weight(graph, closure.parent) else closure.reversed()
+        )
         piece = names.new(f"{closing.child}-{closure.name}", "piece")
         cuts.append((closing.child, piece))
         joints.append(replace(closing, child=piece))

@@ -23,7 +23,9 @@ def in_joints(graph: Graph) -> Graph:
         else:
             links[k] = _damped(links[k], damper.damping)
     if lost:
-        graph.report.lost(f"angular dampers between bodies that no single joint joins left out: {', '.join(lost)}")
+        graph.report.lost(
+            f"angular dampers between bodies that no single joint joins left out: {', '.join(lost)}"
+        )
     return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
 
 
@@ -39,5 +41,7 @@ def _between(joints: list[Link], closures: list[Link], damper: Damper) -> tuple[
 def _damped(link: Link, damping: float) -> Link:
     if link.spherical:
         return replace(link, damping=link.damping + damping)
-    turning = tuple(replace(axis, damping=axis.damping + damping) if axis.turns else axis for axis in link.axes)
+    turning = tuple(
+        replace(axis, damping=axis.damping + damping) if axis.turns else axis for axis in link.axes
+    )
     return replace(link, axes=turning)

@@ -61,7 +61,9 @@ def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: Re
             result[k] = made
             names.append(robot.bodies[k].name)
     if names:
-        report.done(f"moments of inertia about axes about which a body never turns are chosen: {', '.join(names)}")
+        report.done(
+            f"moments of inertia about axes about which a body never turns are chosen: {', '.join(names)}"
+        )
     return result
 
 
@@ -104,7 +106,10 @@ def heavy_enough(graph: Graph, moving: Sequence[str], engine: str) -> Graph:
         engine: its name.
     """
     total = sum(solid.mass for solid in graph.bodies.values()) or 1.0
-    size = max((float(np.linalg.norm(end.p)) for j in graph.joints for end in (j.at, j.child_at)), default=1.0) or 1.0
+    size = (
+        max((float(np.linalg.norm(end.p)) for j in graph.joints for end in (j.at, j.child_at)), default=1.0)
+        or 1.0
+    )
     bodies = dict(graph.bodies)
     for name in moving:
         solid = bodies[name]

@@ -91,12 +91,18 @@ class JointLinks:
             steps.append(())
         return self._chain(joint, made, ends, steps)
 
-    def _chain(self, joint: Joint, made: str, ends: Ends, steps: list[tuple[Axis, ...] | Array]) -> list[Link]:
+    def _chain(
+        self, joint: Joint, made: str, ends: Ends, steps: list[tuple[Axis, ...] | Array]
+    ) -> list[Link]:
         links: list[Link] = []
         parent, at = ends[0], joint.frame_predecessor
         for k, step in enumerate(steps):
             last = k == len(steps) - 1
-            child = ends[1] if last else self.name(f"{made}-carrier{k + 1}" if len(steps) > 2 else f"{made}-carrier")
+            child = (
+                ends[1]
+                if last
+                else self.name(f"{made}-carrier{k + 1}" if len(steps) > 2 else f"{made}-carrier")
+            )
             child_at = joint.frame_successor if last else identity()
             own = made if len(steps) == 1 else f"{made}-{k + 1}"
             if isinstance(step, tuple):

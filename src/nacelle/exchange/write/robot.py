@@ -86,7 +86,9 @@ class _Builder:
                 gravity=np.array(robot.gravity, dtype=float),
                 bodies=bodies,
                 joints=tuple(links),
-                couplings=tuple(self._coupling(k) for k, joint in enumerate(self.closures) if joint.is_coupling),
+                couplings=tuple(
+                    self._coupling(k) for k, joint in enumerate(self.closures) if joint.is_coupling
+                ),
                 struts=self._struts(),
                 dampers=self._dampers(),
                 floating=floating,
@@ -136,7 +138,10 @@ class _Builder:
         names = Names(())
         made = []
         for k, spring in enumerate(self.robot.springs):
-            ends = [self._at(b, np.array(p, dtype=float)) for b, p in zip(spring.bodies, spring.points, strict=True)]
+            ends = [
+                self._at(b, np.array(p, dtype=float))
+                for b, p in zip(spring.bodies, spring.points, strict=True)
+            ]
             made.append(
                 Strut(
                     names.new(spring.name, f"spring{k}"),
@@ -171,7 +176,9 @@ class _Builder:
         robot, lost = self.robot, self.report.lost
         self.made.note_losses()
         if self.point is not None:
-            self.report.done(f"the point {robot.bodies[numbers.PLATFORM].name!r} is where the legs meet, no body")
+            self.report.done(
+                f"the point {robot.bodies[numbers.PLATFORM].name!r} is where the legs meet, no body"
+            )
         if any(body.section is not None for body in robot.bodies):
             lost("flexible links are rigid")
         if any("mesh" in shape for body in robot.bodies for shape in body.display):

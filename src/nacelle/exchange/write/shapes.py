@@ -22,7 +22,9 @@ from nacelle.spatial.scalar import Array
 def shapes_of(robot: Robot, poses: Sequence[Pose], body: int) -> tuple[Shape, ...]:
     """The shapes of a body in its frame, of a robot whose bodies have these poses."""
     back = poses[body].inverse()
-    return tuple(shape for solid in PlacedRobot(robot, poses).solids(body) for shape in _shapes(solid.moved(back)))
+    return tuple(
+        shape for solid in PlacedRobot(robot, poses).solids(body) for shape in _shapes(solid.moved(back))
+    )
 
 
 def _shapes(solid: Solid) -> list[Shape]:

@@ -32,7 +32,9 @@ class Node:
     def lines(self, indent: int = 0) -> Iterable[str]:
         """Its text, line by line."""
         room = "  " * indent
-        head = f"{room}<{self.tag}" + "".join(f" {name}={quoteattr(v)}" for name, v in self.attributes.items())
+        head = f"{room}<{self.tag}" + "".join(
+            f" {name}={quoteattr(v)}" for name, v in self.attributes.items()
+        )
         if self.text:
             yield f"{head}>{self.text}</{self.tag}>"
         elif not self.children:
