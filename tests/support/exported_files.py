@@ -108,14 +108,15 @@ def coordinates(file: EngineFile, own: dict[int, int], R: Array, p: Array, start
             np.concatenate([p[b] - now.poses[k].p, _rotation_vector(R[b] @ now.poses[k].R.T)])
             for k, b in own.items()
         ]
-        step = np.linalg.lstsq(_stack(now.jacobian, own), np.concatenate(gaps), rcond=1e-10)[0]
+        step = np.linalg.lstsq(stack(now.jacobian, own), np.concatenate(gaps), rcond=1e-10)[0]
         q = file.moved(q, step / max(1.0, float(np.max(np.abs(step))) / 0.7))
         if np.max(np.abs(step)) < 1e-13:
             break
     return q
 
 
-def _stack(blocks: Array, own: dict[int, int]) -> Array:
+def stack(blocks: Array, own: dict[int, int]) -> Array:
+    """Blocks of the bodies of a file that are the robot's, on top of each other."""
     return np.concatenate([blocks[k] for k in own])
 
 
@@ -143,11 +144,11 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
         for number, body in own.items():
             worse("poses", float(np.max(np.abs(now.poses[number].R - bodies.R[k, body]))))
             worse("poses", float(np.max(np.abs(now.poses[number].p - bodies.p[k, body]))) / robot.size)
-        J = _stack(now.jacobian, own)
+        J = stack(now.jacobian, own)
         twists = np.concatenate([motion.twist[k, b] for b in own.values()])
         u = np.linalg.lstsq(J, twists, rcond=1e-10)[0]
         worse("rates", _over(J @ u - twists, twists))
-        bias = _stack(file.kinematics(q, u).bias, own)
+        bias = stack(file.kinematics(q, u).bias, own)
         accelerations = np.concatenate([motion.acceleration[k, b] for b in own.values()])
         u_dot = np.linalg.lstsq(J, accelerations - bias, rcond=1e-10)[0]
         worse("rates", _over(J @ u_dot + bias - accelerations, accelerations))
