@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as tree
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -18,13 +18,14 @@ class PinocchioFile:
     """The model of a file, its closures as constraints, couplings as rows."""
 
     def __init__(self, path: Path, gravity: Array, offsets: dict[str, Array]) -> None:
-        """Read it and the closures beside it; offsets are those of links in the frames of the robot's bodies."""
+        """Read it and its closures; offsets are those of links in the frames of the robot's bodies."""
         self.model = model = pin.buildModelFromUrdf(str(path))
         model.gravity = pin.Motion(np.array(gravity, dtype=float), np.zeros(3))
         self.data = model.createData()
         self.nv = model.nv
         beside = YAML(typ="safe").load(path.with_suffix(".yaml").read_text())
-        self.constraints = [self._constraint(*pair, kind) for pair, kind in zip(beside["closed_loop"], beside["type"], strict=True)]  # fmt: skip
+        loops = zip(beside["closed_loop"], beside["type"], strict=True)
+        self.constraints = [self._constraint(*pair, kind) for pair, kind in loops]
         self.frames = [k for k, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
         self.names = [model.frames[k].name for k in self.frames]
         self.offsets = [offsets.get(name, np.zeros(3)) for name in self.names]
@@ -32,14 +33,15 @@ class PinocchioFile:
         self.armature = np.zeros(model.nv)
         for name, value in beside.get("armature", {}).items():
             self.armature[self._place(name)] = value
-        root = tree.parse(path).getroot()
-        self.couplings = [self._row(j.get("name"), j.find("mimic")) for j in root.findall("joint") if j.find("mimic") is not None]  # fmt: skip
+        root = ElementTree.parse(path).getroot()
+        mimics = [(joint.get("name"), joint.find("mimic")) for joint in root.findall("joint")]
+        self.couplings = [self._row(name, mimic) for name, mimic in mimics if mimic is not None]
         self.start = pin.neutral(model)
 
     def _place(self, joint: str) -> int:
         return int(self.model.joints[self.model.getJointId(joint)].idx_v)
 
-    def _row(self, joint: str, mimic: tree.Element) -> Array:
+    def _row(self, joint: str, mimic: ElementTree.Element) -> Array:
         row = np.zeros(self.nv)
         row[self._place(joint)] = 1.0
         row[self._place(mimic.get("joint"))] = -float(mimic.get("multiplier"))

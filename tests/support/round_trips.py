@@ -1,10 +1,12 @@
 """A robot beside the one that came back from a file: forces of its drives by the same public functions.
 
-States go over through the bodies, as in `support.exported_files`; the coordinates of the robot that came back are
-joints of its own, and forces and free accelerations are compared at these.
+States go over through the bodies, as in `support.exported_files`; the coordinates of the robot that came
+back are joints of its own, and forces and free accelerations are compared at these.
 """
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 
@@ -57,8 +59,10 @@ class Tree:
 
 def _original(name: str, names: list[str]) -> str:
     """The name of a body in the file; that of the base for what was fixed to it."""
-    leg, _, short = name.rpartition(".")
-    found = [given for given in (name.replace(".", "-"), short, f"{leg}_{short}") if given in names]
+    short = name.rpartition(".")[2]
+    # Legs whose names are taken are numbered.
+    plain = re.sub(r"-\d+\.", ".", name)
+    found = [given for given in (name.replace(".", "-"), short, plain.replace(".", "-")) if given in names]
     return found[0] if found else "base" if name in ("base", "ground") else f"{name}-carrier"
 
 
@@ -93,14 +97,17 @@ def errors(robot: Robot, again: Robot, states: int = 5, seed: int = 0) -> dict[s
         x, v, x_dot = _reduced(again, q, u, u_dot)
         there = nacelle.inverse_kinematics(again, x).bodies
         for number, body in own.items():
-            gap = np.abs(there.R[number] - bodies.R[k, body]).max(), np.abs(there.p[number] - bodies.p[k, body]).max()
+            gap = (
+                np.abs(there.R[number] - bodies.R[k, body]).max(),
+                np.abs(there.p[number] - bodies.p[k, body]).max(),
+            )
             worst["poses"] = max(worst["poses"], *map(float, gap))
         back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven(again))
-        names = [drive.name.replace(".", "-").split("-") for drive in robot.actuators]
-        order = [_same(again, words) for words in names]
-        assert sorted(order) == list(range(len(again.actuators)))
+        drives = [drive.name.replace(".", "-") for drive in robot.actuators]
+        order = [drives.index(_original(drive.name, drives)) for drive in again.actuators]
+        assert sorted(order) == list(range(len(drives)))
         force = inverse.force[k]
-        error = np.max(np.abs(back.force[order] - force)) / np.max(np.abs(force))
+        error = np.max(np.abs(back.force - force[order])) / np.max(np.abs(force))
         worst["forces"] = max(worst["forces"], float(error))
         if back.acceleration is not None:
             error = np.max(np.abs(back.acceleration - x_dot)) / np.max(np.abs(x_dot))
@@ -109,7 +116,7 @@ def errors(robot: Robot, again: Robot, states: int = 5, seed: int = 0) -> dict[s
 
 
 def _wound(robot: Robot, q: Array) -> Array:
-    """Angles by so many turns that couplings hold: poses do not tell turns, and the fastest joint has most."""
+    """Angles by so many turns that couplings hold: poses do not show turns; the fastest joint has most."""
     q = q.copy()
     for _ in range(3):
         for coupling in (robot.joints[k] for k in robot.couplings):
@@ -120,14 +127,6 @@ def _wound(robot: Robot, q: Array) -> Array:
             left = (factors @ q[places] - coupling.offset) / factors[fast]
             q[places[fast]] -= 2.0 * np.pi * round(left / (2.0 * np.pi))
     return q
-
-
-def _same(robot: Robot, words: list[str]) -> int:
-    """The actuator whose name ends with the same words."""
-    for k, drive in enumerate(robot.actuators):
-        if drive.name.replace(".", "-").split("-")[-len(words) :] == words:
-            return k
-    raise AssertionError(f"no actuator is called {'-'.join(words)}")
 
 
 def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:

@@ -54,12 +54,14 @@ class Motor:
         gear: turns of the motor for one of the joint.
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
+        place: in the vector of forces.
     """
 
     name: str
     gear: float = 1.0
     force: float = math.inf
     speed: float = math.inf
+    place: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +218,15 @@ class Damper:
     damping: float
 
 
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A named frame on a body, such as a tool's; no part of the dynamics."""
+
+    name: str
+    body: str
+    at: Pose
+
+
 @dataclass
 class Report:
     """What was done on the way, and what was left out, a sentence each."""
@@ -250,6 +261,7 @@ class Graph:
         floating: the body that moves freely; None if there is none.
         pose: of the floating body in the assembly.
         shapes: of the base.
+        marks: named frames on bodies.
         report: what was done and lost, shared by all passes.
     """
 
@@ -265,6 +277,7 @@ class Graph:
     floating: str | None = None
     pose: Pose = field(default_factory=identity)
     shapes: tuple[Shape, ...] = ()
+    marks: tuple[Mark, ...] = ()
     report: Report = field(default_factory=Report)
 
     def poses(self) -> dict[str, Pose]:

@@ -1,9 +1,10 @@
 """A graph as MJCF, the format of MuJoCo and MJX.
 
-MuJoCo has spherical and fixed equalities (`connect`, `weld`) and none of other joints: a revolute closure in
-which nothing acts is two `connect`s on its axis; every other closure is cut through a body (`write.cut`), so that
-its joint is one of the tree. Several joints may move one body, so massless bodies between joints need not be
-written. Coordinates are those of the robot, in rad and m; the keyframe "home" is the assembly.
+MuJoCo has spherical and fixed equalities (`connect`, `weld`) and none of other joints: a revolute closure
+in which nothing acts is two `connect`s on its axis; every other closure is cut through a body
+(`write.cut`), so that its joint is one of the tree. Several joints may move one body, so massless bodies
+between joints need not be written. Coordinates are those of the robot, in rad and m; the keyframe "home" is
+the assembly.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _quat(R: Array) -> str:
 def _placed(pose: Pose) -> dict[str, str]:
     """Attributes that place something; nothing where it is at the origin."""
     data = {"pos": numbers(pose.p)} if np.any(pose.p) else {}
-    return data | ({"quat": _quat(pose.R)} if np.any(pose.R != np.eye(3)) else {})
+    return data | ({"quat": _quat(pose.R)} if np.any(np.eye(3) != pose.R) else {})
 
 
 @dataclass(eq=False)
@@ -93,7 +94,10 @@ class _Writer:
         for coupling in graph.couplings:
             self._coupling(equalities, tendons, coupling)
         self._struts(tendons)
-        for link in graph.joints:
+        for mark in graph.marks:
+            site = Node("site", {"name": self.sites.new(mark.name, "tool"), **_placed(mark.at)})
+            self.elements[mark.body].children.append(site)
+        for link in sorted(graph.joints, key=lambda link: link.motor.place if link.motor else -1):
             self._acting(link, tendons, actuators)
         root.children += [node for node in (equalities, tendons, actuators) if node.children]
         if self.qpos:
@@ -193,7 +197,7 @@ class _Writer:
             equalities.add("connect", name=name, site1=sites[0], site2=sites[1])
 
     def _span(self) -> float:
-        """A length of the size of the robot's links, to one digit: the distance of points that hold an axis."""
+        """The distance of points that hold an axis: half the longest link, to one digit."""
         lengths = [
             float(np.linalg.norm(end.p)) for link in self.graph.joints for end in (link.at, link.child_at)
         ]

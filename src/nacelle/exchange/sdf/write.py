@@ -1,16 +1,15 @@
 """A graph as SDF, the format of Gazebo: links with their poses in the assembly, joints that may form loops.
 
-A closure is a joint like every other. Coordinates are zero in the drawn pose: limits and springs are moved by
-the coordinate q_0 of the assembly. A joint's frame is fixed to its child; of a universal joint R(a, q1) R(b, q2) the first
-axis is there R(b, q2)^T a. Joints of other kinds are chains with bodies between that have hardly any mass.
+A closure is a joint like every other. Coordinates are zero in the drawn pose: limits and springs are moved
+by the coordinate q_0 of the assembly. A joint's frame is fixed to its child; of a universal joint R(a, q1)
+R(b, q2) the first axis is there R(b, q2)^T a. Joints of other kinds are chains with bodies between that
+have hardly any mass.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid
 from nacelle.exchange.names import Names
@@ -61,9 +60,16 @@ class _Writer:
         for link in (*graph.joints, *graph.closures):
             self._joint(model, link)
         self._mimic()
-        driven = [link for link in (*graph.joints, *graph.closures) if link.motor is not None]
-        for link in driven:
-            model.add("plugin", **_FORCE).add("joint_name", self.named[link.name])
+        for mark in graph.marks:
+            frame = model.add("frame", name=self.names.new(mark.name, "tool"), attached_to=mark.body)
+            frame.add("pose", _pose(mark.at))
+        driven = [
+            (link.motor.place, link.name)
+            for link in (*graph.joints, *graph.closures)
+            if link.motor is not None
+        ]
+        for _, name in sorted(driven):
+            model.add("plugin", **_FORCE).add("joint_name", self.named[name])
         self._note_losses()
         return document(root, f"{graph.name}, SDF for Gazebo, drawn in its assembly", graph.report)
 

@@ -1,9 +1,9 @@
 """A graph as URDF with its closures beside it, as Gepetto's closed-loop robots have them, for Pinocchio.
 
-URDF is a tree of hinges and strokes. A universal joint is two hinges and a spherical one three, at zero in the
-assembly, with massless links between. A loop is closed by two frames that coincide: a spherical closure by
-their origins ("3d"), every other one is cut through a body (`write.cut`) and held by a weld ("6d"). A link
-has its frame in the joint that carries it; orientations are those of the robot's bodies.
+URDF is a tree of hinges and strokes. A universal joint is two hinges and a spherical one three, at zero in
+the assembly, with massless links between. A loop is closed by two frames that coincide: a spherical closure
+by their origins ("3d"), every other one is cut through a body (`write.cut`) and held by a weld ("6d"). A
+link has its frame in the joint that carries it; orientations are those of the robot's bodies.
 """
 
 from __future__ import annotations
@@ -70,8 +70,16 @@ class _Writer:
         for link in graph.joints:
             for step in self._steps(link):
                 self._joint(step)
+        for mark in graph.marks:
+            frame = self.links.new(mark.name, "tool")
+            self.root.add("link", name=frame)
+            fixed = self.root.add(
+                "joint", name=self.names.new(f"{mark.name}-fixed", "tool-fixed"), type="fixed"
+            )
+            self._ends(fixed, mark.body, frame, self.frames[mark.body] @ mark.at)
         self._mimic()
         loops = [self._closure(link) for link in graph.closures]
+        self.driven.sort(key=lambda drive: drive[1].place)
         for name, motor, axis in self.driven:
             self._transmission(name, motor, axis)
         self._note_losses()
@@ -220,8 +228,8 @@ class _Writer:
             report.lost(f"springs between bodies left out: {', '.join(strut.name for strut in graph.struts)}")
         if any(axis.armature for _, _, axis in self.driven):
             report.lost(
-                "rotor inertias are in the transmissions, which Drake reads; for Pinocchio set model.armature from "
-                "'armature' of the YAML file"
+                "rotor inertias are in the transmissions, which Drake reads; for Pinocchio set "
+                "model.armature from 'armature' of the YAML file"
             )
         if any(coupling.follows for coupling in graph.couplings):
             report.lost("couplings are <mimic>, which Pinocchio leaves out unless asked for it")

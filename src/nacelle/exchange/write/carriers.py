@@ -1,7 +1,8 @@
 """Massless bodies between two joints taken together: the joints act one after the other on the next body.
 
-Engines that solve for accelerations of the tree refuse moving bodies without mass, but let several joints move one
-body. A chain of joints ends at a body that has mass, or where the tree branches or something else acts.
+Engines that solve for accelerations of the tree refuse moving bodies without mass, but let several joints
+move one body. A chain of joints ends at a body that has mass, or where the tree branches or something else
+acts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Chain:
 
 
 def chains(graph: Graph) -> list[Chain]:
-    """All joints of the tree, those with massless bodies between them in one chain; in the order of the tree."""
+    """All joints of the tree in its order, those with massless bodies between them in one chain."""
     held = {body for link in graph.closures for body in (link.parent, link.child)}
     held |= {body for strut in graph.struts for body in strut.bodies}
     after: dict[str, list[Link]] = {}

@@ -1,8 +1,9 @@
 """Loops cut through a body and not through a joint: so a joint that closes one keeps all that acts in it.
 
 A closure between the bodies A and B becomes a joint of the tree from A to a piece of B, and the piece is
-welded to the rest of B. Where k closures cut B its mass and inertia are divided evenly among the k + 1 pieces,
-all in the frame of B: held together they are B, and every piece can move without a singular mass matrix.
+welded to the rest of B. Where k closures cut B its mass and inertia are divided evenly among the k + 1
+pieces, all in the frame of B: held together they are B, and every piece can move without a singular mass
+matrix.
 """
 
 from __future__ import annotations

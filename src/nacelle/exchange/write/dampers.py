@@ -1,8 +1,8 @@
 """Angular dampers between bodies as damping of the joint between the same bodies.
 
-The torque -d (w_2 - w_1) has in a spherical joint and along a hinge between the two bodies the power of the damping
-d of that joint; along a slide it has none. Formats have no others: dampers between bodies that no such
-joint joins are left out and reported.
+The torque -d (w_2 - w_1) has in a spherical joint and along a hinge between the two bodies the power of the
+damping d of that joint; along a slide it has none. Formats have no others: dampers between bodies that no
+such joint joins are left out and reported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def in_joints(graph: Graph) -> Graph:
 
 
 def _between(joints: list[Link], closures: list[Link], damper: Damper) -> tuple[list[Link], int]:
-    """The list and place of a joint of one rotation, or of all, between the bodies of a damper; -1 if none is."""
+    """The list and place of a joint of one axis, or spherical, between the bodies of a damper; -1 if none."""
     for links in (joints, closures):
         for k, link in enumerate(links):
             if {link.parent, link.child} == set(damper.bodies) and len(link.axes) < 2:

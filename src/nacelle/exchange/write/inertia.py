@@ -1,10 +1,10 @@
 """Inertias that other engines accept: moments that count for nothing completed, the others hardly changed.
 
-A body whose angular velocities span W (3, r), in its own axes, moves alike with I and with I + D where
-D W = 0: a planar link may have any moments about axes in its plane, a carriage any at all. Descriptions leave
+A body whose angular velocities span W (3, r), in its own axes, moves alike with I and with I + D where D W
+= 0: a planar link may have any moments about axes in its plane, a carriage any at all. Descriptions leave
 them out; engines refuse a body without them, or with moments that no mass has (a + b < c). So they are
-chosen such that the body could be built. What is left (a point mass that turns, a massless body at the end of a
-branch) has to be changed, by the smallest part that an engine takes, and is reported.
+chosen such that the body could be built. What is left (a point mass that turns, a massless body at the end
+of a branch) has to be changed, by the smallest part that an engine takes, and is reported.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _NONE = 1e-12
 # Angular velocities below this (rad/s, at rates of 1) are rounding.
 _STILL = 1e-7
 # What is added to bodies that an engine refuses: parts of the robot's mass, and of m l^2.
-_LEAST = 1e-10
-_SMALLEST = 1e-13
+_LEAST_MASS = 1e-10
+_LEAST_INERTIA = 1e-12
+_SMALLEST = 1e-14
 # Radius of gyration of a body that never turns, over the robot's size.
 _GYRATION = 0.05
 
@@ -115,16 +116,15 @@ def heavy_enough(graph: Graph, moving: Sequence[str], engine: str) -> Graph:
         solid = bodies[name]
         if is_sound(solid) and np.linalg.eigvalsh(solid.inertia)[0] > _SMALLEST:
             continue
-        mass = max(solid.mass, _LEAST * total)
+        mass = max(solid.mass, _LEAST_MASS * total)
         if solid.mass < mass:
             graph.report.lost(f"{engine} refuses bodies without mass: {name!r} has {mass:.1e} kg")
         moments, axes = np.linalg.eigh(solid.inertia)
-        least = max(_LEAST * mass * size**2, _SMALLEST)
+        least = max(_LEAST_INERTIA * mass * size**2, _SMALLEST)
         raised = np.maximum(moments, least)
         raised[:2] += max(0.0, 0.5 * (raised[2] - raised[0] - raised[1]))
         if np.max(raised - moments) > 2.0 * least or solid.mass == mass:
-            graph.report.lost(
-                f"{engine} refuses the inertia of {name!r}: moments raised by {np.max(raised - moments):.1e} kg m^2"
-            )
+            by = f"{np.max(raised - moments):.1e} kg m^2"
+            graph.report.lost(f"{engine} refuses the inertia of {name!r}: moments raised by {by}")
         bodies[name] = replace(solid, mass=mass, inertia=(axes * raised) @ axes.T)
     return replace(graph, bodies=bodies)

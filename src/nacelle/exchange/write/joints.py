@@ -160,11 +160,8 @@ class JointLinks:
             if term.basis == "viscous":
                 damping += term.coefficient
             elif term.coefficient:
-                self._lost(
-                    f"{term.basis} friction of spherical joints left out, which acts along their angular velocity "
-                    "and not axis by axis: {}",
-                    joint,
-                )
+                words = f"{term.basis} friction of spherical joints left out, which acts along their angular"
+                self._lost(f"{words} velocity and not axis by axis: {{}}", joint)
         spherical = joint.kind is JointKind.SPHERICAL
         return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
 
@@ -176,7 +173,9 @@ class JointLinks:
             self._lost("elasticity of drives left out, motor and load move as one: {}", joint)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
             self.report.lost("constants of motors and encoders left out")
-        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed)
+        return Motor(
+            drive.name, joint.gear_ratio, drive.force, drive.speed, list(self.drives).index(joint.name)
+        )
 
 
 def _within(angle: float, limits: tuple[float, float]) -> float:

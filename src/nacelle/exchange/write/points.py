@@ -1,9 +1,9 @@
 """A point nacelle taken away: the joints that meet in it act between the bodies of the legs themselves.
 
 Bodies 1 to k have a common point. Where a joint of the description acts between two of them it becomes a
-joint in full (a revolute one there locks the position, too); bodies that are not yet joined so are joined by
-spherical ones. The mass m of the point is divided among the k bodies, m / k at the point of each, which is the
-same mass at the same place.
+joint in full (a revolute one there locks the position, too); bodies that are not yet joined so are joined
+by spherical ones. The mass m of the point is divided among the k bodies, m / k at the point of each, which
+is the same mass at the same place.
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
 """A robot as a graph: a tree from the base that reaches every body, and the joints that close its loops.
 
-The robot's own tree has legs on the base and a platform that moves by itself. Here the platform hangs on the
-first leg that holds it: the first closure between the two parts becomes a joint of the tree, and joints of the
-part beyond are turned round where they are met from their other end. A part that nothing holds floats.
+The robot's own tree has legs on the base and a platform that moves by itself. Here the platform hangs on
+the first leg that holds it: the first closure between the two parts becomes a joint of the tree, and joints
+of the part beyond are turned round where they are met from their other end. A part that nothing holds
+floats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nacelle.errors import ExportError
-from nacelle.exchange.graph import BASE, Coupling, Damper, Graph, Link, Report, Solid, Strut
+from nacelle.exchange.graph import BASE, Coupling, Damper, Graph, Link, Mark, Report, Solid, Strut
 from nacelle.exchange.names import Names
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.tree import spanned
@@ -26,7 +28,7 @@ from nacelle.model import leg as numbers
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com
-from nacelle.spatial.pose import identity
+from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
 
@@ -40,7 +42,9 @@ def graph_of(robot: Robot) -> Graph:
     if found.open:
         gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
-    return in_joints(merged(_Builder(robot, found).graph()))
+    builder = _Builder(robot, found)
+    graph = in_joints(merged(builder.graph()))
+    return replace(graph, marks=builder.marks(graph))
 
 
 class _Builder:
@@ -97,6 +101,18 @@ class _Builder:
                 report=self.report,
             )
         )
+
+    def marks(self, graph: Graph) -> tuple[Mark, ...]:
+        """The tools on the bodies of a graph."""
+        names = Names((*graph.bodies, *self.joints, *self.cuts))
+        made = []
+        for tool in self.robot.tools:
+            body, at = self._at(tool.body, np.array(tool.frame.p, dtype=float))
+            if body in graph.bodies:
+                made.append(Mark(names.new(tool.name, "tool"), body, Pose(tool.frame.R, at)))
+            else:
+                self.report.lost(f"the tool {tool.name!r} left out: its body is merged into another")
+        return tuple(made)
 
     def _links(self, k: int, joint: Joint) -> list[Link]:
         values = [float(v) for v in self.found.q[self.robot.q_slices[k]]]
@@ -185,8 +201,6 @@ class _Builder:
             lost("meshes are not drawn")
         if robot.modes:
             lost("modes left out: the file has the robot as it is given")
-        if robot.tools:
-            lost("tool frames left out")
 
 
 def _reached(links: Sequence[Link]) -> set[str]:

@@ -71,9 +71,9 @@ def numbers(values: Sequence[float] | Array) -> str:
 
 
 def rpy(R: Array) -> Array:
-    """Roll, pitch and yaw about fixed axes, rad: R = Rz(yaw) Ry(pitch) Rx(roll), to the last digits everywhere.
+    """Roll, pitch and yaw about fixed axes, rad: R = Rz(yaw) Ry(pitch) Rx(roll).
 
-    The roll is what the other two leave, also where pitch is a right angle and yaw is any number.
+    The roll is what the other two leave: exact also where pitch is a right angle and yaw any number.
     """
     yaw = float(np.arctan2(R[1, 0], R[0, 0]))
     pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
@@ -82,7 +82,7 @@ def rpy(R: Array) -> Array:
 
 
 def principal(I: Array) -> tuple[Array, Array]:
-    """Principal moments (3,) and axes (3, 3), right-handed; the largest is no more than the sum of the others."""
+    """Principal moments (3,) and axes (3, 3), right-handed; none is more than the sum of the others."""
     if not np.any(I - np.diag(np.diag(I))):
         moments, axes = np.diag(I).copy(), np.eye(3)
     else:
