@@ -80,10 +80,8 @@ def without_losses(robot: Robot) -> Robot:
 def owners(robot: Robot, names: list[str]) -> dict[int, int]:
     """For bodies of a file the robot's bodies; pieces of a body are the body, carriers are left out."""
     given = Names(("base",))
-    point = robot.nacelle.kind == "point"
-    own = {given.new(body.name, f"body{k}"): k for k, body in enumerate(robot.bodies) if k > int(point)} | {
-        "base": 0
-    }
+    own = {given.new(body.name, f"body{k}"): k for k, body in enumerate(robot.bodies) if k}
+    own["base"] = 0
     found = {}
     for number, name in enumerate(names):
         match = [full for full in own if name == full or name.startswith(f"{full}-")]

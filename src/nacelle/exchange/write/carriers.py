@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from nacelle.exchange.graph import Graph, Link
 
 
+# Freedoms that MuJoCo gives one body.
+_MOST = 6
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """A body with the joints that place it, from the body that carries the first of them."""
@@ -35,7 +39,8 @@ def chains(graph: Graph) -> list[Chain]:
         links = (*open_.get(link.parent, ()), link)
         body, following = link.child, after.get(link.child, [])
         plain = body not in held and graph.bodies[body].is_massless and len(following) == 1
-        if plain and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
+        free = sum(_freedoms(one) for one in (*links, *following)) <= _MOST
+        if plain and free and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
             open_[body] = links
         else:
             made.append(Chain(links[0].parent, body, links))
@@ -44,6 +49,10 @@ def chains(graph: Graph) -> list[Chain]:
         words = "massless bodies merged, their joints act on the next body one after the other"
         graph.report.done(f"{words}: {', '.join(drawn)}")
     return made
+
+
+def _freedoms(link: Link) -> int:
+    return 3 if link.spherical else len(link.axes)
 
 
 def _is_stroke(link: Link) -> bool:

@@ -39,6 +39,20 @@ class Joined:
     holder: tuple[int, Pose]
 
 
+def is_one_point(robot: Robot) -> bool:
+    """Whether all that acts on a point nacelle acts in one point; if not it is a body that never turns."""
+    meeting = [joint for joint in robot.closures if PLATFORM in _ends(joint)]
+    points = [_point_frame(joint).p for joint in meeting]
+    points += [
+        np.array(point, dtype=float)
+        for spring in robot.springs
+        for body, point in zip(spring.bodies, spring.points, strict=True)
+        if body == PLATFORM
+    ]
+    alike = all(np.allclose(point, points[0], rtol=0.0, atol=1e-12 * robot.size) for point in points)
+    return alike and not any(PLATFORM in (joint.predecessor, joint.successor) for joint in robot.tree_joints)
+
+
 def without_point(robot: Robot) -> Joined:
     """The closures of a robot whose nacelle is a point."""
     held = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
@@ -68,7 +82,10 @@ def without_point(robot: Robot) -> Joined:
                     frame_successor=held[other],
                 )
             )
-    ten = np.array(robot.bodies[PLATFORM].inertia, dtype=float) / len(bodies)
+    # What never turns has a mass alone.
+    loads = [load.inertia[0] for load in robot.payload if load.body == PLATFORM]
+    mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
+    ten = np.array([mass] + [0.0] * 9)
     shares = {body: transform_parameters(np.eye(3), held[body].p, ten) for body in bodies}
     return Joined(tuple(closures), shares, (first, held[first]))
 
@@ -89,11 +106,13 @@ def _leg_body(joint: Joint) -> int:
 
 def _leg_frame(joint: Joint) -> Pose:
     """The point in the frame of the leg's body."""
-    own, far = joint.frame_predecessor, joint.frame_successor
-    if joint.predecessor == PLATFORM:
-        own, far = far, own
-    # The frame on the point may be beside its origin.
-    return Pose(np.eye(3), own.p - own.R @ far.R.T @ far.p)
+    own = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
+    return Pose(np.eye(3), own.p)
+
+
+def _point_frame(joint: Joint) -> Pose:
+    """The frame on the point of a joint that holds it."""
+    return joint.frame_predecessor if joint.predecessor == PLATFORM else joint.frame_successor
 
 
 def _in_full(joint: Joint, held: dict[int, Pose]) -> Joint:

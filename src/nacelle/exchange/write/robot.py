@@ -14,14 +14,14 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.errors import ExportError
-from nacelle.exchange.graph import BASE, Coupling, Damper, Graph, Link, Mark, Report, Solid, Strut
+from nacelle.exchange.graph import BASE, Axis, Coupling, Damper, Graph, Link, Mark, Report, Solid, Strut
 from nacelle.exchange.names import Names
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.tree import spanned
+from nacelle.exchange.tree import chain, massless, spanned
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
 from nacelle.exchange.write.joints import JointLinks, closure_coordinates, placed
-from nacelle.exchange.write.points import Joined, without_point
+from nacelle.exchange.write.points import Joined, is_one_point, without_point
 from nacelle.exchange.write.shapes import shapes_of
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
@@ -50,9 +50,11 @@ def graph_of(robot: Robot) -> Graph:
 class _Builder:
     def __init__(self, robot: Robot, found: Assembly) -> None:
         self.robot, self.found, self.report = robot, found, Report()
-        self.point: Joined | None = without_point(robot) if robot.nacelle.kind == "point" else None
+        is_point = robot.nacelle.kind == "point"
+        self.point: Joined | None = without_point(robot) if is_point and is_one_point(robot) else None
+        self.translates = is_point and self.point is None
         self.closures = robot.closures if self.point is None else self.point.closures
-        given = Names((BASE,))
+        given = self.given = Names((BASE,))
         self.bodies = {numbers.BASE: BASE}
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
@@ -74,7 +76,8 @@ class _Builder:
         robot = self.robot
         own = [self._solid(body) for body in range(len(robot.bodies))]
         own = completed(robot, self.found, own, self.report)
-        links = [link for k, joint in enumerate(robot.tree_joints) for link in self._links(k, joint)]
+        links = self._strokes() if self.translates else []
+        links += [link for k, joint in enumerate(robot.tree_joints) for link in self._links(k, joint)]
         for k, joint in enumerate(self.closures):
             if not joint.is_coupling:
                 links += self._closing_links(k, joint)
@@ -102,16 +105,31 @@ class _Builder:
             )
         )
 
+    def _strokes(self) -> list[Link]:
+        """A nacelle that never turns, on three strokes along the axes of the base."""
+        name = self.bodies[numbers.PLATFORM]
+        if any(joint.at_point for joint in self.closures):
+            raise ExportError(
+                f"{self.robot.name} has joints between legs at a nacelle that is no single point, which no "
+                "other format holds"
+            )
+        axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
+        own = Names((*self.joints, *self.cuts))
+        link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
+        links, carriers = chain(link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given)
+        self.solids |= massless(carriers)
+        return links
+
     def marks(self, graph: Graph) -> tuple[Mark, ...]:
         """The tools on the bodies of a graph."""
         names = Names((*graph.bodies, *self.joints, *self.cuts))
         made = []
         for tool in self.robot.tools:
-            body, at = self._at(tool.body, np.array(tool.frame.p, dtype=float))
+            body = self.bodies.get(tool.body, "")
             if body in graph.bodies:
-                made.append(Mark(names.new(tool.name, "tool"), body, Pose(tool.frame.R, at)))
+                made.append(Mark(names.new(tool.name, "tool"), body, tool.frame))
             else:
-                self.report.lost(f"the tool {tool.name!r} left out: its body is merged into another")
+                self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
         return tuple(made)
 
     def _links(self, k: int, joint: Joint) -> list[Link]:
