@@ -30,22 +30,28 @@ class File:
 
     def _body(self, name: str) -> int:
         """The robot's body with a name, 0 for the base and what is welded to it."""
-        names = [body.name for body in self.robot.bodies]
-        found = [
-            k for k, own in enumerate(names) if own.replace(".", "-") == name.replace("_", "-") or own == name
-        ]
-        found = found or [k for k, own in enumerate(names) if own.replace(".", "_") == name]
-        return found[0] if found else 0
+        return next((k for k, body in enumerate(self.robot.bodies) if _alike(body.name, name)), 0)
 
-    def joint(self, number: int) -> int:
-        """The robot's joint with the name of one of MuJoCo; -1 if there is none."""
+    def joint(self, number: int) -> tuple[int, int] | None:
+        """The robot's joint with the name of one of MuJoCo and the place among its axes; None if none has.
+
+        A hinge that became the second axis of a universal joint follows the hinge before it.
+        """
         name = self.model.jnt(number).name
         for k, joint in enumerate(self.robot.tree_joints):
-            if name in (joint.name, joint.name.replace(".", "-"), joint.name.replace(".", "_")):
-                return k
-            if joint.name.split(".")[-1] == name:
-                return k
-        return -1
+            if _alike(joint.name, name):
+                return k, 0
+        same = number and self.model.jnt_bodyid[number] == self.model.jnt_bodyid[number - 1]
+        before = self.joint(number - 1) if same else None
+        return None if before is None else (before[0], before[1] + 1)
+
+
+def _alike(full: str, name: str) -> bool:
+    """Whether a full name of a robot, "leg.arm", is what became of a name of a file, "leg_arm" or "arm"."""
+    clean = name.replace("_", "-")
+    return clean in (full.replace("_", "-"), full.replace(".", "-").replace("_", "-")) or (
+        full.rsplit(".", maxsplit=1)[-1].replace("_", "-") == clean
+    )
 
 
 def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
@@ -59,10 +65,12 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
         body = int(model.jnt_bodyid[j])
         own = file.bodies[body]
         if kind in (int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)):
-            k = file.joint(j)
-            qpos[q] = joints.q[robot.q_slices[k].start]
-            u[d] = joints.rate[robot.v_slices[k].start]
-            u_dot[d] = joints.acceleration[robot.v_slices[k].start]
+            own_joint = file.joint(j)
+            assert own_joint is not None
+            k, axis = own_joint
+            qpos[q] = joints.q[robot.q_slices[k].start + axis]
+            u[d] = joints.rate[robot.v_slices[k].start + axis]
+            u_dot[d] = joints.acceleration[robot.v_slices[k].start + axis]
             continue
         R, w, alpha = poses.R[own], moved.twist[own, 3:], moved.acceleration[own, 3:]
         if kind == int(mj.mjtJoint.mjJNT_FREE):
@@ -95,9 +103,12 @@ def rows(file: File) -> tuple[Array, Array]:
             J.append(row[None])
             bias.append(np.zeros(1))
             continue
+        assert int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_CONNECT)
+        ends = (one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])
+        if int(model.eq_objtype[k]) == int(mj.mjtObj.mjOBJ_SITE):
+            ends = tuple((int(model.site_bodyid[site]), model.site_pos[site]) for site in (one, other))
         blocks = []
-        for body, point in ((one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])):
-            assert int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_CONNECT)
+        for body, point in ends:
             place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
             jac, dot = np.zeros((3, model.nv)), np.zeros((3, model.nv))
             mj.mj_jac(model, data, jac, None, place, body)
@@ -136,9 +147,11 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
     worst = {"loops": 0.0, "rates": 0.0, "inverse": 0.0, "forward": 0.0}
     places = [
-        next(int(model.jnt_dofadr[j]) for j in range(model.njnt) if file.joint(j) == robot_joint)
+        next(int(model.jnt_dofadr[j]) for j in range(model.njnt) if file.joint(j) == (robot_joint, 0))
         for robot_joint in (robot.tree_joints.index(robot.joints[act.joint]) for act in robot.actuators)
     ]
+    # Bodies that are not of the robot move by themselves.
+    own = [bool(file.bodies[body]) for body in model.dof_bodyid]
     for k in range(states):
         for what, acceleration, force in (
             ("inverse", a[k], inverse.force[k]),
@@ -149,7 +162,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
             tau[places] = force
             theirs = forward(file, qpos, u, tau)
             J, _ = rows(file)
-            error = float(np.max(np.abs(theirs - u_dot)) / np.max(np.abs(theirs)))
+            error = float(np.max(np.abs(theirs - u_dot)[own]) / np.max(np.abs(theirs[own])))
             worst[what] = max(worst[what], error)
             if len(J):
                 worst["rates"] = max(worst["rates"], float(np.max(np.abs(J @ u)) / np.max(np.abs(u))))

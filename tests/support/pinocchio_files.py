@@ -4,9 +4,9 @@ With Pinocchio's mass matrix M, bias h, damping D and the rows J of the loops,
 
     M u' + h + D u = B tau + J^T lambda,      J u' + J' u = 0
 
-is solved as it is, in a basis of the null space of J. Coordinates of Pinocchio's tree follow from the poses of
-the robot's bodies and the loops by Newton's method, rates and their derivatives by least squares, so that joints may be
-written otherwise in the two; what is left of these equations is compared too.
+is solved as it is, in a basis of the null space of J. Coordinates of Pinocchio's tree follow from the poses
+of the robot's bodies and the loops by Newton's method, rates and their derivatives by least squares, so that
+joints may be written otherwise in the two; what is left of these equations is compared too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AXES = {"X": pin.JointModelRX, "Y": pin.JointModelRY, "Z": pin.JointModelRZ}
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Two frames of the model and the directions (6, k) of the twist of the second in the first that are held."""
+    """Two frames and the directions (6, k) of the second's twist in the first that are held."""
 
     first: int
     second: int
@@ -72,7 +72,7 @@ class File:
     def _names(self, name: str, own: str) -> set[str]:
         """Names that a body of the file may have in the robot: with the leg's, without the shared prefix."""
         plain = name.replace("/", "-").replace(" ", "-")
-        leg = own.split(".")[0]
+        leg = own.split(".", maxsplit=1)[0]
         return {plain, f"{leg}.{plain}", *(f"{leg}.{plain.removeprefix(leg + mark)}" for mark in "-_")}
 
     def add_loop(self, one: str, other: str, held: Array) -> None:
@@ -92,13 +92,13 @@ class File:
         pin.updateFramePlacements(self.model, self.data)
 
     def twist(self, frame: int) -> tuple[pin.Motion, Array, Array]:
-        """Local velocity of a frame, its acceleration under the accelerations that were placed, its Jacobian."""
+        """Local velocity of a frame, its acceleration as placed, its Jacobian."""
         velocity = pin.getFrameVelocity(self.model, self.data, frame, pin.LOCAL)
         bias = pin.getFrameAcceleration(self.model, self.data, frame, pin.LOCAL).vector
         return velocity, bias, pin.getFrameJacobian(self.model, self.data, frame, pin.LOCAL)
 
     def rows(self) -> tuple[Array, Array, Array]:
-        """Rows J (m, nv) of the loops, J' u, and the gaps, at a state that was placed without accelerations."""
+        """Rows J (m, nv) of the loops, J' u, and the gaps, at a state placed without accelerations."""
         J, bias, gaps = [np.zeros((0, self.model.nv))], [np.zeros(0)], [np.zeros(0)]
         for loop in self.loops:
             (v1, a1, J1), (v2, a2, J2) = self.twist(loop.first), self.twist(loop.second)
@@ -138,7 +138,7 @@ class File:
         return q
 
     def rates(self, q: Array, moved: nacelle.BodyMotion) -> tuple[Array, Array, float]:
-        """Pinocchio's rates and their derivatives, and the largest part of both that its joints do not have."""
+        """Pinocchio's rates and their derivatives, and the part of both that its joints do not have."""
         zero = np.zeros(self.model.nv)
         self.place(q, zero, zero)
         J, left = [self.rows()[0]], [np.zeros(len(self.rows()[0]))]
@@ -160,15 +160,51 @@ class File:
         u_dot = np.linalg.lstsq(rows, b, rcond=1e-12)[0]
         return u, u_dot, max(miss, _part(rows @ u_dot - b, b))
 
-    def forward(self, q: Array, u: Array, tau: Array) -> Array:
-        """Accelerations (nv,) under forces of all rates, with the loops held exactly."""
+    def balance(self, q: Array, u: Array) -> Balance:
+        """The equations of motion at a state."""
         M = pin.crba(self.model, self.data, q)
-        M = np.triu(M) + np.triu(M, 1).T
-        h = pin.nonLinearEffects(self.model, self.data, q, u)
+        h = pin.nonLinearEffects(self.model, self.data, q, u) + self.model.damping * u
         self.place(q, u, np.zeros(self.model.nv))
         J, bias, _ = self.rows()
-        force = tau - h - self.model.damping * u
-        return projected(M, J, bias, force)
+        return Balance(np.triu(M) + np.triu(M, 1).T, h, J, bias)
+
+
+class Balance:
+    """M u' + h = force + J^T lambda and J u' + bias = 0, whatever the rank of J.
+
+    Rates are scaled by the roots of their inertias: the null space N of J is orthogonal to rounding in these,
+    so that a heavy link does not push a light one along rows of the loops that hold it.
+    """
+
+    def __init__(self, M: Array, h: Array, J: Array, bias: Array) -> None:
+        """Find the motions that the loops allow."""
+        inertias = np.diag(M)
+        S = 1.0 / np.sqrt(np.maximum(inertias, 1e-14 * np.max(inertias)))
+        J = J * S
+        # Rows of lengths and of angles are compared by rank: each row has unit length.
+        scale = np.linalg.norm(J, axis=1)
+        keep = scale > 1e-9 * np.max(scale, initial=0.0)
+        J, bias = J[keep] / scale[keep, None], bias[keep] / scale[keep]
+        N, start = np.eye(len(S)), np.zeros(len(S))
+        if len(J):
+            _, s, Vt = np.linalg.svd(J)
+            N = Vt[int(np.sum(s > _RANK * s[0])) :].T
+            start = -np.linalg.pinv(J, rcond=_RANK) @ bias
+        self.M, self.h, self.N, self.start = M, h, S[:, None] * N, S * start
+
+    def accelerations(self, force: Array) -> Array:
+        """Accelerations (nv,) under forces of all rates."""
+        M, N = self.M, self.N
+        return self.start + N @ np.linalg.solve(N.T @ M @ N, N.T @ (force - self.h - M @ self.start))
+
+    def forces(self, u_dot: Array, places: Sequence[int]) -> Array:
+        """Forces at some rates that give accelerations."""
+        needed = self.N.T @ (self.M @ u_dot + self.h)
+        return np.asarray(np.linalg.lstsq(self.N[list(places)].T, needed, rcond=1e-12)[0])
+
+    def size(self, u_dot: Array) -> float:
+        """The size of accelerations in the metric of kinetic energy: digits of a file move light bodies."""
+        return float(np.sqrt(u_dot @ self.M @ u_dot))
 
 
 def _small(X: pin.SE3) -> Array:
@@ -178,28 +214,6 @@ def _small(X: pin.SE3) -> Array:
 
 def _part(missed: Array, of: Array) -> float:
     return float(np.max(np.abs(missed), initial=0.0) / np.max(np.abs(of), initial=1e-300))
-
-
-def projected(M: Array, J: Array, bias: Array, force: Array) -> Array:
-    """Accelerations with M u' = force + J^T lambda and J u' + bias = 0, whatever the rank of J.
-
-    Rates are scaled by the roots of their inertias: the null space is orthogonal to rounding in these, so that a
-    heavy link does not push a light one along rows of the loops that hold it.
-    """
-    inertias = np.diag(M)
-    S = 1.0 / np.sqrt(np.maximum(inertias, 1e-14 * np.max(inertias)))
-    M, J, force = S[:, None] * M * S, J * S, S * force
-    if not len(J):
-        return np.asarray(S * np.linalg.solve(M, force))
-    # Rows of lengths and of angles are compared by rank: each row has unit length.
-    scale = np.linalg.norm(J, axis=1)
-    keep = scale > 1e-9 * np.max(scale)
-    J, bias = J[keep] / scale[keep, None], bias[keep] / scale[keep]
-    _, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > _RANK * s[0]))
-    N = Vt[rank:].T
-    start = -np.linalg.pinv(J, rcond=_RANK) @ bias
-    return np.asarray(S * (start + N @ np.linalg.solve(N.T @ M @ N, N.T @ (force - M @ start))))
 
 
 def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
@@ -218,6 +232,14 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
             parent = made.addJoint(parent, joint, place, own)
             place = pin.SE3.Identity()
         made.appendBodyToJoint(parent, model.inertias[k], pin.SE3.Identity())
+    kept = [
+        (made.getJointId(name), k) for k, name in enumerate(model.names) if k and made.existJointName(name)
+    ]
+    damping = np.zeros(made.nv)
+    for own, k in kept:
+        first = made.joints[own].idx_v
+        damping[first : first + model.joints[k].nv] = model.damping[model.joints[k].idx_v]
+    made.damping = damping
     for frame in list(model.frames)[1:]:
         parent = made.getJointId(_last(made, model.names[frame.parentJoint])) if frame.parentJoint else 0
         made.addFrame(pin.Frame(frame.name, parent, frame.placement, frame.type), False)
@@ -226,7 +248,14 @@ def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
 
 def _last(model: pin.Model, name: str) -> str:
     """The last of the joints that a joint has become."""
-    return next((other for other in reversed(list(model.names)) if other[:-2] == name and other[-2:] in ("_X", "_Y", "_Z")), name)
+    return next(
+        (
+            other
+            for other in reversed(list(model.names))
+            if other[:-2] == name and other[-2:] in ("_X", "_Y", "_Z")
+        ),
+        name,
+    )
 
 
 def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
@@ -242,14 +271,16 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     for k in range(states):
         q = file.coordinates(nacelle.inverse_kinematics(robot, drawn.x[k]).bodies)
         worst["loops"] = max(worst["loops"], float(np.max(np.abs(file.rows()[2]), initial=0.0)))
-        for what, acceleration, force in (("inverse", a[k], inverse.force[k]), ("forward", ahead[k], pushed[k])):
-            moved = nacelle.body_motion(robot, drawn.x[k], drawn.v[k], acceleration)
-            u, u_dot, missed = file.rates(q, moved)
-            worst["rates"] = max(worst["rates"], missed)
-            tau = np.zeros(model.nv)
-            tau[places] = force
-            theirs = file.forward(q, u, tau)
-            worst[what] = max(worst[what], _part(theirs - u_dot, theirs))
+        u, u_dot, missed = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], a[k]))
+        balance = file.balance(q, u)
+        forces = balance.forces(u_dot, places)
+        _, ours, also = file.rates(q, nacelle.body_motion(robot, drawn.x[k], drawn.v[k], ahead[k]))
+        tau = np.zeros(model.nv)
+        tau[list(places)] = pushed[k]
+        theirs = balance.accelerations(tau)
+        worst["rates"] = max(worst["rates"], missed, also)
+        worst["inverse"] = max(worst["inverse"], _part(forces - inverse.force[k], forces))
+        worst["forward"] = max(worst["forward"], balance.size(theirs - ours) / balance.size(theirs))
     return worst
 
 

@@ -31,12 +31,17 @@ def import_command(
     name: Annotated[
         str | None, typer.Option("--name", help="Name of the robot; the file's if missing.")
     ] = None,
+    nacelle: Annotated[
+        str | None, typer.Option("--nacelle", help="Body that is the nacelle; chosen if missing, none if ''.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
     from nacelle.exchange.imported import import_robot
 
-    done = import_robot(file, closures=closures, floating=floating, keyframe=keyframe, name=name)
+    done = import_robot(
+        file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
+    )
     done.save(out)
     if as_json:
         warnings = [problem.as_dict() for problem in done.warnings]

@@ -134,6 +134,7 @@ class Link:
         quat: x y z w of a spherical joint in the assembly.
         damping: of a spherical joint, N m s/rad.
         armature: of a spherical joint, kg m^2.
+        line: of the file, where it is written; 0 if that is not known.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Link:
     quat: Array = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     damping: float = 0.0
     armature: float = 0.0
+    line: int = 0
 
     @property
     def kind(self) -> str:
@@ -253,13 +255,14 @@ class Graph:
         file: from which it was read.
         gravity: m/s^2 in base axes.
         bodies: by their names, without the base, in the order of the tree.
-        joints: of the tree: every body is the child of one of them, but for `floating`.
+        joints: of the tree: every body is the child of one of them, but for `floating` and `loose`.
         closures: joints that close loops.
         couplings: between joints of the tree.
         struts: springs between bodies.
         dampers: angular dampers between bodies.
         floating: the body that moves freely; None if there is none.
         pose: of the floating body in the assembly.
+        loose: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.
         marks: named frames on bodies.
         report: what was done and lost, shared by all passes.
@@ -276,13 +279,14 @@ class Graph:
     dampers: tuple[Damper, ...] = ()
     floating: str | None = None
     pose: Pose = field(default_factory=identity)
+    loose: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()
     marks: tuple[Mark, ...] = ()
     report: Report = field(default_factory=Report)
 
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
-        placed = {BASE: identity()}
+        placed = {BASE: identity(), **self.loose}
         if self.floating is not None:
             placed[self.floating] = self.pose
         left = list(self.joints)
@@ -317,5 +321,5 @@ def relative_quat(R: Array) -> Array:
 
 
 def broken(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
-    """An error of a file, at its place."""
-    return DescriptionError([Problem(file, line, column, "", message, hint)])
+    """An error of a file, at its place; a line without a column is meant from its beginning."""
+    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])

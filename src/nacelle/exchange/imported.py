@@ -9,10 +9,14 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.par.read import read_par
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.passes.motion import Chosen, chosen_motion
+from nacelle.exchange.passes.nacelle import with_nacelle
+from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
 from nacelle.exchange.urdf.gepetto import no_side, read_side
 from nacelle.exchange.urdf.read import Options, read_urdf
@@ -57,16 +61,18 @@ def import_robot(
     floating: bool = False,
     keyframe: str | None = None,
     name: str | None = None,
+    nacelle: str | None = None,
 ) -> Imported:
     """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
     Args:
         file: the file.
-        closures: a file beside a URDF that says which of its frames coincide and which joints are driven, YAML.
+        closures: a file beside a URDF that says which frames coincide and which joints are driven, YAML.
         floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
+        nacelle: the body that is the nacelle; chosen if None, none if empty.
 
     Returns:
         The robot, its description and the report.
@@ -74,19 +80,25 @@ def import_robot(
     Raises:
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
-    return _imported(_read(Path(file), None if closures is None else Path(closures), floating, keyframe), name)
+    side = None if closures is None else Path(closures)
+    return _imported(_read(Path(file), side, floating, keyframe), name, nacelle)
 
 
 def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
     """The graph of a file in any format."""
-    root = read_xml(path)
-    if root.tag == "robot":
+    root = None if path.suffix == ".par" else read_xml(path)
+    if root is not None and root.tag == "robot":
         return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
-    if closures is not None:
-        raise broken(str(path), "closures in a file beside it belong to URDF alone")
+    if closures is not None or floating:
+        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+    if root is None:
+        return read_par(path)
+    if root.tag == "sdf":
+        return read_sdf(root, path)
     if root.tag != "mujoco":
         raise root.fault(
-            f"<{root.tag}> is not the root of a format that is read", "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>"
+            f"<{root.tag}> is not the root of a format that is read",
+            "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>",
         )
     try:
         from nacelle.exchange.mjcf.read import read_mjcf
@@ -95,11 +107,11 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
     return read_mjcf(path, keyframe)
 
 
-def _imported(graph: Graph, name: str | None) -> Imported:
-    graph = joined(merged(graph))
-    chosen = chosen_motion(graph)
+def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
+    graph = merged(rooted(joined(merged(graph))))
+    chosen = _with_motion(graph, nacelle)
     graph = grouped(chosen.graph, chosen.joints)
-    written = described(graph, chosen.joints)
+    written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
     data = written.data
     if name is not None:
@@ -116,6 +128,22 @@ def _imported(graph: Graph, name: str | None) -> Imported:
     except DescriptionError as error:
         raise _explained(graph, error) from None
     return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+
+
+def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
+    """The graph with its nacelle and its independent coordinates.
+
+    Legs between base and nacelle have no coordinates of their own. Where they move by themselves (the spin of
+    a rod that is not axisymmetric) all coordinates are joints, and no nacelle is chosen.
+    """
+    chosen = chosen_motion(with_nacelle(graph, nacelle))
+    grounded = carried(graph) if chosen.left and not nacelle else None
+    if grounded is not None:
+        graph.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        chosen = chosen_motion(grounded)
+    if chosen.left:
+        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+    return chosen
 
 
 def _wrapped(line: str) -> str:

@@ -1,7 +1,7 @@
 """The spanning tree of a mechanism whose joints were read in any order and any direction.
 
-Joints are taken in the order of their ranks as long as they close no loop (Kruskal); those that do are closures.
-The tree is then walked from the base, and joints whose child is nearer to the base are seen from there.
+Joints are taken in the order of their ranks as long as they close no loop (Kruskal); those that do are
+closures. The tree is then walked from the base, and joints whose child is nearer to it are seen from there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def spanned(graph: Graph, rank: Callable[[Link], int] = lambda link: 0) -> Graph
 
     Args:
         graph: bodies and joints; closures are joints that rather close than carry.
-        rank: joints with a lower one are in the tree before others; the order of the file decides among equals.
+        rank: joints with a lower one are in the tree before others, in the order of the file.
 
     Raises:
         DescriptionError: if a body is joined to nothing.
@@ -70,7 +70,9 @@ def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
     return joints
 
 
-def chain(link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names) -> tuple[list[Link], list[str]]:
+def chain(
+    link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names
+) -> tuple[list[Link], list[str]]:
     """A joint of several axes as hinges and slides one after the other, with massless bodies between.
 
     Args:
@@ -89,7 +91,9 @@ def chain(link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names)
         last = k == len(axes) - 1
         child = link.child if last else bodies.new(f"{name}-carrier", "carrier")
         child_at = link.child_at if last else identity()
-        links.append(replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,)))
+        links.append(
+            replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,))
+        )
         if not last:
             made.append(child)
         parent, at = child, identity()

@@ -319,7 +319,9 @@ def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
 # ---- text
 
 _PLAIN = re.compile(r"[A-Za-z][\w\-./]*")
-_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"}
+# Numbers with a unit: "0 0 -9.81 m/s^2".
+_QUANTITY = re.compile(r"-?\d[\d.e+-]*(?: -?\d[\d.e+-]*)* [A-Za-z][A-Za-z0-9*/^]*")
+_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "n", "~"}
 
 
 def _scalar(value: Any) -> str:
@@ -331,6 +333,8 @@ def _scalar(value: Any) -> str:
         return repr(float(value) + 0.0)
     if isinstance(value, str):
         if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+            return value
+        if _QUANTITY.fullmatch(value):
             return value
         return json.dumps(value, ensure_ascii=False)
     return str(value)
@@ -361,6 +365,21 @@ def block(value: dict[str, Any], depth: int) -> list[str]:
                 inner = block(entry, depth + 2)
                 lines.append(f"{pad}  - {inner[0].lstrip()}")
                 lines += inner[1:]
-        else:
+        elif any(isinstance(entry, dict | list | tuple) for entry in item):
             lines += [head, *(f"{pad}  - {_flow(entry)}" for entry in item)]
+        else:
+            lines += _listed(head, [_scalar(entry) for entry in item])
     return lines
+
+
+def _listed(head: str, entries: list[str]) -> list[str]:
+    """A list of scalars in flow style, over several lines where it is long."""
+    lines, line = [], f"{head} [{entries[0]}"
+    indent = " " * (len(head) + 2)
+    for entry in entries[1:]:
+        if len(line) + len(entry) > 98:
+            lines.append(f"{line},")
+            line = f"{indent}{entry}"
+        else:
+            line = f"{line}, {entry}"
+    return [*lines, f"{line}]"]

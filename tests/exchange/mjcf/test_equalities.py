@@ -1,11 +1,14 @@
 """Equalities of MJCF: closures whose points meet, couplings that MuJoCo's own residual confirms, springs."""
 
+from pathlib import Path
+
 import mujoco as mj
 import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Report
+from nacelle.exchange.mjcf.compiled import compiled
 from nacelle.exchange.mjcf.equalities import ties
 
 TEXT = """<mujoco><worldbody>
@@ -26,41 +29,50 @@ TEXT = """<mujoco><worldbody>
   <spatial name="line" stiffness="50" damping="2" springlength="0.4"><site site="s"/><site site="t"/></spatial>
   <spatial name="rope" stiffness="50" springlength="0 0.4"><site site="s"/><site site="t"/></spatial>
 </tendon></mujoco>"""  # noqa: E501
-BODIES, JOINTS = ["base", "a", "b", "c"], ["one", "two", "three"]
+JOINTS = ["one", "two", "three"]
 
 
-def test_closures_hold_in_the_drawn_pose() -> None:
-    model = mj.MjModel.from_xml_string(TEXT)
+def written(folder: Path, text: str) -> Path:
+    """A file with a text."""
+    path = folder / "robot.xml"
+    path.write_text(text)
+    return path
+
+
+def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
+    read = compiled(written(tmp_path, TEXT), Report())
+    model = read.model
     data = mj.MjData(model)
     mj.mj_forward(model, data)
-    report = Report()
-    read = ties(model, BODIES, JOINTS, {1, 2, 3}, report)
-    assert [(c.kind, c.parent, c.child) for c in read.closures] == [
+    found = ties(read)
+    losses = read.report.losses
+    assert [(c.kind, c.parent, c.child) for c in found.closures] == [
         ("spherical", "b", "c"),
         ("fixed", "b", "a"),
     ]
-    for closure in read.closures:
+    for closure in found.closures:
         ends = [
             data.body(body).xpos + data.body(body).xmat.reshape(3, 3) @ frame.p
             for body, frame in ((closure.parent, closure.at), (closure.child, closure.child_at))
         ]
         np.testing.assert_allclose(ends[0], ends[1], atol=1e-14)
-    weld = read.closures[1]
+    weld = found.closures[1]
     turned = [data.body(b).xmat.reshape(3, 3) @ f.R for b, f in (("b", weld.at), ("a", weld.child_at))]
     np.testing.assert_allclose(turned[0], turned[1], atol=1e-14)
-    assert report.losses[0] == "the equality 2 left out: it is not active"
-    assert report.losses[1].startswith("spring and damper of the tendon 'rope' left out")
-    (strut,) = read.struts
+    assert losses[0] == "the equality 2 left out: it is not active"
+    assert losses[1].startswith("spring and damper of the tendon 'rope' left out")
+    (strut,) = found.struts
     assert (strut.bodies, strut.stiffness, strut.length, strut.damping) == (("a", "c"), 50.0, 0.4, 2.0)
 
 
-def test_couplings_have_the_residuals_of_mujoco() -> None:
-    model = mj.MjModel.from_xml_string(TEXT)
+def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
+    read = compiled(written(tmp_path, TEXT), Report())
+    model = read.model
     data = mj.MjData(model)
     data.qpos[:] = [0.7, -0.3, 0.9]
     mj.mj_forward(model, data)
     q = dict(zip(JOINTS, data.qpos, strict=True))
-    couplings = ties(model, BODIES, JOINTS, {1, 2, 3}, Report()).couplings
+    couplings = ties(read).couplings
     ours = [
         q[c.joint] - c.offset - sum(ratio * q[other] for other, ratio in c.follows.items()) for c in couplings
     ]
@@ -69,10 +81,10 @@ def test_couplings_have_the_residuals_of_mujoco() -> None:
     np.testing.assert_allclose(ours, theirs / [1.0, 1.0, 3.0], atol=1e-14)
 
 
-def test_what_is_no_joint_is_refused() -> None:
+def test_what_is_no_joint_is_refused_at_its_place(tmp_path: Path) -> None:
     bent = TEXT.replace("-2 0 0 0", "-2 1 0 0")
-    with pytest.raises(DescriptionError, match="'one' follows another by a polynomial"):
-        ties(mj.MjModel.from_xml_string(bent), BODIES, JOINTS, {1, 2, 3}, Report())
+    with pytest.raises(DescriptionError, match=r"robot\.xml:10:3: the joint 'one' follows another by a poly"):
+        ties(compiled(written(tmp_path, bent), Report()))
     rope = TEXT.replace('tendon1="sum"', 'tendon1="line"')
-    with pytest.raises(DescriptionError, match="spatial tendon"):
-        ties(mj.MjModel.from_xml_string(rope), BODIES, JOINTS, {1, 2, 3}, Report())
+    with pytest.raises(DescriptionError, match=r"robot\.xml:12:3: .*spatial tendon"):
+        ties(compiled(written(tmp_path, rope), Report()))

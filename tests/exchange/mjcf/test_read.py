@@ -8,7 +8,8 @@ import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.read import compiled, read_mjcf
+from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.mjcf.read import read_mjcf
 
 TEXT = """<mujoco model="tree">
   <compiler eulerseq="zyx"/>
@@ -39,7 +40,7 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
     path = tmp_path / "tree.xml"
     path.write_text(TEXT)
     graph = read_mjcf(path)
-    model = compiled(path, Report())
+    model = compiled(path, Report()).model
     data = mj.MjData(model)
     data.qpos[:] = model.key_qpos[0]
     mj.mj_kinematics(model, data)
@@ -55,7 +56,8 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
     np.testing.assert_allclose(joints["three"].axes[0].limits, np.radians([-10.0, 20.0]))
     assert joints["wrist"].damping == 0.7
     np.testing.assert_allclose(graph.bodies["arm"].inertia, np.diag([1.0, 2.5, 2.0]), atol=1e-15)
-    assert graph.report.losses == ["the free body 'object' left out: it is not part of the robot"]
+    assert list(graph.loose) == ["trunk", "object"]
+    assert graph.report.losses == []
 
 
 def test_the_drawn_pose_is_at_the_references(tmp_path: Path) -> None:

@@ -40,21 +40,39 @@ def test_driven_joints_come_first_and_loops_are_closed() -> None:
     )
 
 
-def test_a_rod_between_balls_spins_by_itself() -> None:
+def with_rod(rod: Solid, damping: float = 0.0) -> Graph:
+    """The parallelogram with a rod between two balls as its coupler."""
     graph = four_bar()
-    links = (graph.joints[0], replace(graph.joints[1], axes=(), spherical=True), graph.joints[2])
-    chosen = chosen_motion(replace(graph, joints=links))
-    assert [joint.name for joint in chosen.graph.joints] == [
-        "crank",
-        "knee-tilt",
-        "knee-swing",
-        "knee-spin",
-        "rocker",
-    ]
+    ball = replace(graph.joints[1], axes=(), spherical=True, damping=damping)
+    links = (graph.joints[0], ball, graph.joints[2])
+    return replace(graph, joints=links, bodies={**graph.bodies, "b": rod})
+
+
+@pytest.mark.parametrize(("bent", "damping"), [(0.01, 0.0), (0.0, 0.3)])
+def test_a_rod_that_feels_its_spin_has_it_as_a_coordinate(bent: float, damping: float) -> None:
+    rod = Solid(1.0, np.array([0.5, bent, 0.0]), np.diag([0.1, 1.0, 1.0]))
+    chosen = chosen_motion(with_rod(rod, damping))
+    names = [joint.name for joint in chosen.graph.joints]
+    assert names == ["crank", "knee-tilt", "knee-swing", "knee-spin", "rocker"]
     assert chosen.joints == ("knee-spin", "rocker")
-    spin = chosen.graph.joints[3]
-    pose = chosen.graph.poses()["b"]
+    spin, pose = chosen.graph.joints[3], chosen.graph.poses()["b"]
     np.testing.assert_allclose(pose.R @ spin.child_at.R @ spin.axes[0].direction, pose.R[:, 0], atol=1e-9)
+    assert [(damper.bodies, damper.damping) for damper in chosen.graph.dampers] == (
+        [(("a", "b"), 0.3)] if damping else []
+    )
+
+
+def test_an_axisymmetric_rod_stays_between_its_balls() -> None:
+    chosen = chosen_motion(with_rod(Solid(1.0, np.array([0.5, 0.0, 0.0]), np.diag([0.1, 1.0, 1.0]))))
+    assert [joint.name for joint in chosen.graph.joints] == ["crank", "knee", "rocker"]
+    assert chosen.joints == ("rocker",)
+
+
+def test_coordinates_of_a_nacelle_are_those_that_move() -> None:
+    graph = four_bar()
+    carried = replace(graph, floating="b", pose=graph.poses()["b"], joints=(graph.joints[0], graph.joints[2]))
+    chosen = chosen_motion(replace(carried, closures=(*graph.closures, graph.joints[1])))
+    assert (chosen.axes, chosen.joints) == (("x",), ())
 
 
 def test_loops_that_do_not_close_are_named() -> None:

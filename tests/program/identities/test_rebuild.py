@@ -50,7 +50,7 @@ def test_a_factor_in_doubt_is_a_constant_that_is_there() -> None:
 
 
 def test_a_value_that_varies_less_than_a_constant_is_rounded_becomes_it() -> None:
-    """(0.35 x + 0.35 x) / x + 1e-19 y varies, but within the rounding of the constant 0.7 that comes later."""
+    """(0.35 x + 0.35 x) / x + 1e-19 y varies, but within the rounding of 0.7, which comes later."""
     w = Writer(3)
     half = w("mul", w.const(0.35), 0)
     nearly = w("add", w("div", w("add", half, half), 0), w("mul", w.const(1e-19), 1))

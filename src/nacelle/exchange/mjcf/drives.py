@@ -2,8 +2,9 @@
 
 An actuator with the gain of a motor gives the force gear times control; one with a law of its own (position,
 velocity, general) is a drive whose law belongs to a controller and is left out. Inertia at the joint
-(`armature`) becomes that of a rotor behind the gear. A tendon that is a sum of joints is driven through the
-one that the others follow.
+(`armature`) becomes that of a rotor behind the gear; inertia and damping of the actuator itself count with
+the square of the gear. A tendon that is a sum of joints is driven through the one that the others follow.
+A negative gear stays negative: forces are those at the joint, along its axis.
 """
 
 from __future__ import annotations
@@ -13,33 +14,42 @@ from dataclasses import replace
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Motor, Report
-from nacelle.exchange.mjcf.tendons import fixed_terms, followed
+from nacelle.exchange.graph import Axis, Motor
+from nacelle.exchange.mjcf.compiled import Compiled
+from nacelle.exchange.mjcf.tendons import along_tendons, fixed_terms, followed
 from nacelle.exchange.names import Names
 
 _HINGE, _SLIDE = int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)
 
 
-def motors(model: mj.MjModel, names: list[str], report: Report) -> dict[int, Axis]:
+def drives(read: Compiled) -> dict[int, Axis]:
     """The axes of all hinges and slides by the numbers of their joints; the values are not set."""
+    model, report = read.model, read.report
     axes = {
         joint: _axis(model, joint)
         for joint in range(model.njnt)
         if int(model.jnt_type[joint]) in (_HINGE, _SLIDE)
     }
+    along_tendons(model, axes, report)
     given = Names()
     for actuator in range(model.nu):
-        name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_ACTUATOR, actuator) or f"actuator{actuator}"
+        name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
         target = _driven(model, actuator)
         if target is None or target[0] not in axes:
             report.lost(f"the actuator {name!r} left out: it drives no single hinge or slide")
             continue
         joint, gear = target
         if axes[joint].motor is not None:
-            report.lost(f"the actuator {name!r} left out: another one drives the joint {names[joint]!r}")
+            driven = read.joints[joint]
+            report.lost(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
             continue
         made = given.new(name, f"actuator{actuator}")
-        axes[joint] = replace(axes[joint], motor=_motor(model, actuator, made, joint, gear, report))
+        axes[joint] = replace(
+            axes[joint],
+            motor=_motor(read, actuator, made, target),
+            damping=axes[joint].damping + gear**2 * float(np.sum(model.actuator_damping[actuator])),
+            armature=axes[joint].armature + gear**2 * float(np.sum(model.actuator_armature[actuator])),
+        )
     return axes
 
 
@@ -69,13 +79,13 @@ def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float] | None:
     if kind != int(mj.mjtTrn.mjTRN_TENDON):
         return None
     terms = fixed_terms(model, target)
-    if terms is None:
-        return None
-    leader = followed(model, terms)
-    return None if leader is None else (leader[0], gear * leader[1])
+    leader = None if terms is None else followed(model, terms)
+    return None if leader is None else (leader.joint, gear * leader.ratio)
 
 
-def _motor(model: mj.MjModel, actuator: int, name: str, joint: int, gear: float, report: Report) -> Motor:
+def _motor(read: Compiled, actuator: int, name: str, target: tuple[int, float]) -> Motor:
+    model, report = read.model, read.report
+    joint, gear = target
     plain = (
         int(model.actuator_gaintype[actuator]) == int(mj.mjtGain.mjGAIN_FIXED)
         and int(model.actuator_biastype[actuator]) == int(mj.mjtBias.mjBIAS_NONE)
@@ -85,8 +95,6 @@ def _motor(model: mj.MjModel, actuator: int, name: str, joint: int, gear: float,
         report.lost(
             f"the law of the actuator {name!r} left out: it drives its joint with the force given to it"
         )
-    if np.any(model.actuator_damping[actuator]) or np.any(model.actuator_armature[actuator]):
-        report.lost(f"damping and armature of the actuator {name!r} left out")
     ends: list[tuple[float, float]] = []
     if model.actuator_forcelimited[actuator]:
         ends.append(tuple(gear * model.actuator_forcerange[actuator]))
@@ -99,6 +107,4 @@ def _motor(model: mj.MjModel, actuator: int, name: str, joint: int, gear: float,
         if not np.isclose(-lower, upper):
             report.lost(f"the force of the actuator {name!r} is limited alike in both directions")
     force = min((max(abs(lower), abs(upper)) for lower, upper in ends), default=np.inf)
-    if gear < 0.0:
-        report.lost(f"the actuator {name!r} turns the other way: its gear is negative")
-    return Motor(name, abs(gear) or 1.0, float(force))
+    return Motor(name, gear or 1.0, float(force))

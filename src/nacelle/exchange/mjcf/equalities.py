@@ -4,7 +4,8 @@ A `connect` is a spherical closure, a `weld` a fixed one; a `joint` equality
 
     q1 - q1_0 = a0 + a1 (q2 - q2_0) + a2 (q2 - q2_0)^2 + ...
 
-is a coupling where a2 and all later coefficients vanish, and likewise for the lengths of fixed tendons.
+is a coupling where a2 and all later coefficients vanish, and likewise for the lengths of fixed tendons; a
+polynomial is refused at its place.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from dataclasses import dataclass
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Coupling, Link, Report, Strut
-from nacelle.exchange.graph import broken as _broken
+from nacelle.exchange.graph import Coupling, Link, Strut
+from nacelle.exchange.mjcf.compiled import Compiled, rotation
 from nacelle.exchange.mjcf.tendons import fixed_terms
 from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array
 
 _SITE = int(mj.mjtObj.mjOBJ_SITE)
 
@@ -33,42 +33,45 @@ class Ties:
     struts: tuple[Strut, ...]
 
 
-def ties(model: mj.MjModel, bodies: list[str], joints: list[str], kept: set[int], report: Report) -> Ties:
-    """Read all equalities and tendons."""
-    reader = _Ties(model, bodies, joints, report)
-    for k in range(model.neq):
-        reader.equality(k, kept)
-    for tendon in range(model.ntendon):
+def ties(read: Compiled) -> Ties:
+    """Read all equalities and tendons.
+
+    Raises:
+        DescriptionError: if one is no joint of rigid bodies.
+    """
+    reader = _Ties(read)
+    for k in range(read.model.neq):
+        reader.equality(k)
+    for tendon in range(read.model.ntendon):
         reader.tendon(tendon)
     return Ties(tuple(reader.closures), tuple(reader.couplings), tuple(reader.struts))
 
 
 class _Ties:
-    def __init__(self, model: mj.MjModel, bodies: list[str], joints: list[str], report: Report) -> None:
-        self.model, self.bodies, self.joints, self.report = model, bodies, joints, report
+    def __init__(self, read: Compiled) -> None:
+        self.read, self.model, self.report = read, read.model, read.report
+        self.bodies, self.joints = read.bodies, read.joints
         self.names = Names()
         self.closures: list[Link] = []
         self.couplings: list[Coupling] = []
         self.struts: list[Strut] = []
 
-    def equality(self, k: int, kept: set[int]) -> None:
+    def equality(self, k: int) -> None:
         model = self.model
         kind = int(model.eq_type[k])
-        given = mj.mj_id2name(model, mj.mjtObj.mjOBJ_EQUALITY, k) or ""
+        given = self.read.name("EQUALITY", k)
+        first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if not model.eq_active0[k]:
             self.report.lost(f"the equality {given or k} left out: it is not active")
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
-            self._closure(k, given, kept)
+            self._closure(k, given)
         elif kind == int(mj.mjtEq.mjEQ_JOINT):
-            first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
             self._coupling(k, given, {first: 1.0}, {} if second < 0 else {second: 1.0})
         elif kind == int(mj.mjtEq.mjEQ_TENDON):
-            first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
             left = fixed_terms(model, first)
             right = {} if second < 0 else fixed_terms(model, second)
             if left is None or right is None:
-                raise _broken(
-                    self._where(given),
+                raise self.read.equality(k).fault(
                     "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
                     "write it as a rod between two ball joints",
                 )
@@ -76,10 +79,7 @@ class _Ties:
         else:
             self.report.lost(f"the equality {given or k} left out: it is none of rigid bodies")
 
-    def _where(self, name: str) -> str:
-        return f"equality {name}" if name else "equality"
-
-    def _closure(self, k: int, given: str, kept: set[int]) -> None:
+    def _closure(self, k: int, given: str) -> None:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
@@ -90,19 +90,17 @@ class _Ties:
                 at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
             first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
         elif is_weld:
-            at, child_at = Pose(_rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
+            at, child_at = Pose(rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
         else:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
-        if not {first, second} <= kept | {0}:
-            self.report.lost(f"the equality {given or k} left out: it holds a body that is not of the robot")
-            return
         word = "weld" if is_weld else "connect"
         parent, child = self.bodies[first], self.bodies[second]
         name = self.names.new(given or f"{parent}-to-{child}", f"{word}{k}")
-        self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld))
+        line = self.read.equality(k).line
+        self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
 
     def _site(self, site: int) -> Pose:
-        return Pose(_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
+        return Pose(rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
     def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
         """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
@@ -111,8 +109,7 @@ class _Ties:
         joint, *_ = left
         name = self.names.new(given or f"{self.joints[joint]}-coupling", f"coupling{k}")
         if any(a[2:]) and right:
-            raise _broken(
-                self._where(given),
+            raise self.read.equality(k).fault(
                 f"the joint {self.joints[joint]!r} follows another by a polynomial: couplings are linear",
                 "keep its first two coefficients, or model the mechanism that makes the polynomial",
             )
@@ -123,19 +120,20 @@ class _Ties:
         for other, factor in right.items():
             terms[other] = terms.get(other, 0.0) - slope * factor
         # sum terms (q - q0) = a0
-        offset = a[0] + sum(factor * self._drawn(other) for other, factor in terms.items())
+        offset = a[0] + sum(factor * self.read.drawn(other) for other, factor in terms.items())
         own = terms.pop(joint)
         follows = {self.joints[other]: -factor / own for other, factor in terms.items() if factor}
         self.couplings.append(Coupling(name, self.joints[joint], follows, offset / own))
 
-    def _drawn(self, joint: int) -> float:
-        return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
-
     def tendon(self, tendon: int) -> None:
         model = self.model
-        name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, tendon) or f"tendon{tendon}"
-        if model.tendon_limited[tendon] or model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
-            self.report.lost(f"limit, dry friction and armature of the tendon {name!r} left out")
+        name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
+        if model.tendon_limited[tendon]:
+            self.report.lost(f"the limit of the tendon {name!r} left out")
+        if fixed_terms(model, tendon) is not None:
+            return
+        if model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
+            self.report.lost(f"dry friction and armature of the tendon {name!r} left out")
         stiffness, damping = float(model.tendon_stiffness[tendon]), float(model.tendon_damping[tendon])
         if not stiffness and not damping:
             return
@@ -160,9 +158,3 @@ class _Ties:
                 damping,
             )
         )
-
-
-def _rotation(quat_wxyz: Array) -> Array:
-    R = np.zeros(9)
-    mj.mju_quat2Mat(R, np.asarray(quat_wxyz, dtype=float))
-    return R.reshape(3, 3)

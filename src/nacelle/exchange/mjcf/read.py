@@ -6,41 +6,21 @@ Frames of bodies, their inertia and the coordinates of joints are those of MuJoC
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Report, Shape, Solid, broken
-from nacelle.exchange.mjcf.drives import motors
+from nacelle.exchange.graph import Axis, Graph, Link, Report, Shape, Solid, broken
+from nacelle.exchange.mjcf.compiled import Compiled, compiled, rotation
+from nacelle.exchange.mjcf.drives import drives
 from nacelle.exchange.mjcf.equalities import Ties, ties
-from nacelle.exchange.mjcf.strip import stripped
 from nacelle.exchange.names import Names
-from nacelle.exchange.xml import read_xml, text_of, with_includes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 _FREE, _BALL = int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)
-
-
-def compiled(path: Path, report: Report) -> mj.MjModel:
-    """The model of a file, without what is only seen.
-
-    Raises:
-        DescriptionError: with the place of what is wrong.
-    """
-    root = stripped(with_includes(read_xml(path), path.parent), report)
-    try:
-        return mj.MjModel.from_xml_string(text_of(root))
-    except ValueError as error:
-        words = " ".join(str(error).split())
-        line = re.search(r"line (\d+)", words)
-        message = re.sub(r"^(XML )?Error: ", "", words)
-        raise broken(
-            str(path), f"MuJoCo cannot read it: {message}", "", int(line[1]) if line else 0
-        ) from None
 
 
 def read_mjcf(path: Path, keyframe: str | None = None) -> Graph:
@@ -50,34 +30,25 @@ def read_mjcf(path: Path, keyframe: str | None = None) -> Graph:
         path: the file.
         keyframe: name of the keyframe that is the assembly; the first if None, the drawn pose if "".
     """
-    report = Report()
-    model = compiled(path, report)
-    return _Reader(model, path, report, keyframe).graph()
+    return _Reader(compiled(path, Report()), keyframe).graph()
 
 
 class _Reader:
-    def __init__(self, model: mj.MjModel, path: Path, report: Report, keyframe: str | None) -> None:
-        self.model, self.path, self.report = model, path, report
-        self.names = Names()
-        self.bodies = [BASE] + [
-            self.names.new(self._name("BODY", b), f"body{b}") for b in range(1, model.nbody)
-        ]
-        joint_names = Names()
-        self.joints = [joint_names.new(self._name("JOINT", j), f"joint{j}") for j in range(model.njnt)]
+    def __init__(self, read: Compiled, keyframe: str | None) -> None:
+        self.read, self.model, self.report = read, read.model, read.report
+        self.bodies, self.joints = read.bodies, read.joints
         self.qpos = self._assembly(keyframe)
         self.links: list[Link] = []
         self.solids: dict[str, Solid] = {}
-        self.floating: int | None = None
-
-    def _name(self, kind: str, number: int) -> str:
-        return mj.mj_id2name(self.model, getattr(mj.mjtObj, f"mjOBJ_{kind}"), number) or ""
+        self.loose: dict[str, Pose] = {}
 
     def _assembly(self, keyframe: str | None) -> Array:
         """Coordinates in which the robot is assembled."""
-        names = [self._name("KEY", k) for k in range(self.model.nkey)]
+        names = [self.read.name("KEY", k) for k in range(self.model.nkey)]
         if keyframe:
             if keyframe not in names:
-                raise broken(str(self.path), f"no keyframe is called {keyframe!r}", f"there are {names}")
+                file = str(self.read.file)
+                raise broken(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
             return np.array(self.model.key_qpos[names.index(keyframe)])
         if keyframe is None and names:
             self.report.done(f"assembled as in the keyframe {names[0]!r}")
@@ -87,33 +58,24 @@ class _Reader:
 
     def graph(self) -> Graph:
         """The whole file."""
-        model, report = self.model, self.report
-        self.floating = self._chosen_floating()
-        kept = self._kept()
-        drives = motors(model, self.joints, report)
+        model = self.model
+        axes = drives(self.read)
         for body in range(1, model.nbody):
-            if body in kept:
-                self._add_body(body, drives)
-        found: Ties = ties(model, self.bodies, self.joints, kept, report)
-        self._note_losses(kept)
-        shapes = self._shapes(0)
-        pose = Pose(np.eye(3), np.zeros(3))
-        if self.floating is not None:
-            at = int(model.jnt_qposadr[model.body_jntadr[self.floating]])
-            pose = Pose(_rotation(self.qpos[at + 3 : at + 7]), self.qpos[at : at + 3].copy())
+            self._add_body(body, axes)
+        read: Ties = ties(self.read)
+        self._note_losses()
         return Graph(
-            name=Names().new(_model_name(model), self.path.stem),
-            file=str(self.path),
+            name=Names().new(_model_name(model), self.read.file.stem),
+            file=str(self.read.file),
             gravity=self._gravity(),
             bodies=self.solids,
             joints=tuple(self.links),
-            closures=found.closures,
-            couplings=found.couplings,
-            struts=found.struts,
-            floating=None if self.floating is None else self.bodies[self.floating],
-            pose=pose,
-            shapes=shapes,
-            report=report,
+            closures=read.closures,
+            couplings=read.couplings,
+            struts=read.struts,
+            loose=self.loose,
+            shapes=self._shapes(0),
+            report=self.report,
         )
 
     def _gravity(self) -> Array:
@@ -121,48 +83,20 @@ class _Reader:
         off = int(self.model.opt.disableflags) & int(mj.mjtDisableBit.mjDSBL_GRAVITY)
         return np.zeros(3) if off else np.array(self.model.opt.gravity)
 
-    def _chosen_floating(self) -> int | None:
-        """The floating body with the most below it; other floating bodies are objects."""
-        model = self.model
-        free = [int(model.jnt_bodyid[j]) for j in range(model.njnt) if int(model.jnt_type[j]) == _FREE]
-        if not free:
-            return None
-        sizes = {body: int(np.sum(np.array(model.body_rootid) == body)) for body in free}
-        chosen = max(free, key=lambda body: sizes[body])
-        fixed = [
-            b for b in range(1, model.nbody) if model.body_dofnum[b] and model.body_rootid[b] not in free
-        ]
-        if fixed and sizes[chosen] == 1:
-            chosen = -1
-        for body in free:
-            if body != chosen:
-                self.report.lost(f"the free body {self.bodies[body]!r} left out: it is not part of the robot")
-        return None if chosen < 0 else chosen
-
-    def _kept(self) -> set[int]:
-        """The bodies of the robot: all but free ones that are not its trunk."""
-        model = self.model
-        kept = set()
-        for body in range(1, model.nbody):
-            root = int(model.body_rootid[body])
-            joint = int(model.body_jntadr[root])
-            is_free = joint >= 0 and int(model.jnt_type[joint]) == _FREE
-            if not is_free or root == self.floating:
-                kept.add(body)
-        return kept
-
-    def _add_body(self, body: int, drives: dict[int, Axis]) -> None:
+    def _add_body(self, body: int, axes: dict[int, Axis]) -> None:
         model, name = self.model, self.bodies[body]
-        R = _rotation(model.body_iquat[body])
+        R = rotation(model.body_iquat[body])
         inertia = R @ np.diag(model.body_inertia[body]) @ R.T
         solid = Solid(
             float(model.body_mass[body]), np.array(model.body_ipos[body]), inertia, self._shapes(body)
         )
-        placed = Pose(_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
+        placed = Pose(rotation(model.body_quat[body]), np.array(model.body_pos[body]))
         parent = self.bodies[int(model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        if body == self.floating:
+        if count == 1 and int(model.jnt_type[first]) == _FREE:
+            at = int(model.jnt_qposadr[first])
             self.solids[name] = solid
+            self.loose[name] = Pose(rotation(self.qpos[at + 3 : at + 7]), self.qpos[at : at + 3].copy())
             return
         if count == 0:
             self.solids[name] = solid
@@ -170,9 +104,9 @@ class _Reader:
             return
         for joint in range(first, first + count):
             last = joint == first + count - 1
-            child = name if last else self.names.new(f"{name}-{self.joints[joint]}", f"{name}-carrier")
+            child = name if last else self.read.taken.new(f"{name}-{self.joints[joint]}", f"{name}-carrier")
             self.solids[child] = solid if last else Solid()
-            self.links.append(self._link(joint, parent, child, placed, drives.get(joint)))
+            self.links.append(self._link(joint, parent, child, placed, axes.get(joint)))
             parent, placed = child, Pose(np.eye(3), np.zeros(3))
 
     def _link(self, joint: int, parent: str, child: str, placed: Pose, drive: Axis | None) -> Link:
@@ -199,7 +133,7 @@ class _Reader:
         shapes = []
         first = int(model.body_geomadr[body])
         for geom in range(first, first + int(model.body_geomnum[body])):
-            at = Pose(_rotation(model.geom_quat[geom]), np.array(model.geom_pos[geom]))
+            at = Pose(rotation(model.geom_quat[geom]), np.array(model.geom_pos[geom]))
             kind, size = int(model.geom_type[geom]), [float(v) for v in model.geom_size[geom]]
             if kind == int(mj.mjtGeom.mjGEOM_SPHERE):
                 shapes.append(Shape("sphere", (size[0],), at))
@@ -207,30 +141,27 @@ class _Reader:
                 shapes.append(Shape("cylinder", (size[0], 2.0 * size[1]), at))
             elif kind == int(mj.mjtGeom.mjGEOM_BOX):
                 shapes.append(Shape("box", (2 * size[0], 2 * size[1], 2 * size[2]), at))
+            else:
+                word = mj.mjtGeom(kind).name.removeprefix("mjGEOM_").lower()
+                self.report.lost(f"shapes of the type {word} left out: they are not drawn")
         return tuple(shapes)
 
-    def _note_losses(self, kept: set[int]) -> None:
+    def _note_losses(self) -> None:
         """What the compiled model has beside the robot's rigid dynamics."""
         model, lost = self.model, self.report.lost
         if any(model.geom_contype[g] or model.geom_conaffinity[g] for g in range(model.ngeom)):
             lost("contacts left out: shapes are drawn, nothing stops them")
         if model.opt.density or model.opt.viscosity or np.any(model.opt.wind):
             lost("forces of the medium (density, viscosity, wind) left out")
-        if any(model.body_gravcomp[body] for body in kept):
+        if np.any(model.body_gravcomp):
             lost("compensation of gravity (gravcomp) left out")
         if np.any(model.dof_dampingpoly) or np.any(model.jnt_stiffnesspoly):
             lost("higher terms of damping and stiffness left out")
-        if self.floating is not None:
-            v = int(model.body_dofadr[self.floating])
+        for joint in range(model.njnt):
+            v = int(model.jnt_dofadr[joint])
             for what in ("damping", "armature", "frictionloss"):
-                if np.any(getattr(model, f"dof_{what}")[v : v + 6]):
-                    lost(f"{what} of the free joint left out")
-
-
-def _rotation(quat_wxyz: Array) -> Array:
-    R = np.zeros(9)
-    mj.mju_quat2Mat(R, np.asarray(quat_wxyz, dtype=float) / np.linalg.norm(quat_wxyz))
-    return R.reshape(3, 3)
+                if int(model.jnt_type[joint]) == _FREE and np.any(getattr(model, f"dof_{what}")[v : v + 6]):
+                    lost(f"{what} of the free joint {self.joints[joint]!r} left out")
 
 
 def _model_name(model: mj.MjModel) -> str:

@@ -7,7 +7,7 @@ away is counted; bodies that have their mass from meshes alone are named.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nacelle.exchange.graph import Report
 from nacelle.exchange.xml import Element
@@ -21,9 +21,7 @@ _SECTIONS = {
     "size": "",
     "sensor": "sensors",
     "contact": "pairs and exclusions of contacts",
-    "deformable": "deformable bodies",
 }
-_INSIDE = ("light", "camera", "composite", "flexcomp", "replicate", "attach", "frame")
 _REFUSED = {"composite", "flexcomp", "plugin", "extension", "deformable"}
 _SHAPELESS = ("mesh", "hfield", "sdf")
 _ASSETS = ("mesh", "material", "texture", "hfield", "skin", "model")
@@ -35,7 +33,7 @@ class _Class:
 
     kind: str = "sphere"
     mesh: bool = False
-    contact: bool = True
+    heavy: bool = True
 
 
 def stripped(root: Element, report: Report) -> Element:
@@ -57,8 +55,10 @@ def stripped(root: Element, report: Report) -> Element:
     classes: dict[str, _Class] = {"": _Class()}
     for defaults in root.named("default"):
         _classes(defaults, classes, _Class())
+    by_shape = any(section.get("inertiafromgeom") == "true" for section in root.named("compiler"))
+    stripper = _Stripper(classes, counts, by_shape)
     for world in root.named("worldbody"):
-        _body(world, classes, "", counts)
+        stripper.body(world, "")
     for element in root.all():
         element.attributes.pop("material", None)
     for words, count in counts.items():
@@ -69,10 +69,11 @@ def stripped(root: Element, report: Report) -> Element:
 
 def _classes(element: Element, classes: dict[str, _Class], above: _Class) -> None:
     """Note what defaults say of geoms, and drop those of assets."""
-    own = _Class(above.kind, above.mesh, above.contact)
+    own = replace(above)
     for geom in element.named("geom"):
         own.kind = geom.get("type", own.kind)
         own.mesh = own.mesh or "mesh" in geom.attributes
+        own.heavy = _is_heavy(geom, own.heavy)
         geom.attributes.pop("mesh", None)
         if geom.get("type") in _SHAPELESS:
             del geom.attributes["type"]
@@ -85,29 +86,61 @@ def _classes(element: Element, classes: dict[str, _Class], above: _Class) -> Non
         _classes(inner, classes, own)
 
 
-def _body(element: Element, classes: dict[str, _Class], inherited: str, counts: Counter[str]) -> None:
-    inherited = element.get("childclass", inherited)
-    kept: list[Element] = []
-    meshes = 0
-    for child in element.children:
-        if child.tag in ("light", "camera"):
-            continue
-        if child.tag == "geom" and _is_mesh(child, classes, inherited):
-            meshes += 1
-            continue
-        if child.tag in ("body", "frame"):
-            _body(child, classes, inherited, counts)
-        kept.append(child)
-    counts["meshes"] += meshes
-    heavy = any(child.tag in ("inertial", "geom") for child in kept)
-    if meshes and not heavy and element.tag == "body":
-        words = f"meshes of the body {element.get('name')!r}, with the mass that they would give it,"
-        counts[words] += meshes
-        counts["meshes"] -= meshes
-    element.children = kept
+@dataclass
+class _Stripper:
+    """Takes meshes, lights and cameras out of bodies.
+
+    Attributes:
+        classes: of defaults.
+        counts: what was taken away.
+        by_shape: whether bodies have their inertia from shapes even where it is written.
+    """
+
+    classes: dict[str, _Class]
+    counts: Counter[str]
+    by_shape: bool
+
+    def body(self, element: Element, inherited: str) -> None:
+        """Strip a body and all in it; `inherited` is the class of defaults from above."""
+        inherited = element.get("childclass", inherited)
+        kept: list[Element] = []
+        meshes = heavy = 0
+        for child in element.children:
+            if child.tag in ("light", "camera"):
+                continue
+            if child.tag == "geom" and self.is_mesh(child, inherited):
+                meshes += 1
+                heavy += _is_heavy(child, self.own(child, inherited).heavy)
+                continue
+            if child.tag in ("body", "frame", "replicate"):
+                self.body(child, inherited)
+            kept.append(child)
+        element.children = kept
+        written = any(child.tag == "inertial" for child in kept) and not self.by_shape
+        if heavy and not written and element.tag == "body":
+            words = f"meshes of the body {element.get('name')!r}, with the mass that they would give it,"
+            self.counts[words] += meshes
+        else:
+            self.counts["meshes"] += meshes
+
+    def own(self, geom: Element, inherited: str) -> _Class:
+        """What the defaults say of a geom."""
+        return self.classes.get(geom.get("class", inherited), self.classes[""])
+
+    def is_mesh(self, geom: Element, inherited: str) -> bool:
+        """Whether the shape of a geom is in another file."""
+        kind = geom.get("type", self.own(geom, inherited).kind)
+        return kind in _SHAPELESS or "mesh" in geom.attributes or "hfield" in geom.attributes
 
 
-def _is_mesh(geom: Element, classes: dict[str, _Class], inherited: str) -> bool:
-    own = classes.get(geom.get("class", inherited), classes[""])
-    kind = geom.get("type", own.kind)
-    return kind in _SHAPELESS or "mesh" in geom.attributes or "hfield" in geom.attributes
+def _is_heavy(geom: Element, default: bool) -> bool:
+    """Whether a geom has a mass: it is 0 where mass or density is."""
+    given = [geom.get(name) for name in ("mass", "density") if name in geom.attributes]
+    return not any(_is_zero(text) for text in given) if given else default
+
+
+def _is_zero(text: str) -> bool:
+    try:
+        return float(text) == 0.0
+    except ValueError:
+        return False

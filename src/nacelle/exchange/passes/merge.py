@@ -1,8 +1,8 @@
 """Bodies that are welded together become one, in the tree and across closures.
 
 With the pose X of a body in the one that takes it over, its mass, centre and inertia are moved there and
-added (parallel axes), and every joint on it is placed through X. A body at the end of a branch that a fixed
-closure holds is taken over too: the joint that carried it closes the loop instead.
+added (parallel axes), and every joint on it is placed through X. A body that a fixed closure holds is taken
+over too, with all that it carries: the joint that carried it closes the loop instead.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Shape, Solid, Strut
+from nacelle.exchange.passes.roots import below
 from nacelle.spatial.pose import Pose
 
 
@@ -30,7 +31,20 @@ def merged(graph: Graph) -> Graph:
         graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
     while (found := _closed_by_weld(graph)) is not None:
         graph = found
-    return graph
+    return _between_bodies(graph)
+
+
+def _between_bodies(graph: Graph) -> Graph:
+    """The graph without closures and springs that have both ends on one body."""
+    idle = [c for c in graph.closures if c.parent == c.child]
+    for closure in idle:
+        graph.report.done(f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out")
+    return replace(
+        graph,
+        closures=tuple(c for c in graph.closures if c.parent != c.child),
+        struts=tuple(strut for strut in graph.struts if strut.bodies[0] != strut.bodies[1]),
+        dampers=tuple(damper for damper in graph.dampers if damper.bodies[0] != damper.bodies[1]),
+    )
 
 
 def _held(graph: Graph) -> Graph:
@@ -49,25 +63,36 @@ def _held(graph: Graph) -> Graph:
 
 def _closed_by_weld(graph: Graph) -> Graph | None:
     """The graph with one fixed closure less; None if none can be taken away."""
-    carriers = {joint.parent for joint in graph.joints}
     for closure in graph.closures:
-        if closure.kind != "fixed":
+        if closure.kind != "fixed" or closure.parent == closure.child:
             continue
-        for weld in (closure, closure.reversed()):
-            leaf, keeper = weld.child, weld.parent
-            own = [joint for joint in graph.joints if joint.child == leaf]
-            if leaf in carriers or leaf == keeper or len(own) != 1 or own[0].motor is not None:
+        others = tuple(c for c in graph.closures if c is not closure)
+        for weld in sorted((closure, closure.reversed()), key=lambda weld: _cost(graph, weld.child)):
+            body, keeper = weld.child, weld.parent
+            if _cost(graph, body) > 2 or keeper in below(graph, body):
                 continue
-            cut = own[0]
-            joints = tuple(joint for joint in graph.joints if joint is not cut)
-            others = tuple(c for c in graph.closures if c is not closure)
-            opened = replace(graph, joints=joints, closures=(*others, cut))
-            graph.report.done(
-                f"{leaf!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body, and "
-                f"the joint {cut.name!r} closes the loop"
-            )
-            return _taken_over(opened, leaf, keeper, weld.pose())
+            words = f"{body!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body"
+            loose = {name: pose for name, pose in graph.loose.items() if name != body}
+            opened = replace(graph, closures=others, loose=loose)
+            if body not in graph.loose:
+                (cut,) = (joint for joint in graph.joints if joint.child == body)
+                joints = tuple(joint for joint in graph.joints if joint is not cut)
+                opened = replace(opened, joints=joints, closures=(*others, cut))
+                words += f", and the joint {cut.name!r} closes the loop"
+            graph.report.done(words)
+            return _taken_over(opened, body, keeper, weld.pose())
     return None
+
+
+def _cost(graph: Graph, body: str) -> int:
+    """What it costs to take a body over: 0 if it moves freely, 3 if its joint must stay in the tree."""
+    if body in graph.loose:
+        return 0
+    if body in (BASE, graph.floating):
+        return 3
+    (own,) = (joint for joint in graph.joints if joint.child == body)
+    coupled = any(own.name in (coupling.joint, *coupling.follows) for coupling in graph.couplings)
+    return 3 if coupled else 2 if own.motor is not None else 1
 
 
 def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
@@ -86,9 +111,7 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
         joints=tuple(_rehung(joint, body, keeper, X) for joint in graph.joints),
         closures=tuple(_rehung(joint, body, keeper, X) for joint in graph.closures),
         struts=tuple(_moved(strut, body, keeper, X) for strut in graph.struts),
-        dampers=tuple(
-            made for made in (_renamed(d, body, keeper) for d in graph.dampers) if made is not None
-        ),
+        dampers=tuple(_renamed(damper, body, keeper) for damper in graph.dampers),
         shapes=base_shapes,
     )
 
@@ -114,10 +137,9 @@ def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     return joint
 
 
-def _renamed(damper: Damper, body: str, keeper: str) -> Damper | None:
-    """The damper on the other body; None where both its ends are now on one."""
+def _renamed(damper: Damper, body: str, keeper: str) -> Damper:
     first, second = (keeper if name == body else name for name in damper.bodies)
-    return replace(damper, bodies=(first, second)) if first != second else None
+    return replace(damper, bodies=(first, second))
 
 
 def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:

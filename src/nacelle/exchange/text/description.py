@@ -12,6 +12,7 @@ from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Motor, Shape
 from nacelle.exchange.text.legs import Piece, pieces
 from nacelle.exchange.text.quantities import angle, direction, frame, length, rotation, short, vector
 from nacelle.model.description.version import NEWEST
+from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.scalar import Array
 
 # Guesses pick the branch: digits beyond these are not needed.
@@ -31,14 +32,15 @@ class Written:
         return self.joints[name]
 
 
-def described(graph: Graph, motion: tuple[str, ...]) -> Written:
-    """Write a graph whose independent joints are known.
+def described(graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES) -> Written:
+    """Write a graph whose independent coordinates are given.
 
     Args:
         graph: the graph.
-        motion: names of the independent joints, beside the six motions of a floating body.
+        motion: names of the independent joints.
+        axes: independent coordinates of the floating body, if there is one.
     """
-    return _Writer(graph).written(motion)
+    return _Writer(graph).written(motion, axes if graph.floating is not None else ())
 
 
 class _Writer:
@@ -47,17 +49,21 @@ class _Writer:
         self.legs = pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
-        self.joints = {j.name: f"{leg.name}.{leg.short(j.name)}" for leg in self.legs for j in leg.joints}
+        self.joints = {
+            j.name: f"{leg.name}.{leg.short(j.name)}"
+            for leg in self.legs
+            for j in (*leg.joints, *leg.closures)
+        }
         self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.own.items()} | {BASE: BASE}
         if graph.floating is not None:
             self.names[graph.floating] = graph.floating
 
-    def written(self, motion: tuple[str, ...]) -> Written:
+    def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
         graph = self.graph
-        axes = ["se3"] if graph.floating is not None else []
-        names = [*axes, *(self.joints[name] for name in motion)]
+        named = next((name for name, listed in NAMED_MOTIONS.items() if listed == axes), None)
+        names = [*([named] if named else axes), *(self.shortest(name) for name in motion)]
         data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
-        data["motion"] = names[0] if names == ["se3"] else names
+        data["motion"] = names[0] if names == [named] else names
         data["gravity"] = vector(graph.gravity, "m/s^2")
         if graph.floating is not None:
             data["reference"] = self.reference()
@@ -76,6 +82,13 @@ class _Writer:
         if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
             data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
         return Written(data, self.joints, self.names)
+
+    def shortest(self, joint: str) -> str:
+        """A joint by its name in its leg where no other joint or axis is called so."""
+        full = self.joints[joint]
+        short_name = full.rsplit(".", maxsplit=1)[-1]
+        alike = [name for name in self.joints.values() if name.rsplit(".", maxsplit=1)[-1] == short_name]
+        return short_name if len(alike) == 1 and short_name not in AXES + tuple(NAMED_MOTIONS) else full
 
     def actuator_name(self, joint: Link) -> str:
         leg = self.own[joint.child]
@@ -258,7 +271,7 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
         data["name"] = leg.short(motor.name)
     gear = motor.gear if axis.turns else 1.0
     if gear != 1.0:
-        data["gear_ratio"] = float(short(gear))
+        data["gear_ratio"] = _number(gear)
     if axis.armature:
         unit = "kg*m^2" if axis.turns else "kg"
         data["rotor_inertia"] = f"{short(axis.armature / gear**2)} {unit}"
@@ -270,7 +283,13 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
     return data | ({"limits": limits} if limits else {})
 
 
+def _number(value: float) -> float | int:
+    """A pure number, without a point where it is whole."""
+    read = float(short(value))
+    return int(read) if read.is_integer() and abs(read) < 1e9 else read
+
+
 def _ratio(value: float, own_turns: bool, other_turns: bool) -> Any:
     if own_turns == other_turns:
-        return float(short(value))
+        return _number(value)
     return f"{short(1e3 * value)} mm/rad" if other_turns else f"{short(value)} rad/m"

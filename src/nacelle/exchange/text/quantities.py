@@ -86,7 +86,7 @@ def frame(pose: Pose, size: float) -> Any:
 
 
 def rotation(R: Array) -> dict[str, Any]:
-    """A rotation in degrees about fixed axes where these are short, otherwise a quaternion."""
+    """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
     pitch = math.asin(min(1.0, max(-1.0, -R[2, 0])))
     if abs(R[2, 0]) > 1.0 - 1e-12:
         pitch = math.copysign(math.pi / 2, -R[2, 0])
@@ -94,8 +94,10 @@ def rotation(R: Array) -> dict[str, Any]:
     else:
         rpy = [math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])]
     degrees = [float(short(math.degrees(v), 180.0)) for v in rpy]
-    text = " ".join(short(v) for v in degrees)
-    if len(text) < 24 and np.max(np.abs(rotation_rpy(np.radians(degrees)) - R)) < 4e-16:
-        return {"rpy": f"{text} deg"}
+    radians = [float(short(v, math.pi)) for v in rpy]
+    for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
+        text = " ".join(short(v) for v in angles)
+        if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:
+            return {"rpy": f"{text} {unit}"}
     quat = np.asarray(quat_from_rotation(R), dtype=float)
     return {"quat_xyzw": [float(short(v, 1.0, 1e-16)) for v in quat]}

@@ -1,7 +1,7 @@
 """What drives the joints of a URDF: a closure file, transmissions, ros2_control, or limits of effort.
 
-The first of these that says anything counts. A `SimpleTransmission` with the reduction n turns the motor n times
-for a turn of the joint; Drake's rotor inertia J behind it is n^2 J at the joint.
+The first of these that says anything counts. A `SimpleTransmission` with the reduction n turns the motor n
+times for a turn of the joint; Drake's rotor inertia J behind it is n^2 J at the joint.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def _with_motor(link: Link, drive: _Drive, element: Element) -> Link:
     speed = number(limit, "velocity", 0.0) or math.inf
     # Motors are called as their joints: names of actuators in the file are names of hardware.
     motor = Motor(link.name, abs(drive.gear), abs(force), abs(speed))
-    return replace(
-        link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),)
-    )
+    return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
 
 def _of_side(side: Side, elements: dict[str, Element]) -> list[_Drive] | None:

@@ -1,10 +1,10 @@
 """The closure file beside a URDF, as Gepetto's example-parallel-robots writes it, YAML.
 
-    closed_loop: [[frame, frame], ...]     frames of the URDF: names of joints (the child's frame) or links
-    type: ["6d", "3d", ...]                frames are welded, or their origins coincide
-    name_mot: [joint, ...]                 joints that are driven
-    joint_name: [joint, ...]               joints of the URDF that have another type:
-    joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
+closed_loop: [[frame, frame], ...]     frames of the URDF: names of joints (the child's frame) or links
+type: ["6d", "3d", ...]                frames are welded, or their origins coincide
+name_mot: [joint, ...]                 joints that are driven
+joint_name: [joint, ...]               joints of the URDF that have another type:
+joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
 """
 
 from __future__ import annotations
@@ -98,7 +98,11 @@ def read_side(path: Path) -> Side:
         if key not in _KEYS:
             mark = root.keys[key]
             raise broken(
-                str(path), f"a closure file has no {key!r}", f"keys are {', '.join(_KEYS)}", mark.line, mark.column
+                str(path),
+                f"a closure file has no {key!r}",
+                f"keys are {', '.join(_KEYS)}",
+                mark.line,
+                mark.column,
             )
     entries = {key: _listed(side, root.value[key], key) for key in _KEYS if key in root.value}
     loops = _loops(side, root, entries)

@@ -2,7 +2,7 @@
 
     URDF+ (grbda)      <loop type>        <predecessor link><origin/>  <successor link><origin/>  <axis/>
                        <coupling>         <predecessor link/> <successor link/> <ratio value/>
-    urdfdom proposal   <constraint type>  <parent/> <parent_origin/> <parent_axis/>  <child/> ... <child_axis/>
+    urdfdom proposal   <constraint type>  <parent/> <parent_origin/> <parent_axis/> <child/> ... <child_axis/>
     Isaac Sim          <loop_joint type>  <link1 link xyz rpy/> <link2 link xyz rpy/>, <axis/> as in Drake
 
 Both frames of a closure coincide but for the motion of its type. Isaac's loop joints turn about the x axis of
@@ -96,7 +96,7 @@ def _typed(element: Element, link: Link, axis: Array, second: Array | None) -> L
 
 
 def _universal(link: Link, first: Array, second: Array) -> Link:
-    """A joint with one axis fixed in the frame on the parent and one, perpendicular to it, in that on the child.
+    """A joint with one axis fixed on the parent and one, perpendicular to it, on the child.
 
     Frames are turned so that these are x and y: the motion is R(x, q1) R(y, q2).
     """

@@ -1,8 +1,8 @@
 """URDF to a graph of bodies and joints.
 
-The XML is read as it is, not through an engine's model of it: an engine merges fixed joints, and with them the
-frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint frame
-is the child's own frame; its coordinate is zero in the drawn pose.
+The XML is read as it is, not through an engine's model of it: an engine merges fixed joints, and with them
+the frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint
+frame is the child's own frame; its coordinate is zero in the drawn pose.
 
 The base is the link that is nobody's child. A floating robot has it as its nacelle.
 """
@@ -90,7 +90,9 @@ class _Reader:
         roots = [name for name in self.elements if name not in children]
         if not roots:
             raise self.root.fault("every link is the child of a joint: none is the base")
-        joined = {parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")}
+        joined = {
+            parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")
+        }
         return next((name for name in roots if name in joined), roots[0])
 
     def graph(self) -> Graph:
@@ -206,7 +208,9 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
         if not name:
             raise element.fault(f"a <{tag}> has no name")
         if name in found:
-            raise element.fault(f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}")
+            raise element.fault(
+                f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}"
+            )
         found[name] = element
     return found
 
