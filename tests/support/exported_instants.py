@@ -1,8 +1,9 @@
 """An exported file beside the robot in its assembly alone, for random robots, without compiled models.
 
-At random rates u on the loops, and accelerations that keep them closed, every motion n that the closures allow
-takes the same power from all forces of the tree (inertia, gravity, friction, springs, rotors) in the file as in the
-robot. The robot's forces are those of `nacelle.verify`, whose trees and closures are made from the description.
+At random rates u on the loops, and accelerations that keep them closed, every motion n that the closures
+allow takes the same power from all forces of the tree (inertia, gravity, friction, springs, rotors) in the
+file as in the robot. The robot's forces are those of `nacelle.verify`, whose trees and closures are made
+from the description.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def errors(file: EngineFile, robot: Robot, seed: int = 0) -> dict[str, float]:
     scale = float(np.max(np.abs(N.T) @ np.abs(force)))
     return {
         "poses": float(max(gaps)),
-        "rates": _over(K @ W - body_rows @ N, body_rows @ N) + _over(K @ w_dot + bias - accelerations, accelerations),
+        "rates": _over(K @ W - body_rows @ N, body_rows @ N)
+        + _over(K @ w_dot + bias - accelerations, accelerations),
         "closures": float(np.max(np.abs(rows @ W), initial=0.0)) / float(np.max(np.abs(W))),
         "freedoms": float(abs(file.nv - rank - np.linalg.matrix_rank(body_rows @ N, 1e-9))),
         "powers": float(np.max(np.abs(W.T @ theirs - N.T @ force))) / scale,

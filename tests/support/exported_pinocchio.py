@@ -9,9 +9,27 @@ import numpy as np
 import pinocchio as pin
 from ruamel.yaml import YAML
 
+import nacelle
+from nacelle.exchange.write.robot import graph_of
+from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.exported_files import Kinematics
+
+
+def pinocchio_file(robot: Robot, folder: Path) -> PinocchioFile:
+    """A robot exported as URDF, and read by Pinocchio."""
+    done = nacelle.export_robot(robot, "urdf", out=folder / "robot.urdf", force=True)
+    beside = folder / "robot.yaml"
+    if ".yaml" not in done.texts:
+        beside.write_text("{closed_loop: [], type: [], name_mot: []}")
+    # Links have their frames in their joints.
+    graph = graph_of(robot)
+    offsets = {link.child: link.child_at.p for link in graph.joints}
+    for closure in graph.closures:
+        for body, at in ((closure.child, closure.child_at), (closure.parent, closure.at)):
+            offsets[f"{body}-{closure.name}"] = at.p
+    return PinocchioFile(folder / "robot.urdf", np.array(robot.gravity), offsets)
 
 
 class PinocchioFile:

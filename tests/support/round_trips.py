@@ -21,7 +21,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 from nacelle.verify.states import random_states
-from support.exported_files import Kinematics, coordinates, owners, stack, without_losses
+from support.exported_files import Kinematics, actuator_names, coordinates, owners, stack, without_losses
 
 
 class Tree:
@@ -74,8 +74,18 @@ def _unpacked(q: Array) -> tuple[Pose, Array]:
     return Pose(q[3:12].reshape(3, 3), q[:3]), q[12:]
 
 
-def errors(robot: Robot, again: Robot, states: int = 5, seed: int = 0) -> dict[str, float]:
-    """Largest relative errors of poses, forces and free accelerations over random states."""
+def errors(
+    robot: Robot, again: Robot, states: int = 5, seed: int = 0, drives: str = "actuators"
+) -> dict[str, float]:
+    """Largest relative errors of poses, forces and free accelerations over random states.
+
+    Args:
+        robot: the robot.
+        again: the one that came back.
+        states: how many.
+        seed: of the states.
+        drives: whether drives of the file are named after "actuators" or after their "joints".
+    """
     robot = without_losses(robot)
     drawn = random_states(robot, states, seed)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
@@ -85,6 +95,9 @@ def errors(robot: Robot, again: Robot, states: int = 5, seed: int = 0) -> dict[s
     given = Names(("base",))
     tree = Tree(again, [given.new(body.name, "body") for body in robot.bodies])
     own = owners(robot, tree.names)
+    named = [drive.name.replace(".", "-") for drive in robot.actuators]
+    if drives == "joints":
+        named = actuator_names(robot)
     worst = {"poses": 0.0, "forces": 0.0, "accelerations": 0.0}
     for k in range(states):
         q = coordinates(tree, own, bodies.R[k], bodies.p[k], tree.start)
@@ -103,9 +116,8 @@ def errors(robot: Robot, again: Robot, states: int = 5, seed: int = 0) -> dict[s
             )
             worst["poses"] = max(worst["poses"], *map(float, gap))
         back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven(again))
-        drives = [drive.name.replace(".", "-") for drive in robot.actuators]
-        order = [drives.index(_original(drive.name, drives)) for drive in again.actuators]
-        assert sorted(order) == list(range(len(drives)))
+        order = [named.index(_original(drive.name, named)) for drive in again.actuators]
+        assert sorted(order) == list(range(len(named)))
         force = inverse.force[k]
         error = np.max(np.abs(back.force - force[order])) / np.max(np.abs(force))
         worst["forces"] = max(worst["forces"], float(error))

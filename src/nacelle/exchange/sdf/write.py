@@ -37,13 +37,15 @@ def _pose(pose: Pose) -> str:
 class _Writer:
     graph: Graph
     poses: dict[str, Pose] = field(init=False)
-    names: Names = field(default_factory=lambda: Names(("world",)))
+    names: Names = field(init=False)
     axes: dict[str, Node] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.poses = self.graph.poses()
+        # Links, joints and frames of a model share their names.
+        self.names = Names(("world", *self.graph.bodies))
 
     def text(self) -> str:
         graph = self.graph
@@ -78,7 +80,7 @@ class _Writer:
 
     def _base(self, model: Node) -> None:
         """What is seen of the base, welded to the world."""
-        name = Names(self.graph.bodies).new("base_link", "base_link")
+        name = self.names.new("base_link", "base_link")
         self._shapes(model.add("link", name=name), self.graph.shapes)
         joint = model.add("joint", name=self.names.new(f"{name}-world", "base"), type="fixed")
         joint.add("parent", "world")
@@ -110,7 +112,8 @@ class _Writer:
     def _joint(self, model: Node, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
         link = link.reversed() if link.child == BASE else link
-        name = self.named[link.name] = self.names.new(link.name, "joint")
+        own = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
+        name = self.named[link.name] = self.names.new(own, "joint")
         joint = model.add("joint", name=name, type="ball" if link.spherical else _TYPES[link.kind])
         joint.add("parent", "world" if link.parent == BASE else link.parent)
         joint.add("child", link.child)

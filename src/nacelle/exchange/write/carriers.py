@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from nacelle.exchange.graph import Graph, Link
 
-
 # Freedoms that MuJoCo gives one body.
 _MOST = 6
 

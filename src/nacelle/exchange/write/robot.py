@@ -63,7 +63,11 @@ class _Builder:
         self.joints = [own.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
         self.cuts = [own.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
         self.solids: dict[str, Solid] = {}
-        drives = {robot.joints[drive.joint].name: drive for drive in robot.actuators}
+        names = Names(())
+        drives = {
+            robot.joints[drive.joint].name: replace(drive, name=names.new(drive.name, f"drive{k}"))
+            for k, drive in enumerate(robot.actuators)
+        }
 
         def carrier(name: str) -> str:
             made = given.new(name, name)
