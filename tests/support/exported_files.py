@@ -110,6 +110,7 @@ def coordinates(file: EngineFile, own: dict[int, int], R: Array, p: Array, start
         q = file.moved(q, step / max(1.0, float(np.max(np.abs(step))) / 0.7))
         if np.max(np.abs(step)) < 1e-13:
             break
+    assert max(float(np.max(np.abs(gap))) for gap in gaps) < 1e-9, "the file's joints do not reach the poses"
     return q
 
 

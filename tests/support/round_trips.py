@@ -13,12 +13,13 @@ import numpy as np
 import nacelle
 from nacelle.exchange.names import Names
 from nacelle.kinematics.mechanism.assembly import advance, assemble
+from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
 from nacelle.kinematics.underactuated import undriven
+from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 from nacelle.verify.states import random_states
 from support.exported_files import Kinematics, actuator_names, coordinates, owners, stack, without_losses
@@ -61,8 +62,10 @@ def _original(name: str, names: list[str]) -> str:
     """The name of a body in the file; that of the base for what was fixed to it."""
     short = name.rpartition(".")[2]
     # Legs whose names are taken are numbered.
-    plain = re.sub(r"-\d+\.", ".", name)
-    found = [given for given in (name.replace(".", "-"), short, plain.replace(".", "-")) if given in names]
+    plain = re.sub(r"-\d+\.", ".", name).replace(".", "-")
+    # A word of descriptions is not a body's name.
+    word = short.removesuffix("-2")
+    found = [given for given in (name.replace(".", "-"), short, plain, word) if given in names]
     return found[0] if found else "base" if name in ("base", "ground") else f"{name}-carrier"
 
 
@@ -144,19 +147,13 @@ def _wound(robot: Robot, q: Array) -> Array:
 def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:
     """Reduced pose, twist and acceleration of a state of the tree."""
     platform, joints = _unpacked(q)
-    layout = layout_of(robot.motion)
-    m = robot.platform_nv
-    numbers = {name: k for k, name in enumerate(("x", "y", "z", "rx", "ry", "rz"))}
-    places = [
-        numbers[name] if name in numbers else m + robot.v_slices[robot.joint(name)].start
-        for name in robot.motion.coordinates
-    ]
-    plain = [
-        float(platform.p[numbers[name]])
-        if name in numbers
-        else float(joints[robot.q_slices[robot.joint(name)].start])
-        for name in robot.motion.coordinates
-        if name not in ("rx", "ry", "rz")
-    ]
-    quat = quat_from_rotation(platform.R) if robot.motion.coordinates[3:6] == ("rx", "ry", "rz") else None
-    return layout.join_x(np.array(plain), quat), u[places], u_dot[places]
+    x = Chart(robot).coordinates(platform)[0]
+    places = []
+    for name in robot.motion.coordinates:
+        if name in AXES:
+            places.append(AXES.index(name))
+        else:
+            joint = robot.joint(name)
+            x[layout_of(robot.motion).x_index(name)] = joints[robot.q_slices[joint].start]
+            places.append(robot.platform_nv + robot.v_slices[joint].start)
+    return x, u[places], u_dot[places]
