@@ -18,10 +18,10 @@ def test_import_reports_and_writes(tmp_path: Path) -> None:
     file.write_text(TEXT)
     result = CliRunner().invoke(app, ["import", str(file), "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert "lost: 1 meshes left out" in result.output
+    assert "lost: meshes left out (1)" in result.output
     result = CliRunner().invoke(app, ["import", str(file), "--out", str(out), "--name", "arm", "--json"])
     answer = json.loads(result.stdout)
-    assert (answer["robot"], answer["losses"]) == ("arm", ["1 meshes left out"])
+    assert (answer["robot"], answer["losses"]) == ("arm", ["meshes left out (1)"])
     assert out.read_text().startswith("format: nacelle/2\nname: arm\n")
     assert CliRunner().invoke(app, ["check", str(out)]).exit_code == 0
 

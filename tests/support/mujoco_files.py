@@ -6,14 +6,21 @@ With MuJoCo's mass matrix M, bias c, passive forces p and the rows J of its equa
 
 MuJoCo's own solver is soft; these equations are solved as they are, by least squares. States go over through
 poses and twists of bodies, so that joints may be written otherwise in the two.
+
+`python -m support.mujoco_files FILE STATES` (PYTHONPATH=tests) imports a file and prints the largest errors.
 """
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import mujoco as mj
 import numpy as np
 
 import nacelle
+from nacelle.exchange.graph import Report
+from nacelle.exchange.mjcf.compiled import compiled
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -60,13 +67,16 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
     poses = nacelle.inverse_kinematics(robot, x).bodies
     moved, joints = nacelle.body_motion(robot, x, v, a), nacelle.joint_motion(robot, x, v, a)
     qpos, u, u_dot = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
+    missing: list[int] = []
     for j in range(model.njnt):
         q, d, kind = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j]), int(model.jnt_type[j])
         body = int(model.jnt_bodyid[j])
         own = file.bodies[body]
         if kind in (int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)):
             own_joint = file.joint(j)
-            assert own_joint is not None
+            if own_joint is None:
+                missing.append(j)
+                continue
             k, axis = own_joint
             qpos[q] = joints.q[robot.q_slices[k].start + axis]
             u[d] = joints.rate[robot.v_slices[k].start + axis]
@@ -87,6 +97,28 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
         mj.mju_mat2Quat(qpos[q : q + 4], np.ascontiguousarray(turned).reshape(9))
         u[d : d + 3] = R.T @ (w - W)
         u_dot[d : d + 3] = R.T @ (alpha - A + np.cross(w, W))
+    return _completed(file, qpos, u, u_dot, missing) if missing else (qpos, u, u_dot)
+
+
+def _completed(
+    file: File, qpos: Array, u: Array, u_dot: Array, missing: list[int]
+) -> tuple[Array, Array, Array]:
+    """Hinges and slides that are closures of the robot, from MuJoCo's own equalities."""
+    model, data = file.model, file.data
+    model.opt.jacobian = mj.mjtJacobian.mjJAC_DENSE
+    dofs = [int(model.jnt_dofadr[j]) for j in missing]
+    places = [int(model.jnt_qposadr[j]) for j in missing]
+    for _ in range(20):
+        data.qpos[:], data.qvel[:] = qpos, u
+        mj.mj_forward(model, data)
+        J = data.efc_J.reshape(-1, model.nv)[: data.ne, dofs]
+        qpos[places] -= np.linalg.lstsq(J, data.efc_pos[: data.ne], rcond=None)[0]
+    J, _ = rows(file)
+    u[dofs] = -np.linalg.lstsq(J[:, dofs], J @ u, rcond=None)[0]
+    data.qvel[:] = u
+    mj.mj_forward(model, data)
+    J, bias = rows(file)
+    u_dot[dofs] = -np.linalg.lstsq(J[:, dofs], J @ u_dot + bias, rcond=None)[0]
     return qpos, u, u_dot
 
 
@@ -103,17 +135,20 @@ def rows(file: File) -> tuple[Array, Array]:
             J.append(row[None])
             bias.append(np.zeros(1))
             continue
-        assert int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_CONNECT)
+        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
         ends = (one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])
+        if is_weld:
+            ends = (one, model.eq_data[k, 3:6]), (other, np.zeros(3))
         if int(model.eq_objtype[k]) == int(mj.mjtObj.mjOBJ_SITE):
             ends = tuple((int(model.site_bodyid[site]), model.site_pos[site]) for site in (one, other))
         blocks = []
         for body, point in ends:
             place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ point
-            jac, dot = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-            mj.mj_jac(model, data, jac, None, place, body)
-            mj.mj_jacDot(model, data, dot, None, place, body)
-            blocks.append((jac, dot))
+            jac, dot = np.zeros((6, model.nv)), np.zeros((6, model.nv))
+            mj.mj_jac(model, data, jac[:3], jac[3:], place, body)
+            mj.mj_jacDot(model, data, dot[:3], dot[3:], place, body)
+            count = 6 if is_weld else 3
+            blocks.append((jac[:count], dot[:count]))
         J.append(blocks[0][0] - blocks[1][0])
         bias.append((blocks[0][1] - blocks[1][1]) @ data.qvel)
     if not J:
@@ -169,3 +204,15 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
                 gaps = file.data.efc_pos[: len(J)]
                 worst["loops"] = max(worst["loops"], float(np.max(np.abs(gaps))))
     return worst
+
+
+def compared(path: Path, states: int) -> tuple[nacelle.Imported, dict[str, float]]:
+    """The robot of a file, and its largest errors; contacts and limits are switched off."""
+    done = nacelle.import_robot(path)
+    model = compiled(path, Report()).model
+    model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_LIMIT)
+    return done, errors(File(model, done.robot), states)
+
+
+if __name__ == "__main__":
+    print(compared(Path(sys.argv[1]), int(sys.argv[2]))[1])

@@ -284,6 +284,11 @@ class Graph:
     marks: tuple[Mark, ...] = ()
     report: Report = field(default_factory=Report)
 
+    @property
+    def between(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of bodies between which springs or dampers act."""
+        return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
+
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
         placed = {BASE: identity(), **self.loose}

@@ -33,10 +33,10 @@ def test_what_is_seen_is_counted() -> None:
     root = stripped(parsed(TEXT.encode(), "a.xml"), report)
     assert {element.tag for element in root.all()} & {"asset", "mesh", "light", "camera", "sensor"} == set()
     assert report.losses == [
-        "1 sensors left out",
-        "1 pairs and exclusions of contacts left out",
-        "1 meshes left out",
-        "1 meshes of the body 'light', with the mass that they would give it, left out",
+        "sensors left out (1)",
+        "pairs and exclusions of contacts left out (1)",
+        "meshes left out (1)",
+        "meshes of the body 'light', with the mass that they would give it, left out (1)",
     ]
     left = text_of(root).replace('<body name="light"', '<body name="light" pos="0 0 0"')
     left = left.replace('<joint></joint></body><body name="round"', '</body><body name="round"')

@@ -63,7 +63,7 @@ def stripped(root: Element, report: Report) -> Element:
         element.attributes.pop("material", None)
     for words, count in counts.items():
         if count:
-            report.lost(f"{count} {words} left out")
+            report.lost(f"{words} left out ({count})")
     return root
 
 

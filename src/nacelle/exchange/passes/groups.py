@@ -56,7 +56,7 @@ def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
         solid = graph.bodies[body]
         after = [joint for joint in graph.joints if joint.parent == body]
         touched = any(body in (closure.parent, closure.child) for closure in graph.closures)
-        touched = touched or any(body in part.bodies for part in (*graph.struts, *graph.dampers))
+        touched = touched or any(body in pair for pair in graph.between)
         if solid.mass or np.any(solid.inertia) or len(after) != 1 or touched or not _is_free(after[0], held):
             break
         chain.append(after[0])

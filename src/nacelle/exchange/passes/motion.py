@@ -151,7 +151,7 @@ def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
     for joint in graph.joints:
         ends = _ends(graph, joint.child)
         feels = joint.damping or joint.armature or any(end.damping or end.armature for end, _ in ends)
-        acted = any(joint.child in part.bodies for part in (*graph.struts, *graph.dampers))
+        acted = any(joint.child in pair for pair in graph.between)
         carries = any(other.parent == joint.child for other in graph.joints)
         if not joint.spherical or len(ends) != 1 or not ends[0][0].spherical or feels or acted or carries:
             continue

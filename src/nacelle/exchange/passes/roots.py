@@ -85,7 +85,7 @@ def _without_objects(graph: Graph) -> Graph:
 def _tied(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
     links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
-    links += [part.bodies for part in (*graph.struts, *graph.dampers)]
+    links += graph.between
     pieces = [{BASE}, *({body} for body in graph.bodies)]
     for one, other in links:
         first = next(piece for piece in pieces if one in piece)
