@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
+from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import Solid
 from nacelle.exchange.xml import Element
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
 
@@ -68,6 +72,18 @@ def symmetric(moments: Array) -> Array:
     """Inertia (3, 3) from xx, xy, xz, yy, yz, zz, kg m^2."""
     xx, xy, xz, yy, yz, zz = moments
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def possible(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
+    """A solid whose mass and inertia can be those of a body.
+
+    Raises:
+        DescriptionError: made by `fault` of a message and a hint, if they cannot.
+    """
+    faults = inertia_faults(parameters_from_com(solid.mass, solid.com, solid.inertia))
+    if faults:
+        raise fault(faults[0], "no body has it: mend the numbers in the file")
+    return solid
 
 
 def moments_of(element: Element | None) -> Array:

@@ -55,6 +55,7 @@ class Motor:
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
         place: in the vector of forces.
+        sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Motor:
     force: float = math.inf
     speed: float = math.inf
     place: int = 0
+    sure: bool = True
 
 
 @dataclass(frozen=True, eq=False)

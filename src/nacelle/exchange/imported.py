@@ -10,12 +10,14 @@ from pathlib import Path
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.graph import Graph, broken
 from nacelle.exchange.par.read import read_par
+from nacelle.exchange.passes.drives import settled
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
 from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
 from nacelle.exchange.urdf.gepetto import no_side, read_side
@@ -108,8 +110,11 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
-    graph = merged(rooted(joined(merged(graph))))
-    chosen = _with_motion(graph, nacelle)
+    graph = weighted(merged(rooted(joined(merged(graph)))))
+    try:
+        chosen = _with_motion(settled(graph), nacelle)
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
     graph = grouped(chosen.graph, chosen.joints)
     written = described(graph, chosen.joints, chosen.axes)
     report = graph.report
@@ -165,6 +170,8 @@ def _wrapped(line: str) -> str:
 def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
     """The problems of a description that an import has made, as those of the imported file."""
     return DescriptionError(
-        Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        problem
+        if problem.file == graph.file
+        else Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
         for problem in error.problems
     )

@@ -92,6 +92,9 @@ def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
         (robot(TREE.replace('"revolute"', '"floating"', 1)), "is floating, which holds nothing"),
         (robot(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)),
          "the axis of <axis> has no direction"),
+        (robot(TREE.replace('izz="4e-3"', 'izz="4e-2"')), "the inertia breaks the triangle inequality"),
+        (robot(TREE + '<xacro:leg side="left"/>'), "<xacro:leg> is a macro, which is not read (run xacro"),
+        ('<!DOCTYPE a [<!ENTITY b "ha">]><robot name="&b;"/>', "a document type is declared"),
         (robot(""), "the robot has no link"),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import symmetric
+from nacelle.exchange.fields import possible, symmetric
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Report, Solid, broken
 from nacelle.exchange.names import Names
 from nacelle.exchange.par.table import Entry, Table, read_table
@@ -153,18 +153,18 @@ class _Reader:
             )
         if self._index("mu", j, 1):
             self.report.lost(f"the joint {j} closes a loop and is active in the file: here it is passive")
-        return Link(f"joint{j}", parent, child, at, child_at, axes)
+        return Link(f"joint{j}", parent, child, at, child_at, axes, line=self.columns["ant"][j - 1].line)
 
     def _solid(self, j: int) -> Solid:
         table = self.table
         values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
         about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
-        if mass == 0.0:
-            if np.any(first):
-                raise table.column("M", self.links)[j - 1].fault(f"link {j} has first moments and no mass")
-            return Solid(0.0, np.zeros(3), about_origin)
-        com = first / mass
-        return Solid(mass, com, about_origin - mass * _square(com))
+        place = table.column("M", self.links)[j - 1]
+        if mass == 0.0 and np.any(first):
+            raise place.fault(f"link {j} has first moments and no mass")
+        com = first / mass if mass else first
+        solid = Solid(mass, com, about_origin - mass * _square(com))
+        return possible(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists

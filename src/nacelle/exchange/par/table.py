@@ -15,6 +15,7 @@ import ast
 import math
 import operator
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +66,9 @@ class Entry:
             DescriptionError: at the line, if it has a symbol or is no expression.
         """
         try:
-            value = _evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SyntaxWarning)
+                value = _evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body)
         except _SymbolError as symbol:
             raise self.fault(
                 f"{self.text!r} has the symbol {symbol}, which has no value",

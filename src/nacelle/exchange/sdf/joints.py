@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Coupling, Link, Motor, Report
+from nacelle.exchange.graph import Axis, Coupling, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import Frames
 from nacelle.exchange.sdf.texts import direction, is_true, value, word
@@ -54,16 +54,15 @@ class Joints:
     axes: dict[str, list[Link]]
 
 
-def joints_of(frames: Frames, bodies: dict[str, str], names: Names, report: Report) -> Joints:
+def joints_of(frames: Frames, bodies: dict[str, str], names: Names) -> Joints:
     """Read all joints.
 
     Args:
         frames: frames of the model.
         bodies: names in the graph of links and the world.
         names: of bodies in the graph, which massless ones join.
-        report: of what is left out.
     """
-    reader = _Reader(frames, bodies, names, report)
+    reader = _Reader(frames, bodies, names)
     for full, (element, scope) in frames.joints.items():
         reader.joint(full, element, scope)
     for full, (element, scope) in frames.joints.items():
@@ -72,8 +71,8 @@ def joints_of(frames: Frames, bodies: dict[str, str], names: Names, report: Repo
 
 
 class _Reader:
-    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names, report: Report) -> None:
-        self.frames, self.bodies, self.body_names, self.report = frames, bodies, names, report
+    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names) -> None:
+        self.frames, self.bodies, self.body_names = frames, bodies, names
         self.names, self.coupling_names = Names(), Names()
         self.made = Joints([], [], [], {})
 
@@ -97,7 +96,7 @@ class _Reader:
         here = self.frames.pose(full)
         at, child_at = self.frames.pose(parent).inverse() @ here, self.frames.pose(child).inverse() @ here
         name = self.names.new(full.replace("::", "-"), "joint")
-        link = Link(name, self.bodies[parent], self.bodies[child], at, child_at)
+        link = Link(name, self.bodies[parent], self.bodies[child], at, child_at, line=element.line)
         if kind == _FIXED:
             self.made.links.append(link)
             return
@@ -234,23 +233,19 @@ def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
     )
 
 
-def driven(
-    joints: Joints, elements: dict[str, Element], plugins: Sequence[Element], report: Report
-) -> list[Link]:
+def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Element]) -> list[Link]:
     """The joints with their motors: those that plugins name, otherwise those with a limit of effort.
 
     Args:
         joints: the joints.
         elements: those of the file, by their full names.
         plugins: elements of plugins.
-        report: of what is left out.
     """
     named = {entry.text.strip() for plugin in plugins for entry in plugin.named("joint_name")}
     chosen = {full for full in joints.axes if full in named}
-    if not chosen:
+    sure = bool(chosen)
+    if not sure:
         chosen = {full for full in joints.axes if _effort(elements[full]) < math.inf}
-        if chosen:
-            report.done("nothing says what is driven: joints with a limit of effort are")
     followers = {coupling.joint for coupling in joints.couplings}
     motors: dict[str, Link] = {}
     for full in chosen:
@@ -260,7 +255,7 @@ def driven(
         axis = elements[full].first("axis")
         limit = None if axis is None else axis.first("limit")
         speed = value(limit, "velocity", -1.0)
-        motor = Motor(link.name, 1.0, _effort(elements[full]), speed if speed > 0.0 else math.inf)
+        motor = Motor(link.name, 1.0, _effort(elements[full]), speed if speed > 0.0 else math.inf, sure)
         motors[link.name] = _with_motor(link, motor)
     return [motors.get(link.name, link) for link in joints.links]
 

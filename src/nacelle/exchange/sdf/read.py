@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, symmetric
+from nacelle.exchange.fields import numbers, possible, symmetric
 from nacelle.exchange.graph import BASE, Graph, Link, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
@@ -73,11 +73,11 @@ def _graph(model: Element, path: Path, gravity: Array, report: Report) -> Graph:
     names = Names()
     bodies = {WORLD: BASE} | {full: names.new(full.replace("::", "-"), "body") for full in frames.links}
     solids = {bodies[full]: _solid(element, report) for full, element in frames.links.items()}
-    joints = joints_of(frames, bodies, names, report)
+    joints = joints_of(frames, bodies, names)
     solids |= massless(joints.carriers)
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]
-    links = driven(joints, elements, plugins, report)
+    links = driven(joints, elements, plugins)
     held = any(BASE in (link.parent, link.child) for link in links)
     floating = None if held else frames.link("__model__")
     _note_losses(model, frames, report)
@@ -123,7 +123,8 @@ def _solid(element: Element, report: Report) -> Solid:
     moments = inertial.first("inertia")
     given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in _MOMENTS]
     inertia = placed.R @ symmetric(np.array(given)) @ placed.R.T
-    return Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
+    solid = Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
+    return possible(solid, inertial.fault)
 
 
 def _note_losses(model: Element, frames: Frames, report: Report) -> None:

@@ -25,6 +25,7 @@ class _Drive:
     gear: float
     rotor: float
     place: Element
+    sure: bool = True
 
 
 def driven(
@@ -44,7 +45,7 @@ def driven(
     if drives is None:
         drives = [*_transmissions(root, report), *_ros2_control(root)]
     if not drives and side.motors is None:
-        drives = _of_effort(elements, by_name, report)
+        drives = _of_effort(elements, by_name)
     motors: dict[str, Link] = {}
     for drive in drives:
         link = by_name.get(drive.joint)
@@ -63,7 +64,7 @@ def _with_motor(link: Link, drive: _Drive, element: Element) -> Link:
     force = number(limit, "effort", 0.0) or math.inf
     speed = number(limit, "velocity", 0.0) or math.inf
     # Motors are called as their joints: names of actuators in the file are names of hardware.
-    motor = Motor(link.name, abs(drive.gear), abs(force), abs(speed))
+    motor = Motor(link.name, abs(drive.gear), abs(force), abs(speed), drive.sure)
     return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
 
@@ -119,13 +120,11 @@ def _ros2_control(root: Element) -> Iterator[_Drive]:
                 yield _Drive(joint.get("name"), joint.get("name"), 1.0, 0.0, joint)
 
 
-def _of_effort(elements: dict[str, Element], by_name: dict[str, Link], report: Report) -> list[_Drive]:
+def _of_effort(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_Drive]:
     """Joints with a limit of effort that neither mimic another nor are said to depend on others (URDF+)."""
     drives = []
     for name, element in elements.items():
         free = element.first("mimic") is None and element.get("independent", "true").lower() != "false"
         if free and len(by_name[name].axes) == 1 and number(element.first("limit"), "effort", 0.0) > 0.0:
-            drives.append(_Drive(name, name, 1.0, 0.0, element))
-    if drives:
-        report.done("nothing says what is driven: joints with a limit of effort are")
+            drives.append(_Drive(name, name, 1.0, 0.0, element, sure=False))
     return drives

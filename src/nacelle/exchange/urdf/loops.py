@@ -42,7 +42,8 @@ def closures_of(root: Element, links: Links, names: Names) -> list[Link]:
             closure = readers[element.tag](element, links)
             if closure.parent == closure.child:
                 raise element.fault(f"<{element.tag}> {element.get('name')!r} joins a link to itself")
-            found.append(replace(closure, name=names.new(element.get("name"), element.tag)))
+            name = names.new(element.get("name"), element.tag)
+            found.append(replace(closure, name=name, line=element.line))
     return found
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import moments_of, number
+from nacelle.exchange.fields import moments_of, number, possible
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.urdf import gazebo
 from nacelle.exchange.urdf.drives import driven
 from nacelle.exchange.urdf.gepetto import Side, no_side
 from nacelle.exchange.urdf.loops import closures_of, coupled_chains, mimics_of
@@ -62,6 +63,7 @@ class _Reader:
     def __init__(self, root: Element, path: Path, options: Options) -> None:
         self.root, self.path, self.options = root, path, options
         self.report = Report()
+        _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
         if not self.elements:
@@ -98,13 +100,15 @@ class _Reader:
     def graph(self) -> Graph:
         """The whole file."""
         for name, element in self.elements.items():
-            self.solids[self.bodies[name]] = self._solid(element)
+            self.solids[self.bodies[name]] = self._solid(element, self.bodies[name] == BASE)
         shapes = self.solids.pop(BASE).shapes if BASE in self.solids else ()
         for name, element in self.joint_elements.items():
             self._add_joint(name, element)
         couplings = self._couplings()
         self._note_losses()
         closures = closures_of(self.root, self.links, self.joint_names)
+        if gazebo.joints_of(self.root):
+            closures += gazebo.closures_of(self.root, self.links, self._drawn(), self.joint_names)
         closures += self.options.side.closures(self._frames(), self.joint_names)
         kept: list[Link] = []
         for closure in closures:
@@ -124,22 +128,23 @@ class _Reader:
         )
         return spanned(graph)
 
-    def _solid(self, element: Element) -> Solid:
+    def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)
         inertial = element.first("inertial")
-        if inertial is None:
+        if inertial is None or is_base:
             return Solid(shapes=shapes)
         placed = pose_of(inertial.first("origin"))
         mass = number(inertial.first("mass"), "value", 0.0)
         inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
-        return Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes)
+        return possible(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
     def _add_joint(self, name: str, element: Element) -> None:
         parent = self.links.body(element.first("parent"), element)
         child = self.links.body(element.first("child"), element)
         if parent == child:
             raise element.fault(f"the joint {name!r} joins a link to itself")
-        link = Link(self.joint_names.new(name, "joint"), parent, child, pose_of(element.first("origin")))
+        origin = pose_of(element.first("origin"))
+        link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.options.side.kind(name) or element.get("type")
         made = self._typed(link, kind, element)
         self.by_name[name] = made[-1]
@@ -174,6 +179,12 @@ class _Reader:
         self.solids |= massless(carriers)
         return links
 
+    def _drawn(self) -> dict[str, Pose]:
+        """Poses of all bodies at zero."""
+        floating = self.bodies[self.base] if self._floats() else None
+        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
+        return spanned(tree).poses()
+
     def _couplings(self) -> list[Coupling]:
         names = Names()
         found = mimics_of(self.joint_elements, self.by_name, names)
@@ -192,13 +203,28 @@ class _Reader:
         lost = self.report.lost
         if any(link.named("collision") for link in self.elements.values()):
             lost("collision shapes left out: nothing stops bodies that meet")
-        others = sorted({child.tag for child in self.root.children} - _READ - _SEEN)
+        others = sorted({child.tag for child in self.root.children if _is_left_out(child)})
         if others:
             lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
         for element in self.joint_elements.values():
             properties = element.first("joint_properties")
             if any(number(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _refuse_macros(root: Element) -> None:
+    for element in root.all():
+        if element.tag.startswith("xacro:"):
+            raise element.fault(
+                f"<{element.tag}> is a macro, which is not read", "run xacro on the file first"
+            )
+
+
+def _is_left_out(element: Element) -> bool:
+    """Whether an element has more than what is read; joints of Gazebo are."""
+    if element.tag == "gazebo":
+        return any(child.tag != "joint" for child in element.children)
+    return element.tag not in _READ | _SEEN
 
 
 def _by_name(root: Element, tag: str) -> dict[str, Element]:

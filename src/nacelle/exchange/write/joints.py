@@ -173,9 +173,8 @@ class JointLinks:
             self._lost("elasticity of drives left out, motor and load move as one: {}", joint)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
             self.report.lost("constants of motors and encoders left out")
-        return Motor(
-            drive.name, joint.gear_ratio, drive.force, drive.speed, list(self.drives).index(joint.name)
-        )
+        place = list(self.drives).index(joint.name)
+        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=place)
 
 
 def _within(angle: float, limits: tuple[float, float]) -> float:
