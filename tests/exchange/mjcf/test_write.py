@@ -31,7 +31,7 @@ DESCRIBED = (
 ARTICULATED = ("delta4", "h4", "quattro")
 BACK = tuple(name for name in NAMES if name not in ARTICULATED)
 # Without those whose joints have two assemblies in the workspace.
-BACK_DESCRIBED = tuple(name for name in DESCRIBED if name != "carriage")
+BACK_DESCRIBED = tuple(name for name in DESCRIBED if name not in ("ball_screws", "carriage"))
 # The moments that MuJoCo demands of a point mass are felt.
 RAISED = {"delta-codourey": 1e-10}
 
