@@ -22,6 +22,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from nacelle.model.robot import Robot
+from nacelle.program.program import Program
 
 GIVEN, UNKNOWN = "x", "y"
 """Names of the inputs: the pose, and what iteration finds there."""
@@ -45,3 +46,16 @@ class Closing:
     step: Callable[..., Any] | None
     reference: tuple[NDArray[Any], NDArray[Any]]
     find: Callable[[NDArray[Any], NDArray[Any] | None], NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivable:
+    """A program whose derivatives are kept beside it.
+
+    Attributes:
+        program: the program.
+        derived: gives a program that follows from it, by a name of its own, from the cache or made anew.
+    """
+
+    program: Program
+    derived: Callable[[str, Callable[[], Program]], Program]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from nacelle.compile.cache import kept_program
-from nacelle.compile.closing import UNKNOWN, Closing
+from nacelle.compile.closing import UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.native import compiled
 from nacelle.compile.specification import Specification, shapes_of
@@ -52,32 +51,30 @@ def differentiable(
             "leave geometry out of the parameters"
         )
 
-    derived = partial(_part, specification, store)
-    program = derived("program", specification.program)
+    main = _derivable(specification, store)
     step = own = None
     if unknown:
         assert closing is not None
         assert closing.step is not None
         own = Specification(closing.step, closing.robot, shapes_of(closing.step, closing.robot))
-        step = _part(own, store, "program", own.program)
+        step = _derivable(own, store)
     if target == "jax":
-        return OnJax(program, derived, closing, step)
+        return OnJax(main, closing, step)
 
-    def operator(of: Specification, main: Program) -> ProgramOperator:
-        def native(part: str, wanted: Program) -> Compiled:
-            return compiled(of, lambda: wanted, target_that_runs("jit"), store, f"torch {part}")
+    def operator(of: Specification, derivable: Derivable) -> ProgramOperator:
+        def native(part: str, program: Program) -> Compiled:
+            return compiled(of, lambda: program, target_that_runs("jit"), store, f"torch {part}")
 
-        return ProgramOperator(main, "program", partial(_part, of, store), native)
+        return ProgramOperator(derivable, native)
 
-    return OnTorch(
-        operator(specification, program),
-        closing,
-        None if own is None or step is None else operator(own, step),
-    )
+    closed = None if own is None or step is None else operator(own, step)
+    return OnTorch(operator(specification, main), closing, closed)
 
 
-def _part(
-    specification: Specification, store: Store | None, part: str, make: Callable[[], Program]
-) -> Program:
-    """A program of a specification by its part's name, from the cache or made anew."""
-    return kept_program("differentiable", specification, make, store, part)
+def _derivable(specification: Specification, store: Store | None) -> Derivable:
+    """The program of a specification, with what follows from it in the cache."""
+
+    def derived(part: str, make: Callable[[], Program]) -> Program:
+        return kept_program("differentiable", specification, make, store, part)
+
+    return Derivable(derived("program", specification.program), derived)

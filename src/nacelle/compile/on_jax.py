@@ -14,21 +14,17 @@ from functools import cached_property
 from typing import Any
 
 from nacelle.compile.arguments import arguments_of
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing
+from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Bound, Compiled
 from nacelle.emit.jax.target import function, jax
 from nacelle.errors import CompileError
 from nacelle.program.directional import tangent
-from nacelle.program.program import Program
 
 # To what loops are closed before the last step of Newton's iteration, by bytes of a number; steps a piece.
 _TOLERANCES = {8: 1e-12, 4: 1e-5}
 _STEPS = 20
 # Pieces of the line from the reference pose along which unknowns are followed.
 _PIECES = 8
-
-Derived = Callable[[str, Callable[[], Program]], Program]
-"""Gives a program by its part's name from the cache, or makes it."""
 
 
 class OnJax(Compiled):
@@ -41,23 +37,17 @@ class OnJax(Compiled):
     """
 
     def __init__(
-        self,
-        program: Program,
-        derived: Derived,
-        closing: Closing | None = None,
-        step: Program | None = None,
+        self, main: Derivable, closing: Closing | None = None, step: Derivable | None = None
     ) -> None:
         """Keep a program; XLA compiles it when it is first called.
 
         Args:
-            program: the program.
-            derived: gives derivatives of programs.
+            main: the program.
             closing: what is done with the pose before.
             step: the program of its step, where there are unknowns.
         """
-        jax()
-        super().__init__(program, None, "jax")
-        self._derived, self._closing, self._step = derived, closing, step
+        super().__init__(main.program, None, "jax")
+        self._main, self._closing, self._step = main, closing, step
 
     def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
         """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
@@ -96,7 +86,8 @@ class OnJax(Compiled):
         kind = jnp.result_type(float, *(array for array in arrays if array is not None and array.size))
         if any(array is not None and array.size and array.dtype.kind == "f" for array in arrays):
             kind = jnp.result_type(*(a for a in arrays if a is not None and a.size and a.dtype.kind == "f"))
-        flat, batches = [], []
+        flat: list[Any] = []
+        batches: list[tuple[int, ...]] = []
         for (name, shape), array in zip(self.inputs.items(), arrays, strict=True):
             if array is None:
                 flat.append(None)
@@ -120,9 +111,9 @@ class OnJax(Compiled):
         """The whole function of arrays (..., size): the pose completed, then the program."""
         jnp = jax().numpy
         names = list(self.inputs)
-        program = self._differentiable(self._signature, "program")
+        program = _differentiable(self._main)
         closing = self._closing
-        root = None if self._step is None or closing is None else self._root(self._step, closing)
+        root = None if self._step is None or closing is None else _root(self._step, closing)
 
         def run(*flat: Any) -> Any:
             values = dict(zip(names, flat, strict=True))
@@ -138,37 +129,39 @@ class OnJax(Compiled):
         made: Callable[..., Any] = jax().jit(run)
         return made
 
-    def _differentiable(self, program: Program, part: str) -> Callable[..., Any]:
-        """A program as a function of JAX with its exact Jacobian as rule."""
-        evaluated = jax().custom_jvp(function(program))
+
+def _differentiable(main: Derivable) -> Callable[..., Any]:
+    """A program as a function of JAX with its exact Jacobian as rule."""
+    evaluated, count = jax().custom_jvp(function(main.program)), len(main.program.outputs)
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        both = function(main.derived("values and tangent", lambda: tangent(main.program, values=True)))
+        results = both(*primals, *tangents)
+        return results[:count], results[count:]
+
+    evaluated.defjvp(rule)
+    made: Callable[..., Any] = evaluated
+    return made
+
+
+def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
+    """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
+    newton = _newton(function(step.program), closing)
+
+    def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
+        solved = jax().custom_jvp(solve)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            both = function(self._derived(f"{part} tangent", lambda: tangent(program, values=True)))
-            results = both(*primals, *tangents)
-            return results[: len(program.outputs)], results[len(program.outputs) :]
+            slope = function(step.derived("tangent by x", lambda: tangent(step.program, by=(GIVEN,))))
+            y = solved(*primals)
+            return y, slope(y, primals[0], tangents[0])[0]
 
-        evaluated.defjvp(rule)
-        made: Callable[..., Any] = evaluated
+        solved.defjvp(rule)
+        made: Callable[..., Any] = solved
         return made
 
-    def _root(self, step: Program, closing: Closing) -> Callable[..., Any]:
-        """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
-        newton = _newton(function(step), closing)
-
-        def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
-            solved = jax().custom_jvp(solve)
-
-            def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-                slope = function(self._derived("step tangent", lambda: tangent(step, by=(GIVEN,))))
-                y = solved(*primals)
-                return y, slope(y, primals[0], tangents[0])[0]
-
-            solved.defjvp(rule)
-            made: Callable[..., Any] = solved
-            return made
-
-        free, warm = implicit(lambda x: newton(x, None)), implicit(newton)
-        return lambda x, y: free(x) if y is None else warm(x, y)
+    free, warm = implicit(lambda x: newton(x, None)), implicit(newton)
+    return lambda x, y: free(x) if y is None else warm(x, y)
 
 
 def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:

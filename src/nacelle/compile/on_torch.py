@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile.arguments import arguments_of
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing
+from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Bound, Compiled
 from nacelle.emit.torch.target import function, torch
 from nacelle.errors import CompileError
 from nacelle.program.directional import cotangent, tangent
 from nacelle.program.program import Program
 
-Derived = Callable[[str, Callable[[], Program]], Program]
-"""Gives a program by its part's name from the cache, or makes it."""
 Native = Callable[[str, Program], Compiled]
 """Gives the native form of a program by its part's name."""
 
@@ -50,8 +48,9 @@ class Operator:
 class ProgramOperator(Operator):
     """A program as an operator."""
 
-    def __init__(self, program: Program, part: str, derived: Derived, native: Native) -> None:
-        self.program, self.part, self.derived, self.native = program, part, derived, native
+    def __init__(self, main: Derivable, native: Native, part: str = "program") -> None:
+        self.main, self.native, self.part = main, native, part
+        self.program = main.program
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Native on the processor, PyTorch's operations elsewhere."""
@@ -85,9 +84,8 @@ class ProgramOperator(Operator):
 
     def _next(self, word: str, make: Callable[[Program], Program]) -> ProgramOperator:
         part = f"{self.part} {word}"
-        return ProgramOperator(
-            self.derived(part, lambda: make(self.program)), part, self.derived, self.native
-        )
+        made = self.main.derived(part, lambda: make(self.program))
+        return ProgramOperator(Derivable(made, self.main.derived), self.native, part)
 
     @cached_property
     def tangent(self) -> Operator:
