@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def export_command(
     robot_name: RobotArgument,
     *,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write; it must be empty or missing.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write, empty or missing; of fmi the file.")],
     models: Annotated[
         str | None,
         typer.Option(
@@ -32,7 +32,7 @@ def export_command(
             "or none beside a controller or a plant.",
         ),
     ] = None,
-    target: Annotated[str, typer.Option("--target", help="c, cuda, numpy or casadi.")] = "c",
+    target: Annotated[str, typer.Option("--target", help="c, cuda, numpy, casadi or fmi.")] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",
@@ -81,7 +81,7 @@ def export_command(
 
     robot = loaded(load_robot(robot_name, mode), payload)
     if models is None:
-        models = "" if controller is not None or plant else "inverse_dynamics"
+        models = "" if controller is not None or plant or target == "fmi" else "inverse_dynamics"
     done = export(
         robot,
         models or (),
@@ -116,6 +116,11 @@ def export_command(
     shown = console()
     for label, count in done.counts.items():
         shown.print(f"{done.name} {label}: {count}", markup=False)
+    if target == "fmi":
+        built = [file.split("/")[1] for file in done.files if file.startswith("binaries/")]
+        what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
+        shown.print(f"wrote {done.out}: FMI 3.0, sources and {what}", markup=False)
+        return
     shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
 
 
