@@ -27,16 +27,20 @@ def _folder() -> Path:
     return folder
 
 
-@cache
 def fmu(robot: str, what: str = "") -> Path:
-    """The FMU of a robot of the library: of a model, of a controller ("controller NAME"), or of its motion."""
+    """The FMU of a robot of the library: of a model, a controller ("controller NAME"), or its motion."""
+    return _fmu(robot, what)
+
+
+@cache
+def _fmu(robot: str, what: str) -> Path:
     out = _folder() / f"{robot}-{what.replace(' ', '-')}.fmu"
     kind, _, law = what.partition(" ")
     options: dict[str, Any] = {"smooth": SMOOTH}
     if kind == "controller":
         options["controller"] = controller(library_robot(robot), law)
     nacelle.export(
-        library_robot(robot), "" if law or not what else what, out=out, target="fmi", name="model", **options
+        library_robot(robot), () if law or not what else what, out=out, target="fmi", name="model", **options
     )
     return out
 
