@@ -68,7 +68,14 @@ def test_what_iteration_finds_has_all_derivatives() -> None:
         return (x[0] + x[1] ** 2) ** 1.5 + x[1]
 
     def derivatives(f: Any) -> Any:
-        return f(x), jax.grad(f)(x), jax.hessian(f)(x), jax.vmap(jax.grad(f))(jnp.stack([x, 2 * x]))
+        many = jnp.stack([x, 2 * x])
+        return (
+            f(x),
+            jax.grad(f)(x),
+            jax.hessian(f)(x),
+            jax.vmap(jax.grad(f))(many),
+            jax.jacrev(jax.grad(f))(x),
+        )
 
     for got, want in zip(*(jax.jit(lambda f=f: derivatives(f))() for f in (made, exact)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -1,9 +1,9 @@
 """Compiled physics as functions of JAX: they jit, vmap and differentiate.
 
-The program is traced by JAX operation by operation, and XLA compiles it for the device that JAX uses. Its
-derivative is a rule of our own: the exact Jacobian of the program times the tangent
-(`nacelle.program.directional`), which JAX transposes for gradients. Second derivatives are JAX's own, of that
-rule. Types are those of the arrays: float64 where `jax_enable_x64` is set, else float32.
+XLA compiles the program, operation by operation, for the device that JAX uses. Derivatives are programs of
+our own, forwards and backwards, of every order: the exact Jacobian times a direction
+(`nacelle.compile.jax_primitive`).
+Types are those of the arrays: float64 where `jax_enable_x64` is set, else float32.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from nacelle.compile.arguments import arguments_of
 from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Bound, Compiled
+from nacelle.compile.jax_primitive import Operation
 from nacelle.emit.jax.target import function, jax
 from nacelle.errors import CompileError
-from nacelle.program.directional import tangent
 
 # To what loops are closed before the last step of Newton's iteration, by bytes of a number; steps a piece.
 _TOLERANCES = {8: 1e-12, 4: 1e-5}
@@ -111,7 +111,7 @@ class OnJax(Compiled):
         """The whole function of arrays (..., size): the pose completed, then the program."""
         jnp = jax().numpy
         names = list(self.inputs)
-        program = _differentiable(self._main)
+        program = Operation(self._main)
         closing = self._closing
         root = None if self._step is None or closing is None else _root(self._step, closing)
 
@@ -122,39 +122,27 @@ class OnJax(Compiled):
             if root is not None:
                 values[UNKNOWN] = root(values[GIVEN], values[UNKNOWN])
             batch = jnp.broadcast_shapes(*(value.shape[:-1] for value in values.values()))
-            return tuple(
-                jnp.broadcast_to(result, (*batch, result.shape[-1])) for result in program(*values.values())
-            )
+            return program(*(jnp.broadcast_to(v, (*batch, v.shape[-1])) for v in values.values()))
 
         made: Callable[..., Any] = jax().jit(run)
         return made
 
 
-def _differentiable(main: Derivable) -> Callable[..., Any]:
-    """A program as a function of JAX with its exact Jacobian as rule."""
-    evaluated, count = jax().custom_jvp(function(main.program)), len(main.program.outputs)
-
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        both = function(main.derived("values and tangent", lambda: tangent(main.program, values=True)))
-        results = both(*primals, *tangents)
-        return results[:count], results[count:]
-
-    evaluated.defjvp(rule)
-    made: Callable[..., Any] = evaluated
-    return made
-
-
 def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
     """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
     newton = _newton(function(step.program), closing)
+    slope = Operation(step).tangent((1,))
 
     def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
         solved = jax().custom_jvp(solve)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            slope = function(step.derived("tangent by x", lambda: tangent(step.program, by=(GIVEN,))))
             y = solved(*primals)
-            return y, slope(y, primals[0], tangents[0])[0]
+            x, dx = (
+                jax().numpy.broadcast_to(value, (*y.shape[:-1], value.shape[-1]))
+                for value in (primals[0], tangents[0])
+            )
+            return y, slope(y, x, dx)[0]
 
         solved.defjvp(rule)
         made: Callable[..., Any] = solved
