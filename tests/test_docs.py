@@ -8,7 +8,10 @@ import pytest
 import nacelle
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "api" not in page.parts),
+]
 
 
 def blocks(language):
