@@ -78,4 +78,15 @@ def test_a_spherical_closure_is_held_by_a_point() -> None:
 
 
 def _undriven() -> nacelle.Robot:
-    return replace(coupled_robot("cart_pole"), actuators=())
+    robot = coupled_robot("cart_pole")
+    joints = tuple(replace(joint, guess=(0.0,) * joint.nq) for joint in robot.joints)
+    return replace(robot, actuators=(), joints=joints)
+
+
+def test_the_assembly_is_read_back(tmp_path: Path) -> None:
+    # From zero its loops do not close.
+    robot, out = library_robot("3rrr"), tmp_path / "robot.urdf"
+    nacelle.export_robot(robot, "urdf", out=out)
+    again = nacelle.import_robot(out, closures=out.with_suffix(".yaml"))
+    assert again.losses == ()
+    assert again.robot.motion.coordinates == robot.motion.coordinates
