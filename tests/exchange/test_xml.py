@@ -54,3 +54,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_xml(tmp_path / "absent.xml")
     with pytest.raises(DescriptionError, match="this is a folder"):
         read_xml(tmp_path)
+
+
+def test_numbers_that_no_robot_has_are_refused() -> None:
+    root = parsed(b'<a>\n<b name="inf" pos="0 0 1e12"/><b pos="0 nan 0"/></a>', "robot.xml")
+    root.children[0].require_sound(("name",))
+    with pytest.raises(DescriptionError, match=r"robot\.xml:2:31: pos of <b> is nan"):
+        root.children[1].require_sound()
+    # MuJoCo 4.0 stays locked for good after an empty anchor.
+    with pytest.raises(DescriptionError, match="anchor of <c> is empty"):
+        parsed(b'<c anchor=" "/>', "robot.xml").require_sound()

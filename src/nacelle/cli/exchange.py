@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -43,9 +44,11 @@ def import_command(
         file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
     )
     done.save(out)
+    # Their lines are those of what was written.
+    warnings = [dataclasses.replace(problem, file=str(out)) for problem in done.warnings]
     if as_json:
-        warnings = [problem.as_dict() for problem in done.warnings]
-        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": warnings}
+        listed = [problem.as_dict() for problem in warnings]
+        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": listed}
         print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
         return
     shown = console()
@@ -53,6 +56,6 @@ def import_command(
         shown.print(f"done: {sentence}", markup=False)
     for sentence in done.losses:
         shown.print(f"lost: {sentence}", markup=False)
-    for problem in done.warnings:
+    for problem in warnings:
         shown.print(str(problem), markup=False)
     wrote(out)

@@ -12,7 +12,6 @@ import numpy as np
 from nacelle.control.kind import Kind, Motion, law_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.simulation.sampled.law import Sampled
@@ -41,11 +40,9 @@ class Controller(Shown):
 
         Raises:
             KinematicsError: if they cannot be used.
-            UnderactuatedError: if nothing drives some motions.
         """
         if not (math.isfinite(self.period) and self.period > 0.0):
             raise KinematicsError(f"the sample time is above zero, got {self.period:g} s")
-        require_driven(self.robot, "a controller needs", lambda _: "simulate takes forces of your own law")
         size = self.kind.gains(self.robot).size
         if np.shape(self.gains) != (size,) or not np.isfinite(self.gains).all():
             raise KinematicsError(f"{self.name} has {size} finite gains, got {self.gains}")

@@ -6,7 +6,7 @@ document that declares any is refused before its contents are read. Elements rem
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -19,6 +19,7 @@ from nacelle.files import why_unread
 _LARGEST = 16_000_000
 _DEEPEST = 200
 _MOST = 200_000
+_FARTHEST = 1e12
 
 
 @dataclass(eq=False)
@@ -54,6 +55,28 @@ class Element:
     def fault(self, message: str, hint: str = "") -> DescriptionError:
         """An error at the place of the element."""
         return broken(self.file, message, hint, self.line, self.column)
+
+    def require_sound(self, besides: Collection[str] = ()) -> None:
+        """Refuse attributes that are empty or have a number that no robot has: not finite, or beyond 1e12.
+
+        Args:
+            besides: names of attributes that may be anything.
+        """
+        for name, text in self.attributes.items():
+            if name in besides:
+                continue
+            if not text.strip():
+                raise self.fault(f"{name} of <{self.tag}> is empty")
+            for word in text.split():
+                if _is_wild(word):
+                    raise self.fault(f"{name} of <{self.tag}> is {word}: it must be finite and within 1e12")
+
+
+def _is_wild(word: str) -> bool:
+    try:
+        return not abs(float(word)) <= _FARTHEST
+    except ValueError:
+        return False
 
 
 def read_xml(path: Path) -> Element:

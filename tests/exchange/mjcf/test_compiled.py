@@ -36,6 +36,17 @@ def test_a_body_whose_mass_was_in_a_mesh_has_a_hint(tmp_path: Path) -> None:
     assert "<inertial>" in problem.hint
 
 
+def test_warnings_are_reported_and_not_left_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.xml"
+    path.write_text(TEXT.replace("<joint/>", '<joint user="nan"/>'))
+    read = compiled(path, Report())
+    assert [step.split(":")[0] for step in read.report.steps] == ["MuJoCo warns"]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.xml"]
+
+
 def test_quaternions_have_the_scalar_first() -> None:
     np.testing.assert_allclose(
         rotation(np.array([2.0, 0, 0, 2.0])), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15

@@ -62,10 +62,17 @@ def compiled(path: Path, report: Report) -> Compiled:
         DescriptionError: with the place of what is wrong.
     """
     root = stripped(with_includes(read_xml(path), path.parent), report)
+    warnings: list[str] = []
+    # Without a listener MuJoCo writes its warnings to a file in the current folder.
+    mj.set_mju_user_warning(warnings.append)
     try:
         model = mj.MjModel.from_xml_string(text_of(root))
-    except ValueError as error:
+    except (ValueError, RuntimeError, mj.FatalError) as error:
         raise _refused(path, str(error), report) from None
+    finally:
+        mj.set_mju_user_warning(None)
+    for warning in warnings:
+        report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
     taken, names = Names(), Names()
 
     def given(kind: mj.mjtObj, number: int) -> str:

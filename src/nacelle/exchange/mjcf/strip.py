@@ -22,6 +22,11 @@ _SECTIONS = {
     "sensor": "sensors",
     "contact": "pairs and exclusions of contacts",
 }
+# Attributes that may be anything: names, ends of ranges, numbers for users.
+_ANY = (
+    *("name", "class", "childclass", "user", "range", "ctrlrange", "forcerange", "actuatorfrcrange"),
+    *("actrange", "lengthrange"),
+)
 _REFUSED = {"composite", "flexcomp", "plugin", "extension", "deformable"}
 _SHAPELESS = ("mesh", "hfield", "sdf")
 _ASSETS = ("mesh", "material", "texture", "hfield", "skin", "model")
@@ -48,6 +53,8 @@ def stripped(root: Element, report: Report) -> Element:
         if element.tag in _REFUSED:
             raise element.fault(f"<{element.tag}> makes bodies that are not rigid or not in the file")
     counts: Counter[str] = Counter()
+    for element in root.all():
+        element.require_sound(_ANY)
     for child in root.children:
         if _SECTIONS.get(child.tag):
             counts[_SECTIONS[child.tag]] += len(child.children)
