@@ -90,3 +90,17 @@ def test_the_assembly_is_read_back(tmp_path: Path) -> None:
     again = nacelle.import_robot(out, closures=out.with_suffix(".yaml"))
     assert again.losses == ()
     assert again.robot.motion.coordinates == robot.motion.coordinates
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("  x: 1.0", "no hinge or slide 'x'"), ("  arm-crank: a", "a number")]
+)
+def test_a_wrong_assembly_is_one_error(line: str, said: str, tmp_path: Path) -> None:
+    out = tmp_path / "robot.urdf"
+    nacelle.export_robot(all_kinds(), "urdf", out=out)
+    beside = out.with_suffix(".yaml")
+    beside.write_text(
+        beside.read_text().replace("assembly:\n", f"assembly:\n{line}\n").replace("  arm-crank: 1", "#")
+    )
+    with pytest.raises(nacelle.DescriptionError, match=said):
+        nacelle.import_robot(out, closures=beside)

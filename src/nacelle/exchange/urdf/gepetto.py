@@ -14,7 +14,7 @@ armature: {joint: value, ...}          inertia of rotors for Pinocchio; the URDF
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,6 +77,16 @@ class Side:
     def kind(self, joint: str) -> str:
         """The type of a joint; empty where the URDF's counts."""
         return self.kinds.get(joint, "")
+
+    def require_joints(self, joints: Collection[str]) -> None:
+        """Check that joints whose types are given are there.
+
+        Raises:
+            DescriptionError: at a name that is none of them.
+        """
+        for name, node in self.places.items():
+            if name not in joints:
+                raise self.fault(node, f"the URDF has no joint {name!r}")
 
     def fault(self, node: Node, message: str, hint: str = "") -> DescriptionError:
         """An error at a place of the file."""

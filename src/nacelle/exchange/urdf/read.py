@@ -68,10 +68,11 @@ class _Reader:
         self.joint_elements = _by_name(root, "joint")
         if not self.elements:
             raise root.fault("the robot has no link")
+        options.side.require_joints(self.joint_elements)
         self.base = self._base()
         names = Names()
         self.bodies = {
-            name: BASE if name == self.base and not self._floats() else names.new(name, f"body{k}")
+            name: BASE if name == self.base and not self.options.floating else names.new(name, f"body{k}")
             for k, name in enumerate(self.elements, 1)
         }
         self.body_names, self.joint_names = names, Names()
@@ -80,9 +81,6 @@ class _Reader:
         self.joints: list[Link] = []
         # Links of the graph by the names of joints in the file.
         self.by_name: dict[str, Link] = {}
-
-    def _floats(self) -> bool:
-        return self.options.floating
 
     def _base(self) -> str:
         """The link that no joint has as its child."""
@@ -122,7 +120,7 @@ class _Reader:
             joints=tuple(joints),
             closures=tuple(kept),
             couplings=tuple(couplings),
-            floating=self.bodies[self.base] if self._floats() else None,
+            floating=self.bodies[self.base] if self.options.floating else None,
             shapes=shapes,
             report=self.report,
         )
@@ -181,7 +179,7 @@ class _Reader:
 
     def _drawn(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
-        floating = self.bodies[self.base] if self._floats() else None
+        floating = self.bodies[self.base] if self.options.floating else None
         tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
         return spanned(tree).poses()
 
