@@ -28,7 +28,8 @@ def export_command(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="Folder to write; it must be empty or missing. For mjcf, urdf and sdf the file."
+            "--out",
+            help="Folder to write; it must be empty or missing. For fmi, mjcf, urdf and sdf the file.",
         ),
     ],
     models: Annotated[
@@ -43,8 +44,8 @@ def export_command(
         str,
         typer.Option(
             "--target",
-            help="c, cuda, numpy or casadi; the robot itself for another engine: mjcf, urdf or sdf.",
-            autocompletion=words("c", "cuda", "numpy", "casadi", "mjcf", "urdf", "sdf"),
+            help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
+            autocompletion=words("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
         ),
     ] = "c",
     source: Annotated[
@@ -117,7 +118,7 @@ def export_command(
         _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
         return
     if models is None:
-        models = "" if controller is not None or plant else "inverse_dynamics"
+        models = "" if controller is not None or plant or target == "fmi" else "inverse_dynamics"
     done = export(
         robot,
         models or (),
@@ -152,6 +153,11 @@ def export_command(
     shown = console()
     for label, count in done.counts.items():
         shown.print(f"{done.name} {label}: {count}", markup=False)
+    if target == "fmi":
+        built = [file.split("/")[1] for file in done.files if file.startswith("binaries/")]
+        what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
+        shown.print(f"wrote {done.out}: FMI 3.0, sources and {what}", markup=False)
+        return
     shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
 
 
