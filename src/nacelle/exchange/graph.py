@@ -54,16 +54,16 @@ class Motor:
         gear: turns of the motor for one of the joint.
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
-        place: in the vector of forces.
         sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
+        place: in the vector of forces.
     """
 
     name: str
     gear: float = 1.0
     force: float = math.inf
     speed: float = math.inf
-    place: int = 0
     sure: bool = True
+    place: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,4 +78,29 @@ def test_a_spherical_closure_is_held_by_a_point() -> None:
 
 
 def _undriven() -> nacelle.Robot:
-    return replace(coupled_robot("cart_pole"), actuators=())
+    robot = coupled_robot("cart_pole")
+    joints = tuple(replace(joint, guess=(0.0,) * joint.nq) for joint in robot.joints)
+    return replace(robot, actuators=(), joints=joints)
+
+
+def test_the_assembly_is_read_back(tmp_path: Path) -> None:
+    # From zero its loops do not close.
+    robot, out = library_robot("3rrr"), tmp_path / "robot.urdf"
+    nacelle.export_robot(robot, "urdf", out=out)
+    again = nacelle.import_robot(out, closures=out.with_suffix(".yaml"))
+    assert again.losses == ()
+    assert again.robot.motion.coordinates == robot.motion.coordinates
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("  x: 1.0", "no hinge or slide 'x'"), ("  arm-crank: a", "a number")]
+)
+def test_a_wrong_assembly_is_one_error(line: str, said: str, tmp_path: Path) -> None:
+    out = tmp_path / "robot.urdf"
+    nacelle.export_robot(all_kinds(), "urdf", out=out)
+    beside = out.with_suffix(".yaml")
+    beside.write_text(
+        beside.read_text().replace("assembly:\n", f"assembly:\n{line}\n").replace("  arm-crank: 1", "#")
+    )
+    with pytest.raises(nacelle.DescriptionError, match=said):
+        nacelle.import_robot(out, closures=beside)

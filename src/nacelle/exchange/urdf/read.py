@@ -124,7 +124,7 @@ class _Reader:
             shapes=shapes,
             report=self.report,
         )
-        return spanned(graph)
+        return spanned(graph.with_values(self.options.side.values(self.by_name)))
 
     def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)

@@ -29,7 +29,7 @@ _DRAKE = "http://drake.mit.edu"
 
 @dataclass(frozen=True, eq=False)
 class UrdfFiles:
-    """The two texts: the robot, and its closures (YAML); empty where nothing closes and nothing drives."""
+    """The two texts: the robot, and its closures (YAML); empty where there is nothing to say."""
 
     urdf: str
     closures: str
@@ -52,6 +52,7 @@ class _Writer:
     joints: dict[str, str] = field(default_factory=dict)
     driven: list[tuple[str, Motor, Axis]] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
+    start: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         graph = self.graph
@@ -85,7 +86,7 @@ class _Writer:
         self._note_losses()
         title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
         urdf = document(self.root, title, graph.report)
-        return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven else "")
+        return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven or self.start else "")
 
     def _lost(self, what: str, name: str) -> None:
         self.left_out.setdefault(what, []).append(name)
@@ -136,6 +137,8 @@ class _Writer:
         if axis.damping or axis.coulomb:
             joint.add("dynamics", damping=number(axis.damping), friction=number(axis.coulomb))
         self._note_axis(name, axis)
+        if axis.value:
+            self.start[name] = axis.value
         if axis.motor is not None:
             self.driven.append((name, axis.motor, axis))
 
@@ -242,6 +245,9 @@ class _Writer:
         lines.append(f"closed_loop:\n{pairs}" if loops else "closed_loop: []")
         lines.append("type: [" + ", ".join(f"'{kind}'" for _, _, kind in loops) + "]")
         lines.append("name_mot: [" + ", ".join(f"'{name}'" for name, _, _ in self.driven) + "]")
+        if self.start:
+            lines.append("# Coordinates in which the loops are closed, rad and m; all others are zero.")
+            lines += ["assembly:", *(f"  {name}: {_float(value)}" for name, value in self.start.items())]
         rotors = {name: axis.armature for name, _, axis in self.driven if axis.armature}
         if rotors:
             lines.append("# Inertia of the rotors at the joints, kg m^2 or kg.")
