@@ -85,6 +85,8 @@ if TYPE_CHECKING:
         UnobservableError,
         UnreachableError,
     )
+    from nacelle.exchange.imported import Imported, import_robot
+    from nacelle.exchange.write.exported import ExportedRobot, export_robot
     from nacelle.export.export import Export, export
     from nacelle.identification.consistency.consistent import ConsistentParameters, consistent_parameters
     from nacelle.identification.consistency.identified import identified_robot, write_identified
@@ -228,6 +230,7 @@ __all__ = [
     "Experiment",
     "Export",
     "ExportError",
+    "ExportedRobot",
     "Feedback",
     "Flag",
     "ForwardDynamics",
@@ -238,6 +241,7 @@ __all__ = [
     "GravityBalance",
     "Identification",
     "IdentificationError",
+    "Imported",
     "InstrumentalVariables",
     "InverseDynamics",
     "InverseKinematics",
@@ -342,6 +346,7 @@ __all__ = [
     "equilibrium_pose",
     "excite",
     "export",
+    "export_robot",
     "feedback",
     "forward_dynamics",
     "forward_kinematics",
@@ -350,6 +355,7 @@ __all__ = [
     "gravity_forces",
     "identified_robot",
     "identify",
+    "import_robot",
     "inverse_dynamics",
     "inverse_kinematics",
     "jacobian",

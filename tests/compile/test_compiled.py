@@ -26,3 +26,28 @@ def test_batches_buffers_and_source() -> None:
         held[:] = value
         run()
         np.testing.assert_array_equal(out, value * value + 1.0)
+
+
+@pytest.mark.parametrize("target", ["numpy", "jit"])
+def test_results_go_where_the_caller_wants_them(target: str) -> None:
+    both = compile_function(
+        lambda x: {"y": x * x, "s": x[0] + x[1]}, inputs={"x": (2,)}, target=target, use_cache=False
+    )
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+    out = {"y": np.empty((3, 4, 2)), "s": np.empty((3, 4))}
+    found = both(x, out=out)
+    assert all(found[name] is out[name] for name in out)
+    np.testing.assert_array_equal(out["y"], x * x)
+    np.testing.assert_array_equal(out["s"], x[..., 0] + x[..., 1])
+    read_only = np.empty((3, 4))
+    read_only.flags.writeable = False
+    for wrong, message in (
+        ({"y": out["y"]}, "has y, not y, s"),
+        (out | {"s": np.empty(12)}, r"out 's' has shape \(12,\), not \(3, 4\)"),
+        (out | {"s": np.empty((3, 4), np.float32)}, "C-contiguous float64"),
+        (out | {"s": np.empty((4, 3)).T}, "C-contiguous float64"),
+        (out | {"s": read_only}, "can be written to"),
+        (out | {"y": x}, "shares its memory"),
+    ):
+        with pytest.raises(CompileError, match=message):
+            both(x, out=wrong)

@@ -10,7 +10,8 @@ import pytest
 import nacelle
 from nacelle.control.kind import Motion, law_of, motion_of, row_size
 from nacelle.control.named import controller
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, UnderactuatedError
+from support.described import mechanism
 from support.library import library_robot
 
 T = 5e-4
@@ -49,3 +50,8 @@ def test_a_start_out_of_reach() -> None:
     law = controller(library_robot("fivebar"), "sj", period=T, bandwidth=10.0)
     with pytest.raises(nacelle.UnreachableError):
         law.start([5.0, 5.0])
+
+
+def test_every_motion_needs_an_actuator() -> None:
+    with pytest.raises(UnderactuatedError, match=r"nothing drives cart.pivot of cart-pole, and a controller"):
+        controller(mechanism("cart_pole"), "sj", period=T, bandwidth=10.0)

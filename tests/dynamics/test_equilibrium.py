@@ -9,6 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
+from support.described import mechanism
 from support.uncompiled import any_robot
 
 
@@ -46,3 +47,12 @@ def test_faults_of_equilibria_are_told() -> None:
     # Forces that nothing balances: a push far beyond the weight drives the plate out of reach.
     with pytest.raises(nacelle.KinematicsError, match=r"no pose|do not determine"):
         equilibrium_pose(robot, [500.0, 500.0, 500.0])
+
+
+def test_a_batch_of_a_robot_with_a_motion_that_nothing_drives() -> None:
+    """A pendulum rests hanging, wherever its cart is."""
+    robot = mechanism("cart_pole")
+    hanging = equilibrium_pose(robot, free="cart.pivot")
+    poses = np.tile(hanging, (4, 1))
+    poses[:, 0] = np.linspace(-0.1, 0.1, 4)
+    np.testing.assert_allclose(equilibrium(robot, poses), 0.0, atol=1e-9)

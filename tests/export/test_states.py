@@ -9,6 +9,7 @@ import nacelle
 from nacelle.export.entries import Wanted, entries
 from nacelle.export.states import inputs_at, sample_states
 from nacelle.export.vectors import rounded, vectors
+from support.described import mechanism
 from support.library import library_robot
 
 CASES = [
@@ -54,3 +55,13 @@ def test_vectors_are_numbers_of_single_precision() -> None:
         assert np.array_equal(values, values.astype(np.float32))
     assert 0 < found.tolerance["double"]["force"] < 1e-12
     assert 0 < found.tolerance["float"]["force"] < 1e-3
+
+
+def test_what_nothing_drives_is_left_out_of_vectors() -> None:
+    robot = mechanism("cart_pole")
+    states = sample_states(robot, 3)
+    free = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, free=("cart.pivot",))
+    np.testing.assert_array_equal(states.tau, free.force)
+    for entry in entries(robot, "p", Wanted(("forward_dynamics", "inverse_kinematics"))):
+        found = vectors(entry, states)
+        assert all(np.isfinite(values).all() for values in found.outputs.values())

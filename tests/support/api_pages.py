@@ -23,7 +23,7 @@ WINGS = {
     "model": (
         "Robots and descriptions",
         "From a description to a checked robot.",
-        ("model", "library", "robots"),
+        ("model", "library", "robots", "exchange"),
     ),
     "kinematics": (
         "Kinematics",

@@ -22,7 +22,7 @@ def coupled_robot(name: str) -> Robot:
     return nacelle.load(FOLDER / f"{name}.yaml")
 
 
-def _body(rng: np.random.Generator) -> dict[str, Any]:
+def random_body(rng: np.random.Generator) -> dict[str, Any]:
     axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     I = axes @ np.diag(rng.uniform(0.01, 0.013, 3)) @ axes.T
     return {
@@ -32,7 +32,7 @@ def _body(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _joint(rng: np.random.Generator, parent: str, child: str, kinds: tuple[str, ...]) -> dict[str, Any]:
+def random_joint(rng: np.random.Generator, parent: str, child: str, kinds: tuple[str, ...]) -> dict[str, Any]:
     kind, axis = str(rng.choice(kinds)), rng.normal(size=3)
     friction = {"viscous": float(rng.uniform(0.01, 0.1)), "coulomb": float(rng.uniform(0.0, 0.2))}
     joint: dict[str, Any] = {
@@ -59,7 +59,8 @@ def random_coupled(seed: int) -> Robot:
     names = [f"b{k}" for k in range(count)]
     parents = ["base", *(str(rng.choice(["base", *names[:k]])) for k in range(1, count))]
     joints = {
-        f"j{k}": _joint(rng, parents[k], names[k], ("revolute", "prismatic", "screw")) for k in range(count)
+        f"j{k}": random_joint(rng, parents[k], names[k], ("revolute", "prismatic", "screw"))
+        for k in range(count)
     }
     order = rng.permutation(count).tolist()
     followers, leaders = order[:tied], order[tied:]
@@ -88,7 +89,7 @@ def random_coupled(seed: int) -> Robot:
             "legs": [
                 {
                     "name": "arm",
-                    "bodies": {name: _body(rng) for name in names},
+                    "bodies": {name: random_body(rng) for name in names},
                     "joints": joints,
                     "couplings": couplings,
                 }

@@ -6,11 +6,18 @@ import pytest
 import nacelle
 from nacelle.verify.comparison import verify
 from support.described import NAMES, mechanism
+from support.free_robots import random_free
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
     report = verify(mechanism(name), states=5)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
+    report = verify(random_free(seed), states=4)
     assert report.ok, str(report)
 
 

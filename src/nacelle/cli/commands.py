@@ -36,6 +36,10 @@ COMMANDS = {
         "new",
         "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
     ),
+    "import": (
+        "exchange",
+        "Import a robot from MuJoCo's MJCF: a description, and a report of what was left out.",
+    ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
         "kinematics.ik",
@@ -116,7 +120,7 @@ COMMANDS = {
     ),
     "export": (
         "export",
-        "Export models as a package: source, documentation, self-test with reference vectors.",
+        "Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.",
     ),
     "report": (
         "report",

@@ -13,6 +13,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "show": ("nacelle show delta",),
         "new": ("nacelle new hexapod --leg 6-UPS", "nacelle new planar --leg RRR --count 3 --motion xy+rz"),
         "check": ("nacelle check hexapod.yaml",),
+        "import": ("nacelle import cassie.xml --out cassie.yaml",),
         "schema": ("nacelle schema > nacelle.schema.json",),
         "draw": ("nacelle draw delta --at z=-600mm --out delta.png",),
         "view": ("nacelle view delta", "nacelle view delta --trajectory circle --out delta-circle.html"),

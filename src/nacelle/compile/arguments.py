@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,3 +61,37 @@ def batched(
         words = ", ".join(f"{name} {b}" for name, b in zip(inputs, batches, strict=True))
         raise CompileError(f"the batch dimensions do not broadcast: {words}") from None
     return arrays, batches
+
+
+def given_results(
+    function: str,
+    outputs: Mapping[str, tuple[int, ...]],
+    batch: tuple[int, ...],
+    out: Any,
+    array_of: Callable[[str, Any], Any],
+) -> dict[str, Any]:
+    """The arrays by name that a caller gave for the results of a function.
+
+    Args:
+        function: its name, for messages.
+        outputs: names and shapes of its results.
+        batch: the batch dimensions of a call.
+        out: an array where there is one result, or a mapping of arrays by name.
+        array_of: the array of a name and what was given for it; refuses what cannot be written to.
+    """
+    given: Mapping[str, Any] = out if isinstance(out, Mapping) else {next(iter(outputs)): out}
+    if set(given) != set(outputs):
+        raise CompileError(f"out of {function} has {', '.join(given)}, not {', '.join(outputs)}")
+    made = {name: array_of(name, given[name]) for name in outputs}
+    for name, shape in outputs.items():
+        if made[name].shape != batch + shape:
+            raise CompileError(f"out {name!r} has shape {made[name].shape}, not {batch + shape}")
+    return made
+
+
+def writable(name: str, array: Any) -> NDArray[Any]:
+    """An array of a caller that a result is written to, as it is."""
+    flags = array.flags if isinstance(array, np.ndarray) and array.dtype == np.float64 else None
+    if flags is None or not flags.c_contiguous or not flags.writeable:
+        raise CompileError(f"out {name!r} must be a C-contiguous float64 array that can be written to")
+    return array  # type: ignore[no-any-return]  # isinstance forgets Any

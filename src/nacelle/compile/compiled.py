@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.compile.arguments import arguments_of, batched
+from nacelle.compile.arguments import arguments_of, batched, given_results, writable
 from nacelle.compile.packed import with_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
@@ -73,11 +73,13 @@ class Compiled(Shown):
         """The program as source text: "c", "cuda", "python", "numpy", "jax", "torch" or "jit" (LLVM)."""
         return target(language).source(self.program)
 
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
 
         Args:
             *arrays: the inputs in order; or by name.
+            out: where the results go: an array, or a dict of arrays by name, C-contiguous float64 as this
+                function returns them, apart from the inputs; made anew if None.
             threads: how many threads share the samples; as many as cores for large batches if None.
             **named: inputs by name.
 
@@ -87,14 +89,23 @@ class Compiled(Shown):
         values = arguments_of(self.name, self.inputs, arrays, named)
         batch, flat = self._flatten(values)
         number = math.prod(batch)
-        results = [np.empty((number, variable.size)) for variable in self._signature.outputs]
+        shaped = self._results(batch, out, flat)
         if number:
+            results = [shaped[v.name].reshape(number, v.size) for v in self._signature.outputs]
             self._kernel.run(flat, results, threads or _threads(number))
-        shaped = {
-            variable.name: result.reshape(batch + variable.shape)
-            for variable, result in zip(self._signature.outputs, results, strict=True)
-        }
         return next(iter(shaped.values())) if len(shaped) == 1 else shaped
+
+    def _results(
+        self, batch: tuple[int, ...], out: Any, inputs: Sequence[NDArray[Any]] = ()
+    ) -> dict[str, NDArray[Any]]:
+        """Where the results go, by name; not to what is being read."""
+        if out is None:
+            return {name: np.empty(batch + shape) for name, shape in self.outputs.items()}
+        made = given_results(self.name, self.outputs, batch, out, writable)
+        for name, array in made.items():
+            if any(np.may_share_memory(array, given) for given in inputs):
+                raise CompileError(f"out {name!r} of {self.name} shares its memory with an input")
+        return made
 
     def bind(self, **buffers: NDArray[Any]) -> Bound:
         """Give a function without arguments that reads and writes fixed buffers.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from nacelle.compile.arguments import arguments_of
+from nacelle.compile.arguments import arguments_of, given_results
 from nacelle.compile.compiled import Bound, Compiled
 from nacelle.compile.fingerprint import package_hash
 from nacelle.compile.packed import pack
@@ -88,7 +88,7 @@ class OnDevice(Compiled):
         batch = _broadcast(self.name, given, batches)
         count = math.prod(batch)
         shared = [count > 1 and math.prod(own) == 1 for own in batches]
-        results = self._results(batch, out)
+        results = self._on_device(batch, out)
         if not count:
             return results, lambda: None
         passed: list[tuple[Any, str]] = []
@@ -109,20 +109,15 @@ class OnDevice(Compiled):
             self._loaded[shared] = Loaded(made, self.options, self.name)
         return self._loaded[shared]
 
-    def _results(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
+    def _on_device(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
         """Where the results go, by name."""
         if out is None:
             kind = np.float64 if self.options.real == "double" else np.float32
             return {v.name: _empty(v, batch, kind, self.name) for v in self._signature.outputs}
-        wanted = self._signature.outputs
-        given: Mapping[str, Any] = out if isinstance(out, dict) else {wanted[0].name: out}
-        if set(given) != {v.name for v in wanted}:
-            raise CompileError(f"out of {self.name} has {', '.join(given)}, not {', '.join(self.outputs)}")
-        made = {v.name: device_array(given[v.name], v.name, self.options.real) for v in wanted}
-        for v in wanted:
-            if made[v.name].shape != batch + v.shape:
-                raise CompileError(f"out {v.name!r} has shape {made[v.name].shape}, not {batch + v.shape}")
-        return made
+        real = self.options.real
+        return given_results(
+            self.name, self.outputs, batch, out, lambda name, array: device_array(array, name, real)
+        )
 
     def bind(self, **buffers: Any) -> Bound:
         """Give a function without arguments that launches the kernel on fixed arrays of the device.

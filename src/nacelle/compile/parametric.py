@@ -62,7 +62,7 @@ class Parametric(Compiled):
         """Both parts as source text, first the prologue, whose name ends in "_prepare"."""
         return "\n".join(part.source(language) for part in (self.prologue, self.body))
 
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Evaluate on arrays with leading batch dimensions (..., *shape), which broadcast.
 
         The prologue runs over the batch that the parameters have themselves: one robot with a million states
@@ -70,6 +70,7 @@ class Parametric(Compiled):
 
         Args:
             *arrays: the parameters, then the other inputs in order; or by name.
+            out: where the results go, as for any compiled function; made anew if None.
             threads: how many threads share the samples; as many as cores for large batches if None.
             **named: inputs by name.
 
@@ -79,7 +80,7 @@ class Parametric(Compiled):
         values = arguments_of(self.name, self.inputs, arrays, named)
         shaped, batches = batched(self.name, self.inputs, values)
         batch = np.broadcast_shapes(*batches)
-        results = {name: np.empty(batch + shape) for name, shape in self.outputs.items()}
+        results = self._results(batch, out, shaped)
         if math.prod(batch):
             self._fill(results, shaped[0], shaped[1:], batch, threads)
         return next(iter(results.values())) if len(results) == 1 else results

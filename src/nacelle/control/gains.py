@@ -31,6 +31,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 
 # The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.
@@ -121,7 +122,9 @@ def tuned(
 
     Raises:
         KinematicsError: if the sample time, the bandwidth or the damping ratio is not above zero.
+        UnderactuatedError: if nothing drives some motions.
     """
+    require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics.compliance.dampers import damper_power
 from nacelle.dynamics.compliance.line_springs import spring_energy, spring_line, spring_rate
 from nacelle.dynamics.compliance.stops import stop_effort, stop_energy, stop_of
 from nacelle.dynamics.joint_effort import axis_coordinate, friction_effort, rate_rows, rotor_rows, rotors
@@ -91,4 +92,6 @@ def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
     for line in state.robot.springs:
         rate = spring_rate(line, spring_line(line, state.now.motion), state)
         total = total + line.damping * rate * rate
+    for damper in state.robot.dampers:
+        total = total + damper_power(damper, state)
     return total

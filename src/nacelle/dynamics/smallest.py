@@ -18,7 +18,7 @@ from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.underactuated import free_hint, require_driven
+from nacelle.kinematics.underactuated import model_hint, require_driven
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, pack, sqrt
@@ -55,7 +55,7 @@ def inverse(
     **options: Any,
 ) -> dict[str, Array]:
     """Actuator forces, smallest pivot and margins; `load` (n,) is a force along v from outside."""
-    require_driven(robot.numeric, "inverse dynamics needs", free_hint)
+    require_driven(robot.numeric, "the model inverse_dynamics needs", model_hint)
     source = _form(robot, "inverse")
     results = source(robot, x, y, v, a, _load(robot, load), **options)
     if source is tree.inverse:
@@ -99,7 +99,7 @@ def reference_regressor(
 def _regressor(
     name: str, robot: Robot, state: tuple[Array, ...], outputs: str, options: Mapping[str, Any]
 ) -> dict[str, Array]:
-    require_driven(robot.numeric, "the regressor of actuator forces needs")
+    require_driven(robot.numeric, "the regressor of actuator forces needs", model_hint)
     supported = robot.is_like_numeric and is_supported(robot)
     results: dict[str, Array] = getattr(general_regressor if supported else tree, name)(
         robot, *state, **options

@@ -220,6 +220,8 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
 
 def _left_out(robot: Robot) -> str:
     """What of a robot these models would leave out, in words; empty if nothing."""
+    if robot.dampers:
+        return f"it has dampers between bodies ({robot.dampers[0].name}); friction in a joint is supported"
     if robot.springs:
         return f"it has springs between bodies ({robot.springs[0].name}); a spring in a joint is supported"
     for joint in robot.joints:

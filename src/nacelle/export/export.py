@@ -19,6 +19,8 @@ from nacelle.pictures import Shown
 from nacelle.program.cost import Count
 
 TARGETS = ("c", "cuda", "numpy", "casadi", "fmi")
+ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
+"""Formats of the robot itself, which `nacelle.export_robot` writes."""
 PRECISIONS: dict[str, tuple[str, ...]] = {
     "double": ("double",),
     "float": ("float",),
@@ -92,8 +94,11 @@ def export(
         ExportError: if a model, target or option is unknown, or the folder cannot be written.
         KinematicsError: if the robot has no such model.
     """
+    if target in ROBOT_TARGETS:
+        raise ExportError(f"{target} is a format of the robot, not of its models: export_robot writes it")
     if target not in TARGETS:
-        raise ExportError(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
+        hint = did_you_mean(target, (*TARGETS, *ROBOT_TARGETS))
+        raise ExportError(f"no target is called {target!r}; {hint}")
     if precision not in PRECISIONS:
         raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
     if target not in ("c", "cuda") and (precision == "float" or batch):

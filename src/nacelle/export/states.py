@@ -16,6 +16,7 @@ from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
+from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -37,8 +38,9 @@ class States:
 
     @cached_property
     def tau(self) -> Array:
-        """Forces of the actuators that the motion needs."""
-        return inverse_dynamics(self.robot, self.x, self.v, self.a, **self.options).force
+        """Forces of the actuators that the motion needs; what nothing drives moves as it will."""
+        free = undriven(self.robot)
+        return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).force
 
 
 def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> States:

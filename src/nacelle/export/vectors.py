@@ -75,7 +75,7 @@ def vectors(entry: Entry, states: States) -> Vectors:
     if not np.all(np.isfinite(wanted)):
         raise ExportError(f"{entry.label} gives no number at a state around the reference")
     outputs = _split(program, wanted)
-    scale = {name: float(np.max(np.abs(values))) or 1.0 for name, values in outputs.items()}
+    scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in outputs.items()}
     tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in TYPES.items()}
     return Vectors(inputs, outputs, scale, tolerance)
 
@@ -102,7 +102,7 @@ def _tolerance(
     results = _split(program, rounded(program, rows, kind))
     limits = {}
     for name, values in outputs.items():
-        worst = float(np.max(np.abs(results[name] - values))) / scale[name]
+        worst = float(np.max(np.abs(results[name] - values), initial=0.0)) / scale[name]
         limits[name] = tolerated(worst, kind)
     return limits
 

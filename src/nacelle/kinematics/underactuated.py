@@ -42,6 +42,11 @@ def free_hint(robot: Robot) -> str:
     return f"free=({names},) leaves their accelerations to the dynamics"
 
 
+def model_hint(_robot: Robot) -> str:
+    """Which models of a robot need no actuator for every motion."""
+    return "the models forward_dynamics, mass_matrix, bias_forces and gravity_forces need none"
+
+
 def coordinate_places(robot: Robot, names: Sequence[str] | str) -> tuple[int, ...]:
     """Places in v of coordinates by name; a bare name of a joint will do where it is unique, se3 is all six.
 

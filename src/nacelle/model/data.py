@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import did_you_mean
+from nacelle.model.damper import Damper
 from nacelle.model.joint import Joint
 from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.line_spring import LineSpring
@@ -68,6 +69,7 @@ class RobotData:
         tools: named frames on the nacelle.
         payload: what the robot carries.
         springs: springs between two bodies.
+        dampers: angular dampers between two bodies.
         modes: named modes of operation.
         title: one line about the robot.
         notes: more about it.
@@ -90,6 +92,7 @@ class RobotData:
     tools: tuple[Tool, ...] = ()
     payload: tuple[Payload, ...] = ()
     springs: tuple[LineSpring, ...] = ()
+    dampers: tuple[Damper, ...] = ()
     modes: tuple[Mode, ...] = ()
     title: str = ""
     notes: str = ""
@@ -245,6 +248,8 @@ class RobotData:
         }
         if self.springs:
             data["springs"] = [[s.bodies, s.points, s.stiffness, s.length, s.damping] for s in self.springs]
+        if self.dampers:
+            data["dampers"] = [[d.bodies, d.damping] for d in self.dampers]
         return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()
 
 

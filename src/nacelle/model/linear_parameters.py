@@ -5,7 +5,7 @@
     friction   the coefficient of every term
     drive      rotor inertia of every driven joint; of every spring the stiffness k and k times its rest; of
                every end stop the stiffness, damping over stiffness given; of every spring between two bodies
-               k, k times its free length, and the damping
+               k, k times its free length, and the damping; of every angular damper its damping
 
 Only the product of a spring's stiffness and its rest is linear, so that is the parameter.
 """
@@ -121,6 +121,8 @@ def linear_parameters(robot: Robot) -> LinearParameters:
     for line in robot.springs:
         names += [f"springs.{line.name}.{key}" for key in ("stiffness", "stiffness*length", "damping")]
         values += [line.stiffness, line.stiffness * line.length, line.damping]
+    names += [f"dampers.{damper.name}.damping" for damper in robot.dampers]
+    values += [damper.damping for damper in robot.dampers]
     return LinearParameters(tuple(names), np.array(values, dtype=float))
 
 
@@ -221,4 +223,5 @@ def _written(robot: Robot, values: list[Any], made: _Made) -> Robot:
         dataclasses.replace(made.line(old, next(remaining), next(remaining)), damping=next(remaining))
         for old in robot.springs
     )
-    return dataclasses.replace(moved, joints=tuple(joints), springs=lines)
+    dampers = tuple(dataclasses.replace(old, damping=next(remaining)) for old in robot.dampers)
+    return dataclasses.replace(moved, joints=tuple(joints), springs=lines, dampers=dampers)

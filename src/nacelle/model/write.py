@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.model.damper import Damper
 from nacelle.model.data import Actuator, RobotData
 from nacelle.model.description.version import NEWEST, oldest_format
 from nacelle.model.hanging import hanging_chains
@@ -70,11 +71,13 @@ class _Writer:
             }
         if robot.springs:
             data["springs"] = {self.spring_name(spring.name): self.spring(spring) for spring in robot.springs}
+        if robot.dampers:
+            data["dampers"] = {self.spring_name(damper.name): self.damper(damper) for damper in robot.dampers}
         if robot.modes:
             data["modes"] = {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)}
         if len(self.chains) == len(robot.legs):
             data["format"] = oldest_format(data)
-        return "\n".join(_block(data, 0)) + "\n"
+        return "\n".join(block(data, 0)) + "\n"
 
     # ---- names
 
@@ -249,6 +252,10 @@ class _Writer:
         }
         return data | ({"damping": spring.damping} if spring.damping else {})
 
+    def damper(self, damper: Damper) -> dict[str, Any]:
+        between = [self.body_name(body, None) for body in damper.bodies]
+        return {"between": between, "damping": damper.damping}
+
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]
         data: dict[str, Any] = {
@@ -312,7 +319,9 @@ def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
 # ---- text
 
 _PLAIN = re.compile(r"[A-Za-z][\w\-./]*")
-_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"}
+# Numbers with a unit: "0 0 -9.81 m/s^2".
+_QUANTITY = re.compile(r"-?\d[\d.e+-]*(?: -?\d[\d.e+-]*)* [A-Za-z][A-Za-z0-9*/^]*")
+_RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "n", "~"}
 
 
 def _scalar(value: Any) -> str:
@@ -324,6 +333,8 @@ def _scalar(value: Any) -> str:
         return repr(float(value) + 0.0)
     if isinstance(value, str):
         if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
+            return value
+        if _QUANTITY.fullmatch(value):
             return value
         return json.dumps(value, ensure_ascii=False)
     return str(value)
@@ -337,7 +348,7 @@ def _flow(value: Any) -> str:
     return _scalar(value)
 
 
-def _block(value: dict[str, Any], depth: int) -> list[str]:
+def block(value: dict[str, Any], depth: int) -> list[str]:
     """Write a mapping in block style; short values stay on their line."""
     pad = "  " * depth
     lines = []
@@ -347,13 +358,28 @@ def _block(value: dict[str, Any], depth: int) -> list[str]:
         if not isinstance(item, dict | list | tuple) or not item or len(head) + len(flow) < 100:
             lines.append(f"{head} {flow}")
         elif isinstance(item, dict):
-            lines += [head, *_block(item, depth + 1)]
+            lines += [head, *block(item, depth + 1)]
         elif all(isinstance(entry, dict) for entry in item):
             lines.append(head)
             for entry in item:
-                inner = _block(entry, depth + 2)
+                inner = block(entry, depth + 2)
                 lines.append(f"{pad}  - {inner[0].lstrip()}")
                 lines += inner[1:]
-        else:
+        elif any(isinstance(entry, dict | list | tuple) for entry in item):
             lines += [head, *(f"{pad}  - {_flow(entry)}" for entry in item)]
+        else:
+            lines += _listed(head, [_scalar(entry) for entry in item])
     return lines
+
+
+def _listed(head: str, entries: list[str]) -> list[str]:
+    """A list of scalars in flow style, over several lines where it is long."""
+    lines, line = [], f"{head} [{entries[0]}"
+    indent = " " * (len(head) + 2)
+    for entry in entries[1:]:
+        if len(line) + len(entry) > 98:
+            lines.append(f"{line},")
+            line = f"{indent}{entry}"
+        else:
+            line = f"{line}, {entry}"
+    return [*lines, f"{line}]"]

@@ -81,6 +81,10 @@ def summary(check: Check) -> dict[str, Any]:
             }
             for s in robot.springs
         ],
+        "dampers": [
+            {"name": d.name, "between": [robot.bodies[b].name for b in d.bodies], "damping": d.damping}
+            for d in robot.dampers
+        ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
         "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},

@@ -241,6 +241,10 @@ def _platform(data: dict[str, Any]) -> RenderableType:
         f"{_short(s['length'])} m"
         for s in data["springs"]
     ]
+    lines += [
+        f"damper {d['name']} between {' and '.join(d['between'])}, {_short(d['damping'])} N m s/rad"
+        for d in data["dampers"]
+    ]
     lines += [f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]]
     return Group(*(escape(line) for line in lines))
 

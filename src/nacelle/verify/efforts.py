@@ -143,4 +143,9 @@ def efforts(
         rubbing += row * (line.damping * float(row @ u))
         stored += 0.5 * line.stiffness * (length - line.length) ** 2
         power += line.damping * float(row @ u) ** 2
+    for damper in robot.dampers:
+        first, second = (now.jacobian[body][3:] for body in damper.bodies)
+        turn = (second - first) @ u
+        rubbing += damper.damping * (second - first).T @ turn
+        power += damper.damping * float(turn @ turn)
     return Efforts(rubbing, sprung, matrix, reflected, power, stored)

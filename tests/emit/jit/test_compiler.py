@@ -33,7 +33,7 @@ REASONS = {
     "abort": r"LLVM failed: it died of SIGABRT \(.*register.*\)",
     "fatal": "LLVM failed: it (died of SIGABRT|ended).*scalable",
     "busy": "LLVM failed: it took (too long|longer)",
-    "asleep": "LLVM failed: it took longer than . s",
+    "asleep": "LLVM failed: it took longer than \\d+ s",
     "memory": "LLVM refuses it: out of memory",
     "exit": "LLVM failed: it ended",
     "refused": "LLVM refuses it: .*expected top-level entity",

@@ -56,5 +56,5 @@ def test_what_llvm_writes_for_each_family() -> None:
         size = operations.get(row["program"], 12_000)
         if row["family"] == "Neoverse-N1":
             assert row["negations"] <= 1 + size // 1000
-        assert row["stores to the stack"] <= 0.025 * size, row
+        assert row["stores to the stack"] <= 0.03 * size, row
         assert row["instructions"] < 2.4 * size, row

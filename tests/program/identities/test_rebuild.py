@@ -47,3 +47,15 @@ def test_a_factor_in_doubt_is_a_constant_that_is_there() -> None:
     found = written(values, rebuilt(values))
     assert count(found).total == 3
     assert [op[1] for op in found.code if op[0] == "const"] == [0.06]
+
+
+def test_a_value_that_varies_less_than_a_constant_is_rounded_becomes_it() -> None:
+    """(0.35 x + 0.35 x) / x + 1e-19 y varies, but within the rounding of 0.7, which comes later."""
+    w = Writer(3)
+    half = w("mul", w.const(0.35), 0)
+    nearly = w("add", w("div", w("add", half, half), 0), w("mul", w.const(1e-19), 1))
+    program = w.program(w("mul", nearly, 2), w("mul", w.const(0.7), 1))
+    given_samples = samples(3)
+    values = Values(program, given_samples.proof, given_samples.sizes)
+    found = written(values, rebuilt(values))
+    assert count(found).total == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import nacelle
 from nacelle.model.robot import Robot
 
-NAMES = ("arm", "biped", "carriage", "cart_pole", "gripper")
+NAMES = ("arm", "biped", "carriage", "cart_pole", "gripper", "sprung_arm", "standing")
 
 
 @cache

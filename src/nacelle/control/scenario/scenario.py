@@ -28,6 +28,7 @@ from nacelle.control.sensors import Gap, Sensors
 from nacelle.control.written import read_written
 from nacelle.errors import DescriptionError, NacelleError, Problem, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.kinematics.underactuated import require_driven
 from nacelle.library import load
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
@@ -121,8 +122,10 @@ class Scenario(Shown):
 
         Raises:
             DescriptionError: with all that does not fit the robot, each at its place.
+            UnderactuatedError: if nothing drives some motions.
         """
         own = self._robot(robot)
+        require_driven(own, "a controller needs")
         spec = self.spec
         problems: list[Problem] = []
         model, true, sensors = own, own, Sensors()

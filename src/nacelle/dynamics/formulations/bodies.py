@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
@@ -42,7 +42,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     U = state.moving.U
     u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
-    settings = with_line_springs(state, settings)
+    settings = with_forces_between(state, settings)
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():
         total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
     for effort in joint_efforts(state, u_dot, settings):

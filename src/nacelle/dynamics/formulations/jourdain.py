@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.joint_axes import joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
@@ -166,7 +166,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
     """
     robot, poses = state.robot, state.now.motion.poses
-    settings = with_line_springs(state, settings)
+    settings = with_forces_between(state, settings)
     u_dot = state.moving.U @ a + state.moving.bias
     bodies = body_motions(state, u_dot)
     tau: Array = np.zeros(len(a))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
@@ -349,7 +349,7 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, settings: 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     """Force (n,) along the reduced twist: S^T [F_p + sum of J_vi^T J_i^-T H_i] ([KI2007] (20))."""
     S, bias = platform_map(state)
-    settings = with_line_springs(state, settings)
+    settings = with_forces_between(state, settings)
     dV = S @ a + bias
     legs = leg_states(state)
     F = platform_dynamics(state, dV, settings) + closure_forces(state, legs, dV, settings)

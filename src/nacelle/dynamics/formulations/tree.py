@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
@@ -27,7 +27,7 @@ from nacelle.spatial.scalar import Array, pack
 def tree_forces(state: State, u_dot: Array, settings: Settings) -> Array:
     """Generalised forces of the tree Gamma_tr (rates,), N or N m, at accelerations u_dot (rates,)."""
     robot, motion = state.robot, state.now.motion
-    settings = with_line_springs(state, settings)
+    settings = with_forces_between(state, settings)
     # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
     carried: dict[int, Array] = {}
     for body, wrench in body_wrenches(state, u_dot, settings.external).items():

@@ -23,6 +23,7 @@ from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
 from nacelle.dynamics.general.carried import carried, in_lengths, lengths
+from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
@@ -126,6 +127,7 @@ def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = N
     require_closures(legs, moving, into, counted)
     require_nacelle_closures(legs, moving, into, counted)
     require_line_springs(legs, moving, into, counted)
+    require_dampers(legs, moving, into, counted)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
@@ -328,6 +330,7 @@ def energies(
         require_closures,
         require_nacelle_closures,
         require_line_springs,
+        require_dampers,
     ):
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, {})

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
@@ -116,6 +117,7 @@ def required_power(legs: Legs, moving: Motion, motions: Motions, counted: Counte
         require_closures,
         require_nacelle_closures,
         require_line_springs,
+        require_dampers,
     ):
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))

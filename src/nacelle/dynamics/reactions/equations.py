@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.joint_effort import closure_axes, joint_efforts
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point
 from nacelle.dynamics.settings import Settings
@@ -59,7 +59,7 @@ def reaction_terms(
     u_dot = state.moving.U @ point.a + state.moving.bias
     applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
-    settings = with_line_springs(state, Settings(friction, smooth, applied))
+    settings = with_forces_between(state, Settings(friction, smooth, applied))
     for body, (f, n) in body_wrenches(state, u_dot, settings.external).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
     efforts = axis_efforts(state, u_dot, point.tau, settings)

@@ -88,7 +88,7 @@ def free_motion(
         margin = _cosine(N, M, listed) ** 2
         known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(listed)))
         found = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
-        acceleration = np.array(given)
+        acceleration = np.array(np.broadcast_to(given, right.shape))
         acceleration[..., listed] = found
         F = units * (_times(M, acceleration) + b)
         parallel = (s[..., -1] / s[..., 0]) ** 2 if s.shape[-1] else np.ones(s.shape[:-1])

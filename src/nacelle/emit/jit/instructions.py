@@ -182,6 +182,18 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
         case "where":
             yield f"{name}.c = fcmp ogt {kind} {a}, {zero}"
             yield f"{name} = select {bit} {name}.c, {kind} {b}, {kind} {c}"
+        case "sign" if b and width == 2:
+            # |a| > 0, no NaN, says whether to take all bits of 1 but its sign; a sum with 0 has no -0.
+            yield f"{name}.m = call <2 x i64> @llvm.aarch64.neon.facgt.v2i64.{end}({kind} {a}, {kind} {c})"
+            yield f"{name}.s = lshr <2 x i64> {name}.m, <i64 1, i64 1>"
+            yield f"{name}.n = xor <2 x i64> {name}.s, <i64 -1, i64 -1>"
+            yield f"{name}.a = bitcast {kind} {a} to <2 x i64>"
+            yield f"{name}.b = bitcast {kind} {b} to <2 x i64>"
+            yield f"{name}.t = and <2 x i64> {name}.s, {name}.b"
+            yield f"{name}.f = and <2 x i64> {name}.n, {name}.a"
+            yield f"{name}.o = or <2 x i64> {name}.t, {name}.f"
+            yield f"{name}.d = bitcast <2 x i64> {name}.o to {kind}"
+            yield f"{name} = fadd {kind} {name}.d, {c}"
         case "sign":
             # Zeros of both signs and NaN go through a + 0, which gives 0 and NaN.
             one = splat(1.0, width)

@@ -66,6 +66,8 @@ def read_leg(robot: Robot, index: int) -> LegForm:
         raise UnreadError(f"leg {leg.name!r} has end stops")
     if any(body in spring.bodies for spring in robot.springs for body in leg.bodies):
         raise UnreadError(f"a spring between bodies acts on leg {leg.name!r}")
+    if any(body in damper.bodies for damper in robot.dampers for body in leg.bodies):
+        raise UnreadError(f"a damper between bodies acts on leg {leg.name!r}")
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
         raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
     form, askew = plan.recipe.form, leg_type(robot, leg).askew

@@ -35,9 +35,10 @@ import numpy as np
 from nacelle.emit.newton import NewtonResult, Solver
 from nacelle.spatial.scalar import Array
 
-# What the loops may leave open, over the robot's size. Where a leg has more rows than unknowns (a spherical
-# 3-RSR), rounding of its constants leaves about 1e-13; results take one step more in the end.
-CLOSED = 2e-13
+# What the loops may leave open, over the robot's size. Where there are more rows than unknowns (a spherical
+# 3-RSR, a planar loop whose axes a file gives by six digits), rounding of constants leaves some 1e-13;
+# results take one step more in the end.
+CLOSED = 1e-12
 _ITERATIONS = 30
 # Contraction of the first two corrections, and the longest first correction, rad or robot sizes.
 _CONTRACTION = 0.2

@@ -81,7 +81,7 @@ def asymmetry(robot: Robot, spin: Spin) -> float:
 
 
 def felt_by(robot: Robot, spin: Spin) -> str:
-    """What drives the idle spin of a body: a rotor of its joints, a spring beside its axis; or empty."""
+    """What drives an idle spin: a rotor of its joints, a spring beside its axis, a damper; or empty."""
     for joint in robot.joints:
         if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
             return f"the rotor of {joint.name}"
@@ -90,6 +90,9 @@ def felt_by(robot: Robot, spin: Spin) -> str:
         for body, end in zip(spring.bodies, spring.points, strict=True):
             if body == spin.body and np.linalg.norm(np.cross(x, end - point)) > EXACT * robot.size:
                 return f"spring {spring.name}, which is not fixed on the axis,"
+    for damper in robot.dampers:
+        if damper.damping and spin.body in damper.bodies:
+            return f"damper {damper.name}"
     return ""
 
 

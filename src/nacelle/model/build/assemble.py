@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
+from nacelle.model.build.between import BetweenBodies
 from nacelle.model.build.draft import (
     ChainDraft,
     DraftError,
@@ -26,12 +27,10 @@ from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
 from nacelle.model.description.drive_reader import Drive, DriveReader
 from nacelle.model.description.joint import JointSpec
-from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
-from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
@@ -40,7 +39,6 @@ from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.recorded import plain_or_recorded
-from nacelle.spatial.scalar import Array, pack
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -155,6 +153,7 @@ class _Builder:
         self.check_legs(legs, joints)
         reference = _reference_pose(self.description.reference)
         gravity = self.description.gravity
+        between = BetweenBodies(self.description, [self.nacelle, *self.legs], self.joints)
         robot = Robot(
             name=self.description.name,
             bodies=tuple(self.body(name) for name in order),
@@ -168,7 +167,8 @@ class _Builder:
             reference=reference,
             tools=self.tools(index),
             payload=self.payload(index),
-            springs=self.springs(index),
+            springs=between.springs(index),
+            dampers=between.dampers(index),
             modes=self.modes(motion, reference, legs, joints, [*tree, *closing]),
             title=self.description.title,
             notes=self.description.notes,
@@ -391,35 +391,6 @@ class _Builder:
             Tool(name, self.nacelle_body(tool.body, ("tools", name, "body"), index), tool.at.pose())
             for name, tool in self.description.tools.items()
         )
-
-    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
-        """Springs between bodies: those of the whole robot, then those of the legs."""
-        written: list[tuple[Part, KeyPath, str, dict[str, LineSpringSpec]]] = [
-            (self.nacelle, (), "", self.description.springs)
-        ]
-        written += [(part, part.path, f"{part.name}.", part.spec.springs) for part in self.legs if part.spec]
-        made = []
-        for part, path, prefix, springs in written:
-            for name, spec in springs.items():
-                place: KeyPath = (*path, "springs", name)
-                ends = [self.spring_end(part, spec, k, place) for k in range(2)]
-                if any(end is None for end in ends):
-                    continue
-                (first, p), (second, q) = (end for end in ends if end is not None)
-                if first == second:
-                    self.report((*place, "between"), "both ends of the spring are on one body", "name two")
-                numbers = (spec.stiffness, spec.length, spec.damping)
-                bodies = (index[first], index[second])
-                made.append(LineSpring(f"{prefix}{name}", bodies, (p, q), *map(plain_or_recorded, numbers)))
-        return tuple(made)
-
-    def spring_end(self, part: Part, spec: LineSpringSpec, k: int, path: KeyPath) -> tuple[str, Array] | None:
-        """The body at an end of a spring, by its full name, and the point in its frame."""
-        body = self.graph.resolve(part, spec.between[k], (*path, "between", k))
-        if body is None:
-            return None
-        frame = self.joints.frame(part, Pose(np.eye(3), pack(spec.at[k])), body, JointKind.SPHERICAL)
-        return body, frame.p
 
     def payload(self, index: Mapping[str, int]) -> tuple[Payload, ...]:
         loads = []

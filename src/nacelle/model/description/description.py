@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
 from nacelle.model.description.coupling import CouplingSpec
+from nacelle.model.description.damper import DamperSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.description.joint import JointSpec
@@ -148,4 +149,5 @@ class Description(Strict):
     tools: dict[Name, ToolSpec] = {}
     payload: dict[Name, PayloadSpec] = {}
     springs: dict[Name, LineSpringSpec] = {}
+    dampers: dict[Name, DamperSpec] = {}
     modes: Annotated[dict[Name, ModeSpec], Field(max_length=8)] = {}

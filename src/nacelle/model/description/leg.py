@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, model_validator
 
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.coupling import CouplingSpec
+from nacelle.model.description.damper import DamperSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.drive_reader import check_drive
 from nacelle.model.description.fields import (
@@ -90,3 +91,4 @@ class LegSpec(ChainSpec):
     branch: Literal[1, -1] | None = None
     guess: dict[Name, RawList] = {}
     springs: dict[Name, LineSpringSpec] = {}
+    dampers: dict[Name, DamperSpec] = {}

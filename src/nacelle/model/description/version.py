@@ -76,6 +76,8 @@ NEW: tuple[New, ...] = (
     New("choices for idle spins", ("**", "spin"), _is_text),
     New("springs between bodies", ("springs",)),
     New("springs between bodies", ("legs", "*", "springs")),
+    New("dampers between bodies", ("dampers",)),
+    New("dampers between bodies", ("legs", "*", "dampers")),
     New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
     New("end stops", ("**", "joints", "*", "stop")),
     New("end stops", ("**", "closures", "*", "stop")),

@@ -118,6 +118,8 @@ def _drive(robot: RobotData) -> Entries:
     for line in robot.springs:
         for key in ("stiffness", "length", "damping"):
             yield f"springs.{line.name}.{key}", getattr(line, key)
+    for damper in robot.dampers:
+        yield f"dampers.{damper.name}.damping", damper.damping
 
 
 def _gravity(robot: RobotData) -> Entries:
@@ -204,7 +206,8 @@ def _with_drive(robot: RobotData, numbers: Numbers) -> Changes:
         dataclasses.replace(line, stiffness=next(numbers), length=next(numbers), damping=next(numbers))
         for line in robot.springs
     )
-    return {"joints": tuple(joints), "springs": lines}
+    dampers = tuple(dataclasses.replace(damper, damping=next(numbers)) for damper in robot.dampers)
+    return {"joints": tuple(joints), "springs": lines, "dampers": dampers}
 
 
 def _with_gravity(robot: RobotData, numbers: Numbers) -> Changes:

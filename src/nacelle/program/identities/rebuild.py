@@ -235,7 +235,7 @@ class _Search:
 
     def _is_calm(self, k: int, making: Making, bound: Array) -> bool:
         """Whether the rounding of a class stays within a bound if it is made so."""
-        for ref in making[1][1:]:
-            self.changes.setdefault(ref >> 1, self.values.changes[ref >> 1])
+        for child in children(self.values, making, k):
+            self.changes.setdefault(child, self.values.changes[child])
         with np.errstate(all="ignore"):
             return bool(np.all(typical(self._change(k, making)[OPERATIONS]) <= bound))

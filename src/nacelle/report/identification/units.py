@@ -37,6 +37,8 @@ def parameter_unit(robot: Robot, name: str) -> str:
     if part == "rotor_inertia":
         joint = next(joint for joint in robot.joints if joint.name == owner)
         return "kg m²" if joint.primitives[0].is_rotation else "kg"
+    if owner.startswith("dampers."):
+        return "N m s/rad"
     if owner.startswith("springs."):
         return {"stiffness": "N/m", "damping": "N s/m"}.get(part, "N")
     rotation = Primitive(owner.rpartition(".")[2]).is_rotation

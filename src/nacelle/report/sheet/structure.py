@@ -105,6 +105,10 @@ class Structure:
             f"free length {short(s['length'])} m."
             for s in data["springs"]
         ]
+        lines += [
+            f"Damper {d['name']} between {' and '.join(d['between'])}, {short(d['damping'])} N m s/rad."
+            for d in data["dampers"]
+        ]
         lines += [f"Mode {mode['name']}: motion {mode['motion']}." for mode in data["modes"]]
         return bullets(lines)
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.compliance.line_springs import with_line_springs
+from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.formulations.elements.forces import (
     Local,
     actuator_pair,
@@ -102,7 +102,7 @@ def equation(state: State, a: Array, settings: Settings) -> tuple[Array, Array]:
         A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
     """
     motion = element_motion(state, a)
-    settings = with_line_springs(state, settings)
+    settings = with_forces_between(state, settings)
     bodies = whole_bodies(motion)
     wrenches = [*body_forces(state, bodies, settings), *joint_forces(state, bodies, settings)]
     rows = [

@@ -1,0 +1,91 @@
+"""Numbers, directions and inertia in XML, each with an error at the place of its element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import Solid
+from nacelle.exchange.xml import Element
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com
+from nacelle.spatial.rotation import rotation_quat, rotation_rpy
+from nacelle.spatial.scalar import Array
+
+# Entries that come from a direction of unit length within this part are taken as they are.
+_UNIT = 1e-12
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def numbers(element: Element, text: str, count: int, what: str) -> Array:
+    """So many finite numbers, separated by spaces.
+
+    Raises:
+        DescriptionError: at the element, if they are not.
+    """
+    words = text.split()
+    try:
+        values = np.array([float(word) for word in words])
+    except ValueError:
+        values = np.array([math.nan])
+    if len(values) != count or not np.all(np.isfinite(values)):
+        amount = "a number" if count == 1 else f"{count} numbers"
+        raise element.fault(f"{what} must be {amount}, not {text.strip()!r}")
+    return values
+
+
+def number(element: Element | None, name: str, default: float) -> float:
+    """An attribute that is a number; the default where the attribute or the element is missing."""
+    if element is None or name not in element.attributes:
+        return default
+    return float(numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>")[0])
+
+
+def vector(element: Element | None, name: str, default: tuple[float, float, float]) -> Array:
+    """An attribute that is three numbers; the default where the attribute or the element is missing."""
+    if element is None or name not in element.attributes:
+        return np.array(default)
+    return numbers(element, element.get(name), 3, f"{name!r} of <{element.tag}>")
+
+
+def unit(element: Element, values: Array) -> Array:
+    """The direction (3,) of a vector; one that has unit length already stays as it is."""
+    long = float(np.linalg.norm(values))
+    if long < 1e-9:
+        raise element.fault(f"the axis of <{element.tag}> has no direction")
+    return values if abs(long - 1.0) < _UNIT else values / long
+
+
+def rotation_of(element: Element | None) -> Array:
+    """Rotation (3, 3) by the attributes rpy (fixed axes, rad) or quat_xyzw; none where both are missing."""
+    if element is not None and "quat_xyzw" in element.attributes:
+        quat = numbers(element, element.get("quat_xyzw"), 4, f"'quat_xyzw' of <{element.tag}>")
+        if np.linalg.norm(quat) < 1e-9:
+            raise element.fault("a quaternion of zeros is no rotation")
+        return rotation_quat(quat / np.linalg.norm(quat))
+    return rotation_rpy(vector(element, "rpy", (0.0, 0.0, 0.0)))
+
+
+def symmetric(moments: Array) -> Array:
+    """Inertia (3, 3) from xx, xy, xz, yy, yz, zz, kg m^2."""
+    xx, xy, xz, yy, yz, zz = moments
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def possible(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
+    """A solid whose mass and inertia can be those of a body.
+
+    Raises:
+        DescriptionError: made by `fault` of a message and a hint, if they cannot.
+    """
+    faults = inertia_faults(parameters_from_com(solid.mass, solid.com, solid.inertia))
+    if faults:
+        raise fault(faults[0], "no body has it: mend the numbers in the file")
+    return solid
+
+
+def moments_of(element: Element | None) -> Array:
+    """Inertia (3, 3) by the attributes ixx, ixy, ixz, iyy, iyz, izz; zero where they are missing."""
+    return symmetric(np.array([number(element, name, 0.0) for name in _MOMENTS]))

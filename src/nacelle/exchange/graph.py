@@ -1,0 +1,332 @@
+"""A mechanism between two formats: bodies, joints, closures, couplings, and the report of what was done.
+
+A joint has a frame on each of its bodies, `at` on the parent and `child_at` on the child; the second frame
+moves in the first by the joint's axes one after the other, rotations about or strokes along them. Coordinates
+are those of the file, in rad and m; a spherical joint has a quaternion x y z w.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import quat_from_rotation, rotation_axis_angle, rotation_quat
+from nacelle.spatial.scalar import Array
+
+# The name of the base in every graph.
+BASE = "base"
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A rigid body: mass (kg), centre (3,) and inertia (3, 3) about it in body axes; shapes to draw."""
+
+    mass: float = 0.0
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+    shapes: tuple[Shape, ...] = ()
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether it has neither mass nor inertia."""
+        return self.mass == 0.0 and not np.any(self.inertia)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape to draw: "cylinder" (radius, length along z), "box" (edges) or "sphere" (radius), m."""
+
+    kind: str
+    size: tuple[float, ...]
+    at: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Motor:
+    """What drives an axis.
+
+    Attributes:
+        name: of the actuator.
+        gear: turns of the motor for one of the joint.
+        force: largest force or torque at the joint, N or N m.
+        speed: largest rate at the joint, m/s or rad/s.
+        place: in the vector of forces.
+        sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
+    """
+
+    name: str
+    gear: float = 1.0
+    force: float = math.inf
+    speed: float = math.inf
+    place: int = 0
+    sure: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One axis of a joint: direction in the joint's frame, and what acts along it (SI units).
+
+    Attributes:
+        direction: unit vector (3,).
+        turns: whether it is a rotation.
+        value: coordinate in the assembly.
+        damping: viscous friction.
+        coulomb: friction that does not depend on the rate's size.
+        quadratic: friction with the square of the rate.
+        cubic: friction with its third power.
+        armature: inertia of the rotor, at the joint.
+        stiffness: of a spring.
+        rest: coordinate at which the spring is free.
+        limits: lower and upper end.
+        stop: stiffness of end stops at the limits; 0 where there are none.
+        motor: what drives it.
+    """
+
+    direction: Array
+    turns: bool = True
+    value: float = 0.0
+    damping: float = 0.0
+    coulomb: float = 0.0
+    quadratic: float = 0.0
+    cubic: float = 0.0
+    armature: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    stop: float = 0.0
+    motor: Motor | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing acts along it and nothing bounds it."""
+        acts = (
+            self.damping,
+            self.coulomb,
+            self.quadratic,
+            self.cubic,
+            self.armature,
+            self.stiffness,
+            self.stop,
+        )
+        return not any(acts) and self.motor is None and self.limits == (-math.inf, math.inf)
+
+    def pose(self, value: float) -> Pose:
+        """The motion along the axis."""
+        if self.turns:
+            return Pose(rotation_axis_angle(self.direction, value), np.zeros(3))
+        return Pose(np.eye(3), self.direction * value)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A joint between two bodies.
+
+    Attributes:
+        name: of the joint.
+        parent: name of the body that carries it.
+        child: name of the other body.
+        at: frame on the parent.
+        child_at: frame on the child.
+        axes: none for a fixed or spherical joint, one (revolute, prismatic) or two (universal).
+        spherical: whether it is one.
+        quat: x y z w of a spherical joint in the assembly.
+        damping: of a spherical joint, N m s/rad.
+        armature: of a spherical joint, kg m^2.
+        line: of the file, where it is written; 0 if that is not known.
+    """
+
+    name: str
+    parent: str
+    child: str
+    at: Pose
+    child_at: Pose = field(default_factory=identity)
+    axes: tuple[Axis, ...] = ()
+    spherical: bool = False
+    quat: Array = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+    damping: float = 0.0
+    armature: float = 0.0
+    line: int = 0
+
+    @property
+    def kind(self) -> str:
+        """Type of the joint, as descriptions name it."""
+        if self.spherical:
+            return "spherical"
+        if not self.axes:
+            return "fixed"
+        if len(self.axes) == 2:
+            return "universal"
+        return "revolute" if self.axes[0].turns else "prismatic"
+
+    @property
+    def motor(self) -> Motor | None:
+        """What drives it."""
+        return self.axes[0].motor if len(self.axes) == 1 else None
+
+    def pose(self) -> Pose:
+        """Pose of the child in the parent, in the assembly."""
+        moved = self.at
+        if self.spherical:
+            moved = moved @ Pose(rotation_quat(self.quat), np.zeros(3))
+        for axis in self.axes:
+            moved = moved @ axis.pose(axis.value)
+        return moved @ self.child_at.inverse()
+
+    def reversed(self) -> Link:
+        """The joint seen from its child: the same motion with the same coordinates, axes turned round."""
+        turned = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
+        quat = self.quat * np.array([-1.0, -1.0, -1.0, 1.0])
+        return replace(
+            self,
+            parent=self.child,
+            child=self.parent,
+            at=self.child_at,
+            child_at=self.at,
+            axes=turned,
+            quat=quat,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """Joint = sum of ratio times joint + offset, rad and m."""
+
+    name: str
+    joint: str
+    follows: dict[str, float]
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Strut:
+    """A spring with a damper between points of two bodies: N/m, m, N s/m."""
+
+    name: str
+    bodies: tuple[str, str]
+    points: tuple[Array, Array]
+    stiffness: float
+    length: float
+    damping: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Damper:
+    """A damper of the relative rotation of two bodies, alike about all axes, N m s/rad."""
+
+    name: str
+    bodies: tuple[str, str]
+    damping: float
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A named frame on a body, such as a tool's; no part of the dynamics."""
+
+    name: str
+    body: str
+    at: Pose
+
+
+@dataclass
+class Report:
+    """What was done on the way, and what was left out, a sentence each."""
+
+    steps: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+
+    def done(self, sentence: str) -> None:
+        """Note a step that keeps the dynamics."""
+        self.steps.append(sentence)
+
+    def lost(self, sentence: str) -> None:
+        """Note what was left out or changed; once."""
+        if sentence not in self.losses:
+            self.losses.append(sentence)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A mechanism.
+
+    Attributes:
+        name: of the robot.
+        file: from which it was read.
+        gravity: m/s^2 in base axes.
+        bodies: by their names, without the base, in the order of the tree.
+        joints: of the tree: every body is the child of one of them, but for `floating` and `loose`.
+        closures: joints that close loops.
+        couplings: between joints of the tree.
+        struts: springs between bodies.
+        dampers: angular dampers between bodies.
+        floating: the body that moves freely; None if there is none.
+        pose: of the floating body in the assembly.
+        loose: other bodies that move freely, with their poses in the assembly; none after the passes.
+        shapes: of the base.
+        marks: named frames on bodies.
+        report: what was done and lost, shared by all passes.
+    """
+
+    name: str
+    file: str
+    gravity: Array
+    bodies: dict[str, Solid]
+    joints: tuple[Link, ...]
+    closures: tuple[Link, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    struts: tuple[Strut, ...] = ()
+    dampers: tuple[Damper, ...] = ()
+    floating: str | None = None
+    pose: Pose = field(default_factory=identity)
+    loose: dict[str, Pose] = field(default_factory=dict)
+    shapes: tuple[Shape, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    report: Report = field(default_factory=Report)
+
+    @property
+    def between(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of bodies between which springs or dampers act."""
+        return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
+
+    def poses(self) -> dict[str, Pose]:
+        """Poses of all bodies in the assembly, base axes."""
+        placed = {BASE: identity(), **self.loose}
+        if self.floating is not None:
+            placed[self.floating] = self.pose
+        left = list(self.joints)
+        while left:
+            ready = [joint for joint in left if joint.parent in placed]
+            if not ready:
+                raise broken(self.file, f"nothing carries the body {left[0].parent!r}")
+            for joint in ready:
+                placed[joint.child] = placed[joint.parent] @ joint.pose()
+            left = [joint for joint in left if joint.child not in placed]
+        return placed
+
+    def with_values(self, values: dict[str, Array]) -> Graph:
+        """The graph with other coordinates in the assembly, by the names of joints."""
+        return replace(
+            self, joints=tuple(_with_value(joint, values.get(joint.name)) for joint in self.joints)
+        )
+
+
+def _with_value(joint: Link, value: Array | None) -> Link:
+    if value is None:
+        return joint
+    if joint.spherical:
+        return replace(joint, quat=value)
+    axes = tuple(replace(axis, value=float(v)) for axis, v in zip(joint.axes, value, strict=True))
+    return replace(joint, axes=axes)
+
+
+def relative_quat(R: Array) -> Array:
+    """The quaternion x y z w of a rotation."""
+    return np.asarray(quat_from_rotation(R), dtype=float)
+
+
+def broken(file: str, message: str, hint: str = "", line: int = 0, column: int = 0) -> DescriptionError:
+    """An error of a file, at its place; a line without a column is meant from its beginning."""
+    return DescriptionError([Problem(file, line, column or min(line, 1), "", message, hint)])

@@ -1,0 +1,177 @@
+"""Importing a robot: from a file of another engine to a description, with a report of what was lost."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacelle.errors import DescriptionError, Problem
+from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.par.read import read_par
+from nacelle.exchange.passes.drives import settled
+from nacelle.exchange.passes.groups import grouped
+from nacelle.exchange.passes.lines import joined
+from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.motion import Chosen, chosen_motion
+from nacelle.exchange.passes.nacelle import with_nacelle
+from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.passes.weightless import weighted
+from nacelle.exchange.sdf.read import read_sdf
+from nacelle.exchange.text.description import described
+from nacelle.exchange.urdf.gepetto import no_side, read_side
+from nacelle.exchange.urdf.read import Options, read_urdf
+from nacelle.exchange.xml import read_xml
+from nacelle.files import write_whole
+from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.model.read import read_text
+from nacelle.model.robot import Robot
+from nacelle.model.write import block
+from nacelle.pictures import Shown
+
+_INSTALL = "pip install 'nacelle[verify]'"
+
+
+@dataclass(frozen=True, eq=False)
+class Imported(Shown):
+    """A robot from a file of another engine.
+
+    Attributes:
+        robot: the robot, checked.
+        text: its description, YAML.
+        steps: what was done to the file's mechanism without changing its dynamics, a sentence each.
+        losses: what was left out or changed, a sentence each.
+        warnings: of the check of the description.
+    """
+
+    robot: Robot
+    text: str
+    steps: tuple[str, ...]
+    losses: tuple[str, ...]
+    warnings: tuple[Problem, ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the description to a file, whole or not at all."""
+        write_whole(Path(path), self.text)
+
+
+def import_robot(
+    file: str | os.PathLike[str],
+    *,
+    closures: str | os.PathLike[str] | None = None,
+    floating: bool = False,
+    keyframe: str | None = None,
+    name: str | None = None,
+    nacelle: str | None = None,
+) -> Imported:
+    """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
+
+    Args:
+        file: the file.
+        closures: a file beside a URDF that says which frames coincide and which joints are driven, YAML.
+        floating: whether the root link of a URDF moves freely.
+        keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
+            if empty.
+        name: of the robot; the file's if None.
+        nacelle: the body that is the nacelle; chosen if None, none if empty.
+
+    Returns:
+        The robot, its description and the report.
+
+    Raises:
+        DescriptionError: with the place of what is wrong; what cannot be imported says why.
+    """
+    side = None if closures is None else Path(closures)
+    return _imported(_read(Path(file), side, floating, keyframe), name, nacelle)
+
+
+def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
+    """The graph of a file in any format."""
+    root = None if path.suffix == ".par" else read_xml(path)
+    if root is not None and root.tag == "robot":
+        return read_urdf(root, path, Options(floating, no_side if closures is None else read_side(closures)))
+    if closures is not None or floating:
+        raise broken(str(path), "a closure file and a floating root are for URDF alone")
+    if root is None:
+        return read_par(path)
+    if root.tag == "sdf":
+        return read_sdf(root, path)
+    if root.tag != "mujoco":
+        raise root.fault(
+            f"<{root.tag}> is not the root of a format that is read",
+            "MJCF: <mujoco>, URDF: <robot>, SDF: <sdf>",
+        )
+    try:
+        from nacelle.exchange.mjcf.read import read_mjcf
+    except ModuleNotFoundError as error:
+        raise broken(str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL) from None
+    return read_mjcf(path, keyframe)
+
+
+def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
+    graph = weighted(merged(rooted(joined(merged(graph)))))
+    try:
+        chosen = _with_motion(settled(graph), nacelle)
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
+    graph = grouped(chosen.graph, chosen.joints)
+    written = described(graph, chosen.joints, chosen.axes)
+    report = graph.report
+    data = written.data
+    if name is not None:
+        data["name"] = name
+    head = {key: data.pop(key) for key in ("format", "name")}
+    head["title"] = f"Imported from {Path(graph.file).name}"
+    if report.losses:
+        head["notes"] = "Left out or changed: " + "; ".join(report.losses) + "."
+    head["sources"] = [Path(graph.file).name]
+    text = "\n".join(_wrapped(line) for line in block(head | data, 0)) + "\n"
+    try:
+        robot, source = read_text(text, f"{graph.name}.yaml")
+        found = check_robot(robot, source).require()
+    except DescriptionError as error:
+        raise _explained(graph, error) from None
+    return Imported(found.robot, text, tuple(report.steps), tuple(report.losses), found.problems)
+
+
+def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
+    """The graph with its nacelle and its independent coordinates.
+
+    Legs between base and nacelle have no coordinates of their own. Where they move by themselves (the spin of
+    a rod that is not axisymmetric) all coordinates are joints, and no nacelle is chosen.
+    """
+    chosen = chosen_motion(with_nacelle(graph, nacelle))
+    grounded = carried(graph) if chosen.left and not nacelle else None
+    if grounded is not None:
+        graph.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        chosen = chosen_motion(grounded)
+    if chosen.left:
+        raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+    return chosen
+
+
+def _wrapped(line: str) -> str:
+    """A long line of a flow mapping, continued below its opening brace."""
+    if len(line) <= 118 or "{" not in line:
+        return line
+    indent = " " * (line.index("{") + 1)
+    pieces = textwrap.wrap(
+        line,
+        116,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(pieces) if all(piece.count('"') % 2 == 0 for piece in pieces) else line
+
+
+def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
+    """The problems of a description that an import has made, as those of the imported file."""
+    return DescriptionError(
+        problem
+        if problem.file == graph.file
+        else Problem(graph.file, 0, 0, problem.path, problem.message, problem.hint, problem.severity)
+        for problem in error.problems
+    )

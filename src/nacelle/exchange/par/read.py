@@ -1,0 +1,189 @@
+"""Parameter files of SYMORO+ to a graph: tables of Khalil and Kleinfinger with numbers in them.
+
+Frame j is placed in frame ant(j) by Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r); joint j turns about z_j
+(sigma = 0, theta is the variable), slides along it (sigma = 1, r is) or is fixed (sigma = 2); mu = 1 marks an
+active joint. The first NL frames are links, each with XX..ZZ about its frame's origin, first moments MX, MY,
+MZ, mass M, rotor inertia IA at the joint, viscous and dry friction FV, FS. With NJ joints there are NJ - NL
+loops: frame j > NL is carried by joint j from one link, and frame j + NJ - NL, fixed to another, coincides
+with it. G is the acceleration of gravity. [KI2007] Table 1; symoro/symoro, `parfile.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from nacelle.exchange.fields import possible, symmetric
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Report, Solid, broken
+from nacelle.exchange.names import Names
+from nacelle.exchange.par.table import Entry, Table, read_table
+from nacelle.exchange.tree import spanned
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_x, rotation_z
+from nacelle.spatial.scalar import Array
+
+_Z = np.array([0.0, 0.0, 1.0])
+_MOMENTS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ")
+_FIRST = ("MX", "MY", "MZ")
+_LOADS = ("FX", "FY", "FZ", "CX", "CY", "CZ")
+_BASE_MOTION = ("W0", "WP0", "V0", "VP0")
+
+
+def read_par(path: Path) -> Graph:
+    """Read a file.
+
+    Raises:
+        DescriptionError: with the line of what is wrong, of a symbol for instance.
+    """
+    return _Reader(read_table(path), path).graph()
+
+
+class _Reader:
+    def __init__(self, table: Table, path: Path) -> None:
+        self.table, self.path, self.report = table, path, Report()
+        self.links = table.count("NL", len(table.lists.get("ant", [])))
+        self.joints = table.count("NJ", self.links)
+        self.loops = self.joints - self.links
+        if self.links < 1 or self.loops < 0:
+            raise broken(str(path), "a robot has NL links and at least as many joints NJ")
+        self.frames = self.joints + self.loops
+        names = ("ant", "sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
+        self.columns = {name: table.column(name, self.frames) for name in names}
+        if "ant" not in table.lists or "sigma" not in table.lists:
+            raise broken(
+                str(path), "the file has no lists 'ant' and 'sigma'", "name a parameter file of SYMORO+"
+            )
+
+    def graph(self) -> Graph:
+        """The whole file."""
+        table = self.table
+        floating = table.single.get("is_floating")
+        mobile = table.single.get("is_mobile")
+        for entry in (floating, mobile):
+            if entry is not None and entry.text.strip().lower() not in ("0", "false"):
+                raise entry.fault("a base that moves is not read", "a robot whose base is fixed is")
+        bodies = {self._body(j): self._solid(j) for j in range(1, self.links + 1)}
+        joints = tuple(self._joint(j) for j in range(1, self.links + 1))
+        closures = tuple(self._closure(j) for j in range(self.links + 1, self.joints + 1))
+        self._note_losses()
+        graph = Graph(
+            name=Names().new(table.name, self.path.stem),
+            file=str(self.path),
+            gravity=np.array([entry.number for entry in self._gravity()]),
+            bodies=bodies,
+            joints=joints,
+            closures=closures,
+            report=self.report,
+        )
+        return spanned(graph)
+
+    def _body(self, j: int) -> str:
+        return BASE if j == 0 else f"link{j}"
+
+    def _gravity(self) -> list[Entry]:
+        if "G" not in self.table.lists:
+            raise broken(str(self.path), "the file has no gravity 'G'")
+        return self.table.column("G", 3)[:3]
+
+    def _index(self, name: str, j: int, largest: int) -> int:
+        entry = self.columns[name][j - 1]
+        value = entry.number
+        if value != int(value) or not 0 <= value <= largest:
+            raise entry.fault(f"{name} of frame {j} is {entry.text}, not a whole number from 0 to {largest}")
+        return int(value)
+
+    def _placed(self, j: int) -> tuple[str, Pose, tuple[Axis, ...]]:
+        """The link that carries frame j, the frame there at the coordinate zero, and its axis.
+
+        A variable that is a number is the coordinate in the assembly.
+        """
+        carrier, sigma = self._index("ant", j, self.frames), self._index("sigma", j, 2)
+        entries = {name: column[j - 1] for name, column in self.columns.items()}
+        fixed = {name: entries[name].number for name in ("gamma", "b", "alpha", "d")}
+        turned = entries["theta"].offset if sigma == 0 else entries["theta"].number
+        moved = entries["r"].offset if sigma == 1 else entries["r"].number
+        at = Pose(rotation_z(fixed["gamma"]), np.array([0.0, 0.0, fixed["b"]]))
+        at = (
+            at
+            @ Pose(rotation_x(fixed["alpha"]), np.zeros(3))
+            @ Pose(np.eye(3), np.array([fixed["d"], 0.0, 0.0]))
+        )
+        axes: tuple[Axis, ...] = ()
+        if sigma == 2:
+            at = at @ Pose(rotation_z(turned), moved * _Z)
+        elif sigma == 0:
+            number = _is_number(entries["theta"])
+            at = at @ Pose(rotation_z(0.0 if number else turned), moved * _Z)
+            axes = (Axis(_Z, True, turned if number else 0.0),)
+        else:
+            number = _is_number(entries["r"])
+            at = at @ Pose(rotation_z(turned), (0.0 if number else moved) * _Z)
+            axes = (Axis(_Z, False, moved if number else 0.0),)
+        if carrier <= self.links:
+            return self._body(carrier), at, axes
+        if carrier == j:
+            raise entries["ant"].fault(f"frame {j} is carried by itself")
+        if self._index("sigma", carrier, 2) != 2 or carrier > j:
+            raise entries["ant"].fault(f"frame {j} is carried by frame {carrier}, which is no link")
+        body, before, _ = self._placed(carrier)
+        return body, before @ at, axes
+
+    def _joint(self, j: int) -> Link:
+        parent, at, axes = self._placed(j)
+        name = f"joint{j}"
+        if axes:
+            axis, table = axes[0], self.table
+            values = {key: table.column(key, self.links)[j - 1].number for key in ("IA", "FV", "FS")}
+            motor = Motor(name) if self._index("mu", j, 1) else None
+            axis = Axis(
+                axis.direction, axis.turns, axis.value, damping=values["FV"], coulomb=values["FS"],
+                armature=values["IA"], motor=motor,
+            )  # fmt: skip
+            axes = (axis,)
+        return Link(name, parent, self._body(j), at, identity(), axes)
+
+    def _closure(self, j: int) -> Link:
+        """Joint j carries a frame that coincides with one that is fixed to another link."""
+        parent, at, axes = self._placed(j)
+        child, child_at, moving = self._placed(j + self.loops)
+        if moving:
+            raise self.columns["sigma"][j + self.loops - 1].fault(
+                f"frame {j + self.loops} closes a loop and must be fixed"
+            )
+        if self._index("mu", j, 1):
+            self.report.lost(f"the joint {j} closes a loop and is active in the file: here it is passive")
+        return Link(f"joint{j}", parent, child, at, child_at, axes, line=self.columns["ant"][j - 1].line)
+
+    def _solid(self, j: int) -> Solid:
+        table = self.table
+        values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
+        about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
+        place = table.column("M", self.links)[j - 1]
+        if mass == 0.0 and np.any(first):
+            raise place.fault(f"link {j} has first moments and no mass")
+        com = first / mass if mass else first
+        solid = Solid(mass, com, about_origin - mass * _square(com))
+        return possible(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+
+    def _note_losses(self) -> None:
+        lists = self.table.lists
+        if any(_is_other_than_zero(entry) for key in _LOADS for entry in lists.get(key, [])):
+            self.report.lost("forces and moments on links (FX to CZ) left out")
+        if any(_is_other_than_zero(entry) for key in _BASE_MOTION for entry in lists.get(key, [])):
+            self.report.lost("the motion of the base (W0 to VP0) left out")
+
+
+def _square(c: Array) -> Array:
+    """The matrix of c x (c x .), with the other sign: |c|^2 1 - c c^T."""
+    return np.asarray(c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _is_number(entry: Entry) -> bool:
+    return not any(
+        letter.isalpha() for letter in entry.text.replace("Pi", "").replace("pi", "").replace("e", "")
+    )
+
+
+def _is_other_than_zero(entry: Entry) -> bool:
+    return entry.text.strip() not in ("", "0", "0.0")

@@ -1,0 +1,137 @@
+"""Hinges one after the other through a point: two perpendicular ones are universal, three spherical.
+
+A hinge with the direction a turns its frame by R(a, q1), then comes the constant rotation D to the frame of
+the next, which turns by R(b, q2):  R(a, q1) D R(b, q2) = R(a, q1) R(D b, q2) D. So the axes of the universal
+joint are a and D b. Only massless bodies may lie between, and nothing may act that the new joint has not: a
+spherical joint has no springs, drives, limits or friction of single axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from nacelle.exchange.graph import Axis, Graph, Link, relative_quat
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+# How near axes must meet (m), and how near to a right angle they must be.
+_MEET = 1e-9
+_RIGHT = 1e-9
+
+
+def grouped(graph: Graph, kept: Collection[str]) -> Graph:
+    """The graph with universal and spherical joints in the place of hinges.
+
+    Args:
+        graph: the graph.
+        kept: joints that stay as they are: coordinates of the motion.
+    """
+    named = {joint for coupling in graph.couplings for joint in (coupling.joint, *coupling.follows)}
+    held = {*kept, *named}
+    while (found := _next(graph, held)) is not None:
+        graph = found
+    return graph
+
+
+def _next(graph: Graph, held: Collection[str]) -> Graph | None:
+    for first in graph.joints:
+        chain = _chain(graph, first, held)
+        for length in (3, 2):
+            made = _together(graph, chain[:length]) if len(chain) >= length else None
+            if made is not None:
+                return made
+    return None
+
+
+def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
+    """Hinges one after the other with massless bodies between them."""
+    chain = [first] if _is_free(first, held) else []
+    while chain and len(chain) < 3:
+        body = chain[-1].child
+        solid = graph.bodies[body]
+        after = [joint for joint in graph.joints if joint.parent == body]
+        touched = any(body in (closure.parent, closure.child) for closure in graph.closures)
+        touched = touched or any(body in pair for pair in graph.between)
+        if solid.mass or np.any(solid.inertia) or len(after) != 1 or touched or not _is_free(after[0], held):
+            break
+        chain.append(after[0])
+    return chain
+
+
+def _is_free(joint: Link, held: Collection[str]) -> bool:
+    axis = joint.axes[0] if joint.kind == "revolute" else None
+    return axis is not None and axis.motor is None and not axis.armature and joint.name not in held
+
+
+def _together(graph: Graph, chain: list[Link]) -> Graph | None:
+    """The graph with a chain of two or three hinges as one joint; None if they are none."""
+    directions, joint = _aligned(chain)
+    if joint is None:
+        return None
+    if len(chain) == 2:
+        if abs(directions[0] @ directions[1]) > _RIGHT:
+            return None
+        axes = tuple(
+            replace(link.axes[0], direction=direction)
+            for link, direction in zip(chain, directions, strict=True)
+        )
+        made, words = replace(joint, axes=axes), "a universal joint"
+    else:
+        plain = all(_is_plain(link.axes[0]) for link in chain)
+        if not plain or abs(np.linalg.det(np.array(directions))) < 0.1:
+            return None
+        R = np.eye(3)
+        for link, direction in zip(chain, directions, strict=True):
+            R = R @ Axis(direction).pose(link.axes[0].value).R
+        made, words = replace(joint, axes=(), spherical=True, quat=relative_quat(R)), "a spherical joint"
+    names = ", ".join(repr(link.name) for link in chain)
+    graph.report.done(f"the hinges {names} meet in a point: {words}")
+    gone = {link.child for link in chain[:-1]}
+    joints = tuple(made if link is chain[0] else link for link in graph.joints if link not in chain[1:])
+    bodies = {name: solid for name, solid in graph.bodies.items() if name not in gone}
+    return replace(graph, joints=joints, bodies=bodies)
+
+
+def _is_plain(axis: Axis) -> bool:
+    free = axis.limits == (-math.inf, math.inf)
+    return free and not (axis.stiffness or axis.damping or axis.coulomb)
+
+
+def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:
+    """Directions of all axes in the frame of the first, and the joint without its axes; None if they miss."""
+    first = chain[0]
+    # The common point, along the first axis.
+    shift = _crossing(chain[0], chain[1])
+    if shift is None:
+        return [], None
+    at = Pose(first.at.R, first.at.p + first.at.R @ (first.axes[0].direction * shift))
+    directions = [first.axes[0].direction]
+    turned = np.eye(3)
+    # The point in the frame of the last body, followed through the chain.
+    point = first.child_at.R @ (first.axes[0].direction * shift) + first.child_at.p
+    for before, link in pairwise(chain):
+        turned = turned @ before.child_at.R.T @ link.at.R
+        here = link.at.R.T @ (point - link.at.p)
+        if np.linalg.norm(np.cross(here, link.axes[0].direction)) > _MEET:
+            return [], None
+        directions.append(turned @ link.axes[0].direction)
+        point = link.child_at.R @ here + link.child_at.p
+    last = chain[-1]
+    child_at = Pose(last.child_at.R @ turned.T, point)
+    return directions, replace(first, child=last.child, at=at, child_at=child_at, axes=())
+
+
+def _crossing(first: Link, second: Link) -> float | None:
+    """How far along the first axis the second is met; None where they miss or are parallel."""
+    between = first.child_at.inverse() @ second.at
+    a, b = first.axes[0].direction, between.R @ second.axes[0].direction
+    normal = np.cross(a, b)
+    square = float(normal @ normal)
+    if square < 1e-12 or abs(between.p @ normal) > _MEET * math.sqrt(square):
+        return None
+    return float(np.cross(between.p, b) @ normal / square)

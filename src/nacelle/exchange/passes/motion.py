@@ -1,0 +1,274 @@
+"""Independent coordinates of a mechanism, by rank: the nacelle's first, then driven joints, then others.
+
+With the rows J of all closures at the assembly, scaled to be without units, the rates that keep the loops
+closed are u = N z, N a basis of the null space of J. Coordinates are independent as long as their rows of N
+are. Of the nacelle's six the first is taken whose row has at least half of the largest part that those before
+do not span; a joint where its row has a part of at least 0.05 that those before do not span, and in a second
+round where it has any. The spin of an axisymmetric rod between two balls is idle and counts for nothing; it
+stays where nothing acts on it. Another spherical joint has no coordinate that could be independent: where its
+rotations are among the motions (a ball pendulum, the spin of an uneven rod) it is written as three hinges,
+the last along the rod.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Solid, broken
+from nacelle.exchange.text.description import Written, described
+from nacelle.exchange.text.legs import pieces
+from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
+from nacelle.kinematics.mechanism.closed import scaled_closures
+from nacelle.model.platform import AXES
+from nacelle.model.read import read_data
+from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import is_axisymmetric, parameters_from_com
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import frame_with_z, rotation_quat
+from nacelle.spatial.scalar import Array
+
+# Singular values below this part of the largest are digits of the file.
+_RANK = 1e-5
+_CLEAR, _SOME = 0.05, 1e-4
+# A rod is axisymmetric to this part of its size and inertia, as a description requires.
+_EVEN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The graph in its assembly, and its independent coordinates.
+
+    Attributes:
+        graph: the graph.
+        axes: of the nacelle.
+        joints: names of joints.
+        left: how many motions these leave: those of legs between base and nacelle, which have none.
+    """
+
+    graph: Graph
+    axes: tuple[str, ...]
+    joints: tuple[str, ...]
+    left: int = 0
+
+
+def chosen_motion(graph: Graph) -> Chosen:
+    """Close the loops and choose independent joints.
+
+    Raises:
+        DescriptionError: if the loops do not close, or nothing moves.
+    """
+    left = np.zeros((0, 0))
+    for _ in range(1 + sum(joint.spherical for joint in graph.joints)):
+        written, robot, assembled = _assembled(graph)
+        graph = _at_assembly(graph, written, robot, assembled)
+        left, axes, joints = _independent(graph, written, robot, assembled)
+        split = _to_split(graph, written, robot, left)
+        if not split:
+            break
+        graph = _as_hinges(graph, split)
+    return Chosen(graph, axes, joints, left.shape[1])
+
+
+def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
+    singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
+    if not singles and graph.floating is None:
+        raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
+    # Any motion builds the tree; what it does not name may move to close the loops.
+    for axis in AXES:
+        written = described(graph, () if graph.floating else tuple(singles[:1]), (axis,))
+        robot, _ = read_data(written.data)
+        found = assemble(robot)
+        if not found.open or graph.floating is None:
+            break
+    if found.open:
+        gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
+        lines = [closure.line for closure in graph.closures if written.joints[closure.name] in found.open]
+        raise broken(
+            graph.file,
+            f"the loops do not close near the assembly: {gaps}",
+            "assemble it in a keyframe that is nearer",
+            min(lines, default=0),
+        )
+    return written, robot, found
+
+
+def _at_assembly(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Graph:
+    values = {}
+    for joint in graph.joints:
+        index = robot.joint(written.joint(joint.name))
+        value = np.array(found.q[robot.q_slices[index]], dtype=float)
+        values[joint.name] = value
+    return replace(graph.with_values(values), pose=found.platform if graph.floating else graph.pose)
+
+
+def _independent(
+    graph: Graph, written: Written, robot: Robot, found: Assembly
+) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    """The motions that all chosen coordinates leave (rates, left), axes of the nacelle, names of joints."""
+    N = _free_motions(graph, written, robot, found)
+    m = robot.platform_nv
+    span = _Span(N.shape[1])
+    axes: list[str] = []
+    while graph.floating is not None:
+        parts = [0.0 if axis in axes else span.part(row) for axis, row in zip(AXES, N[:6], strict=True)]
+        if max(parts) < _CLEAR:
+            break
+        k = next(k for k, part in enumerate(parts) if part >= 0.5 * max(parts))
+        span.take(N[k])
+        axes.append(AXES[k])
+    names: list[str] = []
+    placed = _placed_joints(graph)
+    for threshold in (_CLEAR, _SOME):
+        for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
+            if len(joint.axes) != 1 or joint.name in names or joint.name in placed or span.is_full:
+                continue
+            row = N[m + robot.v_slices[robot.joint(written.joint(joint.name))].start]
+            if span.part(row) > threshold * max(float(np.linalg.norm(row)), 1e-3):
+                span.take(row)
+                names.append(joint.name)
+    order = {joint.name: k for k, joint in enumerate(graph.joints)}
+    chosen = tuple(sorted(names, key=lambda name: order[name]))
+    return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), chosen
+
+
+def _free_motions(graph: Graph, written: Written, robot: Robot, found: Assembly) -> Array:
+    """A basis N (rates, mobility) of the scaled rates that keep the loops closed, idle spins left out."""
+    J = scaled_closures(robot, found.closures)
+    spins = _idle_spins(graph, written, robot)
+    rows = [J, *(spin[None] for spin in spins if len(J) and float(np.max(np.abs(J @ spin))) < _RANK)]
+    count = len(rate_scale(robot))
+    if not len(J):
+        return np.eye(count)
+    _, s, Vt = np.linalg.svd(np.concatenate(rows))
+    return np.asarray(Vt[int(np.sum(s > _RANK * s[0])) :].T)
+
+
+def _idle_spins(graph: Graph, written: Written, robot: Robot) -> list[Array]:
+    """Rates (rates,) of rods that spin about the line between their two balls and do not feel it."""
+    spins = []
+    for joint in graph.joints:
+        ends = _ends(graph, joint.child)
+        feels = joint.damping or joint.armature or any(end.damping or end.armature for end, _ in ends)
+        acted = any(joint.child in pair for pair in graph.between)
+        carries = any(other.parent == joint.child for other in graph.joints)
+        if not joint.spherical or len(ends) != 1 or not ends[0][0].spherical or feels or acted or carries:
+            continue
+        line = ends[0][1] - joint.child_at.p
+        solid = graph.bodies[joint.child]
+        long = float(np.linalg.norm(line))
+        ten = parameters_from_com(solid.mass, solid.com - joint.child_at.p, solid.inertia)
+        if long == 0.0 or not is_axisymmetric(ten, line / long, long, _EVEN):
+            continue
+        start = robot.platform_nv + robot.v_slices[robot.joint(written.joint(joint.name))].start
+        spin = np.zeros(len(rate_scale(robot)))
+        spin[start : start + 3] = joint.child_at.R.T @ (line / long)
+        spins.append(spin)
+    return spins
+
+
+def _ends(graph: Graph, body: str) -> list[tuple[Link, Array]]:
+    """Closures at a body, each with its point on it."""
+    ends = [(c, c.at.p) for c in graph.closures if c.parent == body]
+    return ends + [(c, c.child_at.p) for c in graph.closures if c.child == body]
+
+
+class _Span:
+    """A space that rows span, with an orthonormal basis (size, rows)."""
+
+    def __init__(self, size: int) -> None:
+        self.basis = np.zeros((size, 0))
+
+    @property
+    def is_full(self) -> bool:
+        return self.basis.shape[1] == self.basis.shape[0]
+
+    def _beside(self, row: Array) -> Array:
+        return np.asarray(row - self.basis @ (self.basis.T @ row))
+
+    def part(self, row: Array) -> float:
+        """Length of the part of a row that is not in the space."""
+        return float(np.linalg.norm(self._beside(row)))
+
+    def take(self, row: Array) -> None:
+        rest = self._beside(self._beside(row))
+        self.basis = np.column_stack([self.basis, rest / np.linalg.norm(rest)])
+
+    def complement(self) -> Array:
+        """A basis (size, others) of what the space leaves."""
+        if not self.basis.size:
+            return np.eye(len(self.basis))
+        return np.asarray(np.linalg.svd(self.basis, full_matrices=True)[0][:, self.basis.shape[1] :])
+
+
+def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
+    """Driven joints first, leaders before those that follow, hinges that carry a mass before others."""
+    follows = any(coupling.joint == joint.name for coupling in graph.couplings)
+    return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
+
+
+def _shares(graph: Graph, written: Written, robot: Robot, left: Array) -> dict[str, Array]:
+    """For each spherical joint its part (3, left) of the motions that are left."""
+    m = robot.platform_nv
+    return {
+        joint.name: left[m + robot.v_slices[robot.joint(written.joint(joint.name))].start :][:3]
+        for joint in graph.joints
+        if joint.spherical
+    }
+
+
+def _to_split(graph: Graph, written: Written, robot: Robot, left: Array) -> list[str]:
+    """Spherical joints whose rotations are among the motions that are left."""
+    placed = _placed_joints(graph)
+    shares = _shares(graph, written, robot, left)
+    return [
+        name
+        for name, share in shares.items()
+        if name not in placed and share.size and np.linalg.norm(share) > 1e-6
+    ]
+
+
+def _placed_joints(graph: Graph) -> set[str]:
+    """Joints of legs between base and nacelle: the nacelle's pose gives them, so they are no coordinates."""
+    if graph.floating is None:
+        return set()
+    legs = [leg for leg in pieces(graph) if any(link.parent == BASE for link in leg.joints)]
+    return {joint.name for leg in legs for joint in leg.joints}
+
+
+def _as_hinges(graph: Graph, names: list[str]) -> Graph:
+    """The graph with some spherical joints as three hinges, which are at zero in the assembly."""
+    bodies = dict(graph.bodies)
+    dampers = list(graph.dampers)
+    joints: list[Link] = []
+    for joint in graph.joints:
+        if joint.name not in names:
+            joints.append(joint)
+            continue
+        parent = joint.parent
+        at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
+        axes = _spin_frame(graph, joint)
+        for k, word in enumerate(("tilt", "swing", "spin")):
+            child = joint.child if k == 2 else f"{joint.name}-{word}"
+            bodies.setdefault(child, Solid())
+            axis = Axis(axes[:, k], armature=joint.armature)
+            hinge = Link(f"{joint.name}-{word}", parent, child, at, axes=(axis,))
+            joints.append(replace(hinge, child_at=joint.child_at) if k == 2 else hinge)
+            parent, at = child, hinge.child_at
+        graph.report.done(
+            f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
+        )
+        if joint.damping:
+            dampers.append(Damper(joint.name, (joint.parent, joint.child), joint.damping))
+        if joint.armature:
+            graph.report.lost(f"armature of the ball joint {joint.name!r} acts about its three hinges")
+    return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))
+
+
+def _spin_frame(graph: Graph, joint: Link) -> Array:
+    """Axes of three hinges (3, 3) in the frame of a spherical joint: the last along the line to a closure."""
+    ends = _ends(graph, joint.child)
+    line = joint.child_at.R.T @ (ends[0][1] - joint.child_at.p) if ends else np.zeros(3)
+    long = float(np.linalg.norm(line))
+    return frame_with_z(line / long) if long > 0.0 else np.eye(3)

@@ -1,0 +1,167 @@
+"""One body that moves freely, or none: free bodies that closures tie to others are carried by a closure.
+
+A free joint transmits nothing, so a free body with a closure to the rest moves as if the closure's joint
+carried it: the closure becomes a joint of the tree and the free one goes. Where the closure holds another
+body of its tree, the joints on the way are turned round (re-rooting). The body at which the most comes
+together stays free: it is the nacelle. Free bodies that nothing ties to the robot are objects, and are left
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Graph, Link, broken, relative_quat
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+# Which closure carries a body, the first that there is.
+_ORDER = {"fixed": 0, "revolute": 1, "prismatic": 1, "universal": 2, "spherical": 3}
+
+
+def rooted(graph: Graph) -> Graph:
+    """The graph without loose bodies.
+
+    Raises:
+        DescriptionError: if two bodies move freely and no closure ties them.
+    """
+    if not graph.loose:
+        return graph
+    graph = _without_objects(graph)
+    if not graph.loose:
+        return graph
+    trunk = max(graph.loose, key=lambda body: _weight(graph, body))
+    others = {body: pose for body, pose in graph.loose.items() if body != trunk}
+    graph = replace(graph, floating=trunk, pose=graph.loose[trunk], loose=others)
+    while graph.loose:
+        graph = _with_one_less(graph)
+    return graph
+
+
+def carried(graph: Graph) -> Graph | None:
+    """The graph without a floating body: a closure carries it; None where no closure ties it to the base."""
+    body = graph.floating
+    if body is None:
+        return graph
+    tied = next(piece for piece in _tied(replace(graph, struts=(), dampers=())) if BASE in piece)
+    loose = replace(graph, floating=None, loose={body: graph.pose})
+    return _with_one_less(loose) if body in tied else None
+
+
+def below(graph: Graph, body: str) -> set[str]:
+    """A body and all that the tree carries on it."""
+    found, left = {body}, [body]
+    while left:
+        here = left.pop()
+        after = [joint.child for joint in graph.joints if joint.parent == here]
+        found.update(after)
+        left += after
+    return found
+
+
+def _weight(graph: Graph, body: str) -> tuple[int, int]:
+    """How much comes together at a body: bodies that it carries and closures, then closures alone."""
+    closures = sum(body in (closure.parent, closure.child) for closure in graph.closures)
+    return len(below(graph, body)) + closures, closures
+
+
+def _without_objects(graph: Graph) -> Graph:
+    """The robot: what is tied to the base, and the largest of the pieces that float."""
+    pieces = _tied(graph)
+    grounded = next(piece for piece in pieces if BASE in piece)
+    floating = sorted((piece for piece in pieces if BASE not in piece), key=len, reverse=True)
+    kept = set(grounded)
+    if floating and (len(floating[0]) > 1 or len(grounded) == 1):
+        kept |= floating[0]
+    for body in graph.loose:
+        if body not in kept:
+            graph.report.lost(f"the free body {body!r} left out: nothing ties it to the robot")
+    return _only(graph, kept)
+
+
+def _tied(graph: Graph) -> list[set[str]]:
+    """Bodies that joints, closures or springs connect."""
+    links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
+    links += graph.between
+    pieces = [{BASE}, *({body} for body in graph.bodies)]
+    for one, other in links:
+        first = next(piece for piece in pieces if one in piece)
+        second = next(piece for piece in pieces if other in piece)
+        if first is not second:
+            first |= second
+            pieces.remove(second)
+    return pieces
+
+
+def _only(graph: Graph, kept: set[str]) -> Graph:
+    """The graph with some of its bodies."""
+    joints = tuple(joint for joint in graph.joints if joint.child in kept)
+    names = {joint.name for joint in joints}
+    return replace(
+        graph,
+        bodies={name: solid for name, solid in graph.bodies.items() if name in kept},
+        joints=joints,
+        closures=tuple(c for c in graph.closures if {c.parent, c.child} <= kept),
+        couplings=tuple(c for c in graph.couplings if {c.joint, *c.follows} <= names),
+        struts=tuple(strut for strut in graph.struts if set(strut.bodies) <= kept),
+        dampers=tuple(damper for damper in graph.dampers if set(damper.bodies) <= kept),
+        loose={body: pose for body, pose in graph.loose.items() if body in kept},
+    )
+
+
+def _with_one_less(graph: Graph) -> Graph:
+    """The graph with one of its loose bodies carried by a closure."""
+    carried = set().union(*(below(graph, body) for body in (BASE, graph.floating) if body is not None))
+    choices = [
+        (closure, link)
+        for closure in graph.closures
+        for link in (closure, closure.reversed())
+        if link.parent in carried and link.child not in carried
+    ]
+    if not choices:
+        names = ", ".join(repr(body) for body in graph.loose)
+        raise broken(graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do")
+    closure, link = min(choices, key=lambda choice: _ORDER[choice[0].kind])
+    root = next(body for body in graph.loose if link.child in below(graph, body))
+    poses = graph.poses()
+    link = at_pose(link, poses[link.parent].inverse() @ poses[link.child])
+    way = _way(graph, root, link.child)
+    turned = {joint.name: joint.reversed() for joint in way}
+    joints = [turned.get(joint.name, joint) for joint in graph.joints]
+    words = f"; {', '.join(repr(joint.name) for joint in way)} turned round" if way else ""
+    graph.report.done(f"the closure {closure.name!r} carries the free body {root!r}{words}")
+    return replace(
+        graph,
+        joints=(*joints, link),
+        closures=tuple(other for other in graph.closures if other is not closure),
+        loose={body: pose for body, pose in graph.loose.items() if body != root},
+    )
+
+
+def _way(graph: Graph, root: str, body: str) -> list[Link]:
+    """The joints of the tree from a root to a body."""
+    way: list[Link] = []
+    while body != root:
+        joint = next(joint for joint in graph.joints if joint.child == body)
+        way.insert(0, joint)
+        body = joint.parent
+    return way
+
+
+def at_pose(link: Link, X: Pose) -> Link:
+    """A joint with the coordinates at which its child has the pose X in its parent, or nearly."""
+    R: Array = link.at.R.T @ X.R @ link.child_at.R
+    if link.spherical:
+        return replace(link, quat=relative_quat(R))
+    if len(link.axes) != 1:
+        return link
+    (axis,) = link.axes
+    value = float(axis.direction @ (link.at.R.T @ (X.R @ link.child_at.p + X.p - link.at.p)))
+    if axis.turns:
+        a = axis.direction
+        skew = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        value = math.atan2(float(a @ skew), 0.5 * (float(np.trace(R)) - float(a @ R @ a)))
+    return replace(link, axes=(replace(axis, value=value),))

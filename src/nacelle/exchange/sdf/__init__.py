@@ -1,0 +1,1 @@
+"""SDF: links with poses of their own, joints between any of them."""

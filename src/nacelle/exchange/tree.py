@@ -1,0 +1,114 @@
+"""The spanning tree of a mechanism whose joints were read in any order and any direction.
+
+Joints are taken as long as they close no loop (Kruskal): welds first, then those that are driven, sprung or
+coupled, then others in the order of the file; what remains closes the loops. The tree is then walked from the
+base, and joints whose child is nearer to it are seen from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid, broken
+from nacelle.exchange.names import Names
+from nacelle.spatial.pose import identity
+
+
+def spanned(graph: Graph) -> Graph:
+    """A graph whose joints may be any: the same with a spanning tree, its bodies in the order of the tree.
+
+    Args:
+        graph: bodies and joints; closures are joints that rather close than carry.
+
+    Raises:
+        DescriptionError: if a body is joined to nothing.
+    """
+    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    links = [*sorted(graph.joints, key=lambda link: _rank(link, coupled)), *graph.closures]
+    group = {body: body for body in (BASE, *graph.bodies)}
+
+    def root(body: str) -> str:
+        while group[body] != body:
+            group[body] = group[group[body]]
+            body = group[body]
+        return body
+
+    chosen: set[int] = set()
+    if graph.floating is not None:
+        group[graph.floating] = BASE
+    for link in links:
+        one, other = root(link.parent), root(link.child)
+        if one != other:
+            group[one] = other
+            chosen.add(id(link))
+    joints = _outwards(graph, [link for link in (*graph.joints, *graph.closures) if id(link) in chosen])
+    order = [graph.floating] if graph.floating is not None else []
+    order += [joint.child for joint in joints]
+    loose = [body for body in graph.bodies if body not in order]
+    if loose:
+        raise broken(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
+    closures = tuple(link for link in (*graph.joints, *graph.closures) if id(link) not in chosen)
+    return replace(
+        graph, bodies={body: graph.bodies[body] for body in order}, joints=tuple(joints), closures=closures
+    )
+
+
+def _rank(link: Link, coupled: Collection[str]) -> int:
+    """Welds are in the tree first, then what a closure cannot have, then others."""
+    if link.kind == "fixed":
+        return 0
+    acted = any(axis.motor or axis.stiffness or axis.armature for axis in link.axes)
+    return 1 if acted or link.name in coupled else 2
+
+
+def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
+    """Joints of a tree in the order of the file as far as it goes, each from the body nearer to the base."""
+    placed = {BASE} | ({graph.floating} if graph.floating is not None else set())
+    left, joints = list(links), []
+    while left:
+        ready = [k for k, link in enumerate(left) if (link.parent in placed) != (link.child in placed)]
+        if not ready:
+            break
+        for k in ready:
+            link = left[k]
+            outwards = link if link.parent in placed else link.reversed()
+            joints.append(outwards)
+            placed.add(outwards.child)
+        left = [link for k, link in enumerate(left) if k not in ready]
+    return joints
+
+
+def chain(
+    link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names
+) -> tuple[list[Link], list[str]]:
+    """A joint of several axes as hinges and slides one after the other, with massless bodies between.
+
+    Args:
+        link: the joint, without axes.
+        axes: its axes, in its frame.
+        names: of the hinges and slides.
+        bodies: where names of the massless bodies are taken.
+
+    Returns:
+        The joints, and the names of the bodies between them.
+    """
+    links: list[Link] = []
+    made: list[str] = []
+    parent, at = link.parent, link.at
+    for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
+        last = k == len(axes) - 1
+        child = link.child if last else bodies.new(f"{name}-carrier", "carrier")
+        child_at = link.child_at if last else identity()
+        links.append(
+            replace(link, name=name, parent=parent, child=child, at=at, child_at=child_at, axes=(axis,))
+        )
+        if not last:
+            made.append(child)
+        parent, at = child, identity()
+    return links, made
+
+
+def massless(names: Sequence[str]) -> dict[str, Solid]:
+    """Bodies without mass."""
+    return {name: Solid() for name in names}

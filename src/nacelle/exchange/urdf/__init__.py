@@ -1,0 +1,1 @@
+"""URDF: the tree, closures in the dialects that add them, drives."""

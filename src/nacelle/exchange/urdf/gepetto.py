@@ -1,0 +1,159 @@
+"""The closure file beside a URDF, as Gepetto's example-parallel-robots writes it, YAML.
+
+closed_loop: [[frame, frame], ...]     frames of the URDF: names of joints (the child's frame) or links
+type: ["6d", "3d", ...]                frames are welded, or their origins coincide
+name_mot: [joint, ...]                 joints that are driven
+joint_name: [joint, ...]               joints of the URDF that have another type:
+joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import Link, broken
+from nacelle.exchange.names import Names
+from nacelle.files import why_unread
+from nacelle.model.source.node import Node
+from nacelle.model.source.yaml import read_yaml
+from nacelle.spatial.pose import Pose
+
+_KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
+_TYPES = {
+    "SPHERICAL": "spherical",
+    "FIXED": "fixed",
+    "CARDAN": "universal_xy",
+    "UJOINT_XY": "universal_xy",
+    "UJOINT_YZ": "universal_yz",
+    "UJOINT_ZX": "universal_zx",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What a closure file says.
+
+    Attributes:
+        file: its name.
+        loops: pairs of frames, whether they are welded, and where that is written.
+        motors: joints that are driven, with their places; None if the file does not say.
+        kinds: types of joints that differ from those of the URDF.
+        places: where each of these joints is named.
+    """
+
+    file: str = ""
+    loops: tuple[tuple[Node, Node, bool], ...] = ()
+    motors: tuple[Node, ...] | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Node] = field(default_factory=dict)
+
+    def kind(self, joint: str) -> str:
+        """The type of a joint; empty where the URDF's counts."""
+        return self.kinds.get(joint, "")
+
+    def require_joints(self, joints: Collection[str]) -> None:
+        """Check that joints whose types are given are there.
+
+        Raises:
+            DescriptionError: at a name that is none of them.
+        """
+        for name, node in self.places.items():
+            if name not in joints:
+                raise self.fault(node, f"the URDF has no joint {name!r}")
+
+    def fault(self, node: Node, message: str, hint: str = "") -> DescriptionError:
+        """An error at a place of the file."""
+        return broken(self.file, message, hint, node.mark.line, node.mark.column)
+
+    def closures(self, frames: Mapping[str, tuple[str, Pose]], names: Names) -> list[Link]:
+        """The closures between frames, each a body and a pose on it.
+
+        Raises:
+            DescriptionError: at a name that is no frame.
+        """
+        found = []
+        for one, other, welded in self.loops:
+            for node in (one, other):
+                if node.value not in frames:
+                    raise self.fault(node, f"the URDF has no joint or link {node.value!r}")
+            (parent, at), (child, child_at) = frames[str(one.value)], frames[str(other.value)]
+            if parent == child:
+                raise self.fault(one, f"both ends of the loop are on {parent!r}")
+            name = names.new(f"{one.value}-{other.value}", "loop")
+            found.append(Link(name, parent, child, at, child_at, spherical=not welded))
+        return found
+
+
+no_side = Side()
+
+
+def read_side(path: Path) -> Side:
+    """Read a closure file.
+
+    Raises:
+        DescriptionError: with the place of what is wrong.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise broken(str(path), *why_unread(path, error, "closure file, YAML")) from None
+    root = read_yaml(data, str(path)).root
+    side = Side(str(path))
+    if not isinstance(root.value, dict):
+        raise side.fault(root, "a closure file is a mapping", f"with the keys {', '.join(_KEYS)}")
+    for key in root.value:
+        if key not in _KEYS:
+            mark = root.keys[key]
+            raise broken(
+                str(path),
+                f"a closure file has no {key!r}",
+                f"keys are {', '.join(_KEYS)}",
+                mark.line,
+                mark.column,
+            )
+    entries = {key: _listed(side, root.value[key], key) for key in _KEYS if key in root.value}
+    loops = _loops(side, root, entries)
+    joints, types = entries.get("joint_name", []), entries.get("joint_type", [])
+    if len(joints) != len(types):
+        raise side.fault(root, f"'joint_name' has {len(joints)} entries and 'joint_type' {len(types)}")
+    for node in types:
+        if node.value not in _TYPES:
+            raise side.fault(node, f"{node.value!r} is no type of a joint", f"types are {', '.join(_TYPES)}")
+    kinds = {str(joint.value): _TYPES[str(kind.value)] for joint, kind in zip(joints, types, strict=True)}
+    places = {str(joint.value): joint for joint in joints}
+    motors = tuple(entries["name_mot"]) if "name_mot" in entries else None
+    return Side(str(path), loops, motors, kinds, places)
+
+
+def _listed(side: Side, node: Node, key: str) -> list[Node]:
+    if node.value is None:
+        return []
+    if not isinstance(node.value, list):
+        raise side.fault(node, f"{key!r} must be a list")
+    if key != "closed_loop":
+        for entry in node.value:
+            if not isinstance(entry.value, str):
+                raise side.fault(entry, f"entries of {key!r} are names")
+    return node.value
+
+
+def _loops(side: Side, root: Node, entries: dict[str, list[Node]]) -> tuple[tuple[Node, Node, bool], ...]:
+    pairs = entries.get("closed_loop", [])
+    types = entries.get("type")
+    if types is not None and len(types) != len(pairs):
+        raise side.fault(root, f"'closed_loop' has {len(pairs)} entries and 'type' {len(types)}")
+    loops = []
+    for k, pair in enumerate(pairs):
+        ends = pair.value
+        if not isinstance(ends, list) or len(ends) != 2 or not all(isinstance(e.value, str) for e in ends):
+            raise side.fault(pair, "a loop is a pair of names of frames")
+        # Without types all are welds, as in the loader of these files.
+        word = str(types[k].value).lower() if types is not None else "6d"
+        if word not in ("3d", "6d"):
+            assert types is not None
+            raise side.fault(types[k], f"{types[k].value!r} is no type of a loop", "types are 3d and 6d")
+        loops.append((ends[0], ends[1], word == "6d"))
+    return tuple(loops)

@@ -1,0 +1,159 @@
+"""Closures and couplings that are written in the URDF itself, in three dialects.
+
+    URDF+ (grbda)      <loop type>        <predecessor link><origin/>  <successor link><origin/>  <axis/>
+                       <coupling>         <predecessor link/> <successor link/> <ratio value/>
+    urdfdom proposal   <constraint type>  <parent/> <parent_origin/> <parent_axis/> <child/> ... <child_axis/>
+    Isaac Sim          <loop_joint type>  <link1 link xyz rpy/> <link2 link xyz rpy/>, <axis/> as in Drake
+
+Both frames of a closure coincide but for the motion of its type. Isaac's loop joints turn about the x axis of
+their frames where no axis is given. A coupling of URDF+ with the ratio n is
+
+    n (sum of coordinates from the common ancestor to the predecessor) = (the same to the successor)
+
+and a mimic joint is q = multiplier times the other + offset. Chignoli et al., arXiv 2411.19753; ros/urdfdom
+pull request 264.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.exchange.fields import number
+from nacelle.exchange.graph import Axis, Coupling, Link
+from nacelle.exchange.names import Names
+from nacelle.exchange.urdf.places import Links, axis_of, pose_of
+from nacelle.exchange.xml import Element
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import frame_with_z
+from nacelle.spatial.scalar import Array
+
+_KINDS = {"revolute", "continuous", "prismatic", "fixed", "spherical", "planar", "universal"}
+
+
+def closures_of(root: Element, links: Links, names: Names) -> list[Link]:
+    """All closures of a document, in its order."""
+    readers = {"loop": _loop, "constraint": _constraint, "loop_joint": _loop_joint}
+    found = []
+    for element in root.children:
+        if element.tag in readers:
+            closure = readers[element.tag](element, links)
+            if closure.parent == closure.child:
+                raise element.fault(f"<{element.tag}> {element.get('name')!r} joins a link to itself")
+            name = names.new(element.get("name"), element.tag)
+            found.append(replace(closure, name=name, line=element.line))
+    return found
+
+
+def _loop(element: Element, links: Links) -> Link:
+    """URDF+; the word `sucessor` is how an exporter in use spells it."""
+    ends = element.first("predecessor"), element.first("successor") or element.first("sucessor")
+    attribute = "link" if ends[0] is not None and "link" in ends[0].attributes else "name"
+    bodies = [links.body(end, element, attribute) for end in ends]
+    poses = [pose_of(end.first("origin") if end is not None else None) for end in ends]
+    link = Link("", bodies[0], bodies[1], poses[0], poses[1])
+    return _typed(element, link, axis_of(element.first("axis")), None)
+
+
+def _constraint(element: Element, links: Links) -> Link:
+    """The proposal to urdfdom; its type `link` is a link that was cut, whose parts are one body."""
+    bodies = [links.body(element.first(end), element) for end in ("parent", "child")]
+    poses = [pose_of(element.first(end)) for end in ("parent_origin", "child_origin")]
+    link = Link("", bodies[0], bodies[1], poses[0], poses[1])
+    axes = [axis_of(element.first(end)) for end in ("parent_axis", "child_axis")]
+    return _typed(element, link, axes[0], axes[1])
+
+
+def _loop_joint(element: Element, links: Links) -> Link:
+    """Isaac Sim and the older Drake."""
+    ends = element.first("link1"), element.first("link2")
+    bodies = [links.body(end, element) for end in ends]
+    link = Link("", bodies[0], bodies[1], pose_of(ends[0]), pose_of(ends[1]))
+    return _typed(element, link, axis_of(element.first("axis")), None)
+
+
+def _typed(element: Element, link: Link, axis: Array, second: Array | None) -> Link:
+    kind = element.get("type").removesuffix("_joint")
+    kind = {"link": "fixed", "ball": "spherical"}.get(kind, kind)
+    if kind not in _KINDS or (kind == "universal" and second is None):
+        raise element.fault(
+            f"the closure {element.get('name')!r} has the type {element.get('type')!r}, which is not read",
+            f"types are {', '.join(sorted(_KINDS))}",
+        )
+    if kind == "fixed":
+        return link
+    if kind == "spherical":
+        return replace(link, spherical=True)
+    if kind == "planar":
+        plane = frame_with_z(axis)
+        slides = Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False)
+        return replace(link, axes=(*slides, Axis(axis)))
+    if kind == "universal":
+        assert second is not None
+        return _universal(link, axis, second)
+    return replace(link, axes=(Axis(axis, kind != "prismatic"),))
+
+
+def _universal(link: Link, first: Array, second: Array) -> Link:
+    """A joint with one axis fixed on the parent and one, perpendicular to it, on the child.
+
+    Frames are turned so that these are x and y: the motion is R(x, q1) R(y, q2).
+    """
+    to_x, to_y = frame_with_z(first)[:, [2, 0, 1]], frame_with_z(second)[:, [1, 2, 0]]
+    x, y, _ = np.eye(3)
+    return replace(
+        link,
+        at=link.at @ Pose(to_x, np.zeros(3)),
+        child_at=link.child_at @ Pose(to_y, np.zeros(3)),
+        axes=(Axis(x), Axis(y)),
+    )
+
+
+def mimics_of(elements: dict[str, Element], links: dict[str, Link], names: Names) -> list[Coupling]:
+    """Couplings of mimic joints."""
+    found = []
+    for name, element in elements.items():
+        mimic = element.first("mimic")
+        if mimic is None:
+            continue
+        other = links.get(mimic.get("joint"))
+        if other is None:
+            raise mimic.fault(f"the joint {name!r} mimics {mimic.get('joint')!r}, which is no joint")
+        if len(links[name].axes) != 1 or len(other.axes) != 1 or other is links[name]:
+            raise mimic.fault(f"{name!r} and {mimic.get('joint')!r} must be two joints of one axis each")
+        ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
+        follows = {other.name: ratio} if ratio else {}
+        found.append(Coupling(names.new(f"{name}-mimic", "mimic"), links[name].name, follows, offset))
+    return found
+
+
+def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: Names) -> list[Coupling]:
+    """Couplings of URDF+."""
+    found = []
+    for element in root.named("coupling"):
+        before = _to_base(links.body(element.first("predecessor"), element), joints)
+        after = _to_base(links.body(element.first("successor"), element), joints)
+        common = {link.name for link in before} & {link.name for link in after}
+        first = [link for link in before if link.name not in common]
+        second = [link for link in after if link.name not in common]
+        if not second or any(len(link.axes) > 1 or link.spherical for link in (*first, *second)):
+            raise element.fault("a coupling must lead over joints of one axis to another link")
+        ratio = number(element.first("ratio"), "value", 1.0)
+        moving = [link for link in second if link.axes]
+        follows = {link.name: ratio for link in first if link.axes}
+        follows |= {link.name: -1.0 for link in moving[1:]}
+        found.append(Coupling(names.new(element.get("name"), "coupling"), moving[0].name, follows))
+    return found
+
+
+def _to_base(body: str, joints: Sequence[Link]) -> list[Link]:
+    """Joints from a body down to the base."""
+    path: list[Link] = []
+    while (carrier := next((link for link in joints if link.child == body), None)) is not None:
+        if carrier in path:
+            break
+        path.append(carrier)
+        body = carrier.parent
+    return path

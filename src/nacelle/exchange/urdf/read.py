@@ -1,0 +1,260 @@
+"""URDF to a graph of bodies and joints.
+
+The XML is read as it is, not through an engine's model of it: an engine merges fixed joints, and with them
+the frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint
+frame is the child's own frame; its coordinate is zero in the drawn pose.
+
+The base is the link that is nobody's child. A floating robot has it as its nacelle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from nacelle.exchange.fields import moments_of, number, possible
+from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
+from nacelle.exchange.names import Names
+from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.urdf import gazebo
+from nacelle.exchange.urdf.drives import driven
+from nacelle.exchange.urdf.gepetto import Side, no_side
+from nacelle.exchange.urdf.loops import closures_of, coupled_chains, mimics_of
+from nacelle.exchange.urdf.places import Links, axis_of, pose_of
+from nacelle.exchange.urdf.shapes import shapes_of
+from nacelle.exchange.xml import Element
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import frame_with_z
+from nacelle.spatial.scalar import Array
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+_TURNS = {"revolute": True, "continuous": True, "prismatic": False}
+# What the root may hold: read, or left out with a word about it.
+_READ = {"link", "joint", "transmission", "ros2_control", "loop", "coupling", "constraint", "loop_joint"}
+_SEEN = {"material", "frame", "fixed_frame"}
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How a file is read: whether its root floats, and what a file beside it says about loops and drives."""
+
+    floating: bool = False
+    side: Side = no_side
+
+
+def read_urdf(root: Element, path: Path, options: Options | None = None) -> Graph:
+    """Read the tree of a document and its closures.
+
+    Args:
+        root: the element `robot`.
+        path: its file.
+        options: whether the root link floats; closures and drives of a file beside it.
+
+    Raises:
+        DescriptionError: with the place of what is wrong.
+    """
+    return _Reader(root, path, options or Options()).graph()
+
+
+class _Reader:
+    def __init__(self, root: Element, path: Path, options: Options) -> None:
+        self.root, self.path, self.options = root, path, options
+        self.report = Report()
+        _refuse_macros(root)
+        self.elements = _by_name(root, "link")
+        self.joint_elements = _by_name(root, "joint")
+        if not self.elements:
+            raise root.fault("the robot has no link")
+        options.side.require_joints(self.joint_elements)
+        self.base = self._base()
+        names = Names()
+        self.bodies = {
+            name: BASE if name == self.base and not self.options.floating else names.new(name, f"body{k}")
+            for k, name in enumerate(self.elements, 1)
+        }
+        self.body_names, self.joint_names = names, Names()
+        self.links = Links(self.bodies)
+        self.solids: dict[str, Solid] = {}
+        self.joints: list[Link] = []
+        # Links of the graph by the names of joints in the file.
+        self.by_name: dict[str, Link] = {}
+
+    def _base(self) -> str:
+        """The link that no joint has as its child."""
+        children = {
+            child.get("link") for joint in self.joint_elements.values() for child in joint.named("child")
+        }
+        roots = [name for name in self.elements if name not in children]
+        if not roots:
+            raise self.root.fault("every link is the child of a joint: none is the base")
+        joined = {
+            parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")
+        }
+        return next((name for name in roots if name in joined), roots[0])
+
+    def graph(self) -> Graph:
+        """The whole file."""
+        for name, element in self.elements.items():
+            self.solids[self.bodies[name]] = self._solid(element, self.bodies[name] == BASE)
+        shapes = self.solids.pop(BASE).shapes if BASE in self.solids else ()
+        for name, element in self.joint_elements.items():
+            self._add_joint(name, element)
+        couplings = self._couplings()
+        self._note_losses()
+        closures = closures_of(self.root, self.links, self.joint_names)
+        if gazebo.joints_of(self.root):
+            closures += gazebo.closures_of(self.root, self.links, self._drawn(), self.joint_names)
+        closures += self.options.side.closures(self._frames(), self.joint_names)
+        kept: list[Link] = []
+        for closure in closures:
+            kept += self._spread(closure)
+        joints = driven(self.root, self.joints, self.by_name, self.options.side, self.report)
+        graph = Graph(
+            name=Names().new(self.root.get("name"), self.path.stem),
+            file=str(self.path),
+            gravity=GRAVITY,
+            bodies=self.solids,
+            joints=tuple(joints),
+            closures=tuple(kept),
+            couplings=tuple(couplings),
+            floating=self.bodies[self.base] if self.options.floating else None,
+            shapes=shapes,
+            report=self.report,
+        )
+        return spanned(graph)
+
+    def _solid(self, element: Element, is_base: bool) -> Solid:
+        shapes = shapes_of(element, self.report)
+        inertial = element.first("inertial")
+        if inertial is None or is_base:
+            return Solid(shapes=shapes)
+        placed = pose_of(inertial.first("origin"))
+        mass = number(inertial.first("mass"), "value", 0.0)
+        inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
+        return possible(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
+
+    def _add_joint(self, name: str, element: Element) -> None:
+        parent = self.links.body(element.first("parent"), element)
+        child = self.links.body(element.first("child"), element)
+        if parent == child:
+            raise element.fault(f"the joint {name!r} joins a link to itself")
+        origin = pose_of(element.first("origin"))
+        link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
+        kind = self.options.side.kind(name) or element.get("type")
+        made = self._typed(link, kind, element)
+        self.by_name[name] = made[-1]
+        self.joints += made
+
+    def _typed(self, link: Link, kind: str, element: Element) -> list[Link]:
+        """Joints of the graph for one of a type."""
+        if kind in _TURNS:
+            return [replace(link, axes=(_axis(element, _TURNS[kind], kind != "continuous"),))]
+        if kind == "fixed":
+            return [link]
+        if kind == "spherical":
+            return [replace(link, spherical=True)]
+        if kind.startswith("universal"):
+            axes = [Axis(np.eye(3)["xyz".index(letter)]) for letter in kind[-2:]]
+            return [replace(link, axes=tuple(axes))]
+        if kind == "planar":
+            return self._spread(replace(link, axes=_planar(axis_of(element.first("axis")))))
+        if kind == "floating":
+            raise element.fault(
+                f"the joint {link.name!r} is floating, which holds nothing",
+                "leave it out and import with --floating, which frees the root link",
+            )
+        raise element.fault(f"the joint {link.name!r} has the type {kind!r}, which URDF does not have")
+
+    def _spread(self, link: Link) -> list[Link]:
+        """A joint whose axes are more than a universal joint's as several with massless bodies between."""
+        if len(link.axes) < 3:
+            return [link]
+        names = [link.name, *(self.joint_names.new(f"{link.name}-{k}", "joint") for k in range(2, 4))]
+        links, carriers = chain(replace(link, axes=()), link.axes, names, self.body_names)
+        self.solids |= massless(carriers)
+        return links
+
+    def _drawn(self) -> dict[str, Pose]:
+        """Poses of all bodies at zero."""
+        floating = self.bodies[self.base] if self.options.floating else None
+        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
+        return spanned(tree).poses()
+
+    def _couplings(self) -> list[Coupling]:
+        names = Names()
+        found = mimics_of(self.joint_elements, self.by_name, names)
+        return found + coupled_chains(self.root, self.links, self.joints, names)
+
+    def _frames(self) -> dict[str, tuple[str, Pose]]:
+        """Frames that a file beside this one may name: joints (the child's frame), then links."""
+        frames = {}
+        for name, element in self.elements.items():
+            frames[name] = (self.bodies[element.get("name")], Pose(np.eye(3), np.zeros(3)))
+        for name, link in self.by_name.items():
+            frames[name] = (link.child, link.child_at)
+        return frames
+
+    def _note_losses(self) -> None:
+        lost = self.report.lost
+        if any(link.named("collision") for link in self.elements.values()):
+            lost("collision shapes left out: nothing stops bodies that meet")
+        others = sorted({child.tag for child in self.root.children if _is_left_out(child)})
+        if others:
+            lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
+        for element in self.joint_elements.values():
+            properties = element.first("joint_properties")
+            if any(number(properties, name, 0.0) for name in ("friction", "damping")):
+                lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _refuse_macros(root: Element) -> None:
+    for element in root.all():
+        if element.tag.startswith("xacro:"):
+            raise element.fault(
+                f"<{element.tag}> is a macro, which is not read", "run xacro on the file first"
+            )
+
+
+def _is_left_out(element: Element) -> bool:
+    """Whether an element has more than what is read; joints of Gazebo are."""
+    if element.tag == "gazebo":
+        return any(child.tag != "joint" for child in element.children)
+    return element.tag not in _READ | _SEEN
+
+
+def _by_name(root: Element, tag: str) -> dict[str, Element]:
+    found: dict[str, Element] = {}
+    for element in root.named(tag):
+        name = element.get("name")
+        if not name:
+            raise element.fault(f"a <{tag}> has no name")
+        if name in found:
+            raise element.fault(
+                f"two elements <{tag}> are called {name!r}", f"the first is in line {found[name].line}"
+            )
+        found[name] = element
+    return found
+
+
+def _axis(element: Element, turns: bool, limited: bool) -> Axis:
+    dynamics, limit = element.first("dynamics"), element.first("limit")
+    lower = number(limit, "lower", -math.inf) if limited else -math.inf
+    upper = number(limit, "upper", math.inf) if limited else math.inf
+    if lower > upper:
+        raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
+    return Axis(
+        axis_of(element.first("axis")),
+        turns,
+        damping=number(dynamics, "damping", 0.0),
+        coulomb=number(dynamics, "friction", 0.0),
+        limits=(lower, upper),
+    )
+
+
+def _planar(normal: Array) -> tuple[Axis, ...]:
+    """Two slides in a plane and a hinge along its normal."""
+    plane = frame_with_z(normal)
+    return Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False), Axis(normal)

@@ -1,0 +1,198 @@
+"""XML read without its dangers: no document types, no entities, no files outside of the folder.
+
+Entities can grow without bound ("billion laughs") or read other files; neither is needed by a robot, so a
+document that declares any is refused before its contents are read. Elements remember where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import broken
+from nacelle.files import why_unread
+
+_LARGEST = 16_000_000
+_DEEPEST = 200
+_MOST = 200_000
+_FARTHEST = 1e12
+
+
+@dataclass(eq=False)
+class Element:
+    """An element: its attributes, its children, its own text, and its place in a file."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    column: int
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def all(self) -> Iterator[Element]:
+        """The element and everything in it."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+    def named(self, tag: str) -> list[Element]:
+        """The children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> Element | None:
+        """The first child with a tag; None if there is none."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def get(self, name: str, default: str = "") -> str:
+        """An attribute."""
+        return self.attributes.get(name, default)
+
+    def fault(self, message: str, hint: str = "") -> DescriptionError:
+        """An error at the place of the element."""
+        return broken(self.file, message, hint, self.line, self.column)
+
+    def require_sound(self, besides: Collection[str] = ()) -> None:
+        """Refuse attributes that are empty or have a number that no robot has: not finite, or beyond 1e12.
+
+        Args:
+            besides: names of attributes that may be anything.
+        """
+        for name, text in self.attributes.items():
+            if name in besides:
+                continue
+            if not text.strip():
+                raise self.fault(f"{name} of <{self.tag}> is empty")
+            for word in text.split():
+                if _is_wild(word):
+                    raise self.fault(f"{name} of <{self.tag}> is {word}: it must be finite and within 1e12")
+
+
+def _is_wild(word: str) -> bool:
+    try:
+        return not abs(float(word)) <= _FARTHEST
+    except ValueError:
+        return False
+
+
+def read_xml(path: Path) -> Element:
+    """Read a file.
+
+    Raises:
+        DescriptionError: if it cannot be read, is no XML, or declares a document type.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise broken(str(path), *why_unread(path, error, "MJCF, URDF or SDF file")) from None
+    if len(data) > _LARGEST:
+        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
+    return parsed(data, str(path))
+
+
+def parsed(data: bytes, file: str) -> Element:
+    """The root of a document."""
+    reader = _Reader(file)
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        words = expat.ErrorString(error.code)
+        raise broken(file, f"this is no XML: {words}", "", error.lineno, error.offset + 1) from None
+    return reader.roots[0]
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file, self.count = file, 0
+        self.roots: list[Element] = []
+        self.open: list[Element] = []
+        self.parser = expat.ParserCreate()
+        self.parser.StartDoctypeDeclHandler = self.doctype
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+
+    def fault(self, message: str, hint: str = "") -> DescriptionError:
+        place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        return broken(self.file, message, hint, *place)
+
+    def doctype(self, *_: object) -> None:
+        raise self.fault(
+            "a document type is declared, which could define entities without bound",
+            "remove <!DOCTYPE ...>",
+        )
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > _MOST or len(self.open) >= _DEEPEST:
+            raise self.fault(f"more than {_MOST} elements, or more than {_DEEPEST} within each other")
+        line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        made = Element(tag, dict(attributes), self.file, line, column)
+        (self.open[-1].children if self.open else self.roots).append(made)
+        self.open.append(made)
+
+    def characters(self, data: str) -> None:
+        if data.strip():
+            self.open[-1].text += data
+
+    def end(self, tag: str) -> None:
+        del tag
+        self.open.pop()
+
+
+def with_includes(root: Element, folder: Path) -> Element:
+    """A document with `<include file="..."/>` replaced by the contents of the files.
+
+    Raises:
+        DescriptionError: if a file is outside of the folder, is not there, or includes itself.
+    """
+    _include(root, folder.resolve(), {Path(root.file).resolve()})
+    return root
+
+
+def _include(element: Element, folder: Path, seen: set[Path]) -> None:
+    children: list[Element] = []
+    for child in element.children:
+        if child.tag != "include":
+            _include(child, folder, seen)
+            children.append(child)
+            continue
+        path = (folder / child.get("file")).resolve()
+        if not path.is_relative_to(folder):
+            raise child.fault(
+                f"the included file {child.get('file')!r} is outside of the robot's folder",
+                "copy it beside the file that includes it",
+            )
+        if path in seen:
+            raise child.fault(f"the file {child.get('file')!r} is included twice")
+        if not path.is_file():
+            raise child.fault(f"there is no file {child.get('file')!r} to include")
+        seen.add(path)
+        inner = read_xml(path)
+        _include(inner, folder, seen)
+        children += inner.children
+    element.children = children
+
+
+def text_of(root: Element) -> str:
+    """The document as text, elements of its own file on their lines, so that messages name them."""
+    pieces: list[str] = []
+    line = 1
+
+    def write(element: Element) -> None:
+        nonlocal line
+        if element.file == root.file and element.line > line:
+            pieces.append("\n" * (element.line - line))
+            line = element.line
+        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
+        pieces.append(f"<{element.tag}{attributes}>")
+        for child in element.children:
+            write(child)
+        pieces.append(f"</{element.tag}>")
+
+    write(root)
+    return "".join(pieces)
