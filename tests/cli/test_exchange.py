@@ -33,3 +33,12 @@ def test_nothing_is_written_for_a_broken_file(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "outside of the robot's folder" in result.output
     assert not out.exists()
+
+
+def test_a_nacelle_that_there_is_not(tmp_path: Path) -> None:
+    file, out = tmp_path / "swing.xml", tmp_path / "swing.yaml"
+    file.write_text(TEXT)
+    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out), "--nacelle", "arms"])
+    assert result.exit_code == 1
+    assert "no body is called 'arms'" in result.output
+    assert not out.exists()
