@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all demo bench format gallery moving hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all test-torch demo bench format gallery moving hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ test: setup check ## The checks, then the tests that are not slow
 
 test-all: setup check ## The checks, then all tests
 	$(BIN)/pytest -n $(JOBS)
+
+test-torch: setup ## The tests of target="torch"; installs PyTorch into .venv, some gigabytes on Linux
+	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/torch.txt
+	$(BIN)/pytest tests/compile/test_on_torch.py tests/emit/torch
 
 demo: setup ## PaLiDA verified, identified, controlled, exported as C; a page to look at in nacelle-demo/
 	@$(BIN)/nacelle demo
@@ -81,10 +85,12 @@ upgrade: UPGRADE := --upgrade
 lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra logs --extra verify --extra vision --extra view \
-		requirements/dev.in -o requirements/dev.txt
+		--extra jax requirements/dev.in -o requirements/dev.txt
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt
+	@$(UV_SETTINGS) $(COMPILE) requirements/torch.in --constraint requirements/dev.txt \
+		-o requirements/torch.txt
 
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)

@@ -44,7 +44,7 @@ SINGLE = 1000
 
 CONTAINS = {
     "nacelle, batch": "the whole model from the platform's pose, twist and acceleration or forces: "
-    "kinematics of all legs, their bodies, the platform, the solve; results go to an array that was made before",
+    "kinematics of all legs, their bodies, the platform, the solve; results go to an array made before",
     "nacelle, single": "the same by a bound call from Python, ctypes included",
     "CasADi's C, batch": "the same minimised program, written as C by CasADi, gcc -O3 -march=native, in a "
     "loop in C",

@@ -26,7 +26,8 @@ def found_blocks(language):
 
 
 @pytest.mark.parametrize("code", blocks("python"))
-def test_python_blocks_run(code):
+def test_python_blocks_run(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(code, "<page>", "exec"), {"__name__": "__page__"})
 
 

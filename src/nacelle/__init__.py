@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from nacelle.exchange.imported import Imported, import_robot
+    from nacelle.exchange.write.exported import ExportedRobot, export_robot
     from nacelle.export.export import Export, export
     from nacelle.identification.consistency.consistent import ConsistentParameters, consistent_parameters
     from nacelle.identification.consistency.identified import identified_robot, write_identified
@@ -229,6 +230,7 @@ __all__ = [
     "Experiment",
     "Export",
     "ExportError",
+    "ExportedRobot",
     "Feedback",
     "Flag",
     "ForwardDynamics",
@@ -344,6 +346,7 @@ __all__ = [
     "equilibrium_pose",
     "excite",
     "export",
+    "export_robot",
     "feedback",
     "forward_dynamics",
     "forward_kinematics",

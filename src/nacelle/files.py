@@ -27,25 +27,26 @@ def why_unread(path: str | Path, fault: OSError | UnicodeDecodeError, kind: str)
     return f"cannot be read: {fault.strerror or fault}", hint
 
 
-def write_whole(path: Path, text: str, *, new: bool = False) -> None:
+def write_whole(path: Path, text: str | bytes, *, new: bool = False) -> None:
     """Write a file so that it is there whole or not at all, whatever interrupts it.
 
     Args:
         path: the file.
-        text: its text, UTF-8.
+        text: its text, written as UTF-8, or its bytes.
         new: whether a file that exists already is left alone.
 
     Raises:
         FileExistsError: if it exists and should be new.
         OSError: if it cannot be written.
     """
+    content = text.encode("utf-8") if isinstance(text, str) else text
     if path.exists() and not path.is_file() and not path.is_dir():
         # A device or a pipe, such as /dev/stdout: nothing to put in its place.
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content)
         return
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content)
         if new:
             os.link(part, path)
         else:

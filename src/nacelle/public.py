@@ -76,6 +76,7 @@ _MODULES = {
         "UnreachableError",
     ),
     "nacelle.exchange.imported": ("Imported", "import_robot"),
+    "nacelle.exchange.write.exported": ("ExportedRobot", "export_robot"),
     "nacelle.export.export": ("Export", "export"),
     "nacelle.identification.consistency.consistent": (
         "ConsistentParameters",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from nacelle.cli import app
+from support.urdf_files import ENDS, SIDE, TREE, robot, written
 
 TEXT = """<mujoco model="swing"><worldbody>
   <body name="arm"><joint name="turn" axis="0 1 0"/><inertial mass="1" pos="0 0 0.1" diaginertia="1 1 1"/>
@@ -42,3 +43,16 @@ def test_a_nacelle_that_there_is_not(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "no body is called 'arms'" in result.output
     assert not out.exists()
+
+
+def test_a_urdf_with_its_closure_file(tmp_path: Path) -> None:
+    file, out = written(tmp_path, robot(TREE + ENDS)), tmp_path / "bars.yaml"
+    command = ["import", str(file), "--out", str(out), "--closures"]
+    wrong = written(tmp_path, SIDE.replace("tip_B", "tip_C"), "wrong.yaml")
+    result = CliRunner().invoke(app, [*command, str(wrong)])
+    assert result.exit_code == 1
+    assert "the URDF has no joint or link 'tip_C'" in " ".join(result.output.split())
+    assert not out.exists()
+    side = written(tmp_path, SIDE, "side.yaml")
+    assert CliRunner().invoke(app, [*command, str(side), "--floating"]).exit_code == 0
+    assert "motion: [se3, left_motor, right_motor, tip_A]" in out.read_text()

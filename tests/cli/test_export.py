@@ -56,3 +56,34 @@ def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     other = str(tmp_path / "other")
     assert "did you mean 'cf-rb'" in run("fivebar", "--controller", "cfrb", "--out", other, code=1)
     assert "name one" in run("fivebar", "--period", "1e-3", "--out", other, code=1)
+
+
+def test_an_fmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = str(tmp_path / "one.fmu")
+    options = ("fivebar", "--target", "fmi", "--model", "gravity_forces", "--bare", "--out", out)
+    assert "FMI 3.0, sources and a binary for" in run(*options)
+    assert "there already" in run(*options, code=1)
+    monkeypatch.setenv("CC", "no-such-cc")
+    assert "no binary, as there is no C compiler" in run(*options, "--force").replace("\n", " ")
+    files = json.loads(run(*options, "--force", "--json"))["files"]
+    assert files[:2] == ["modelDescription.xml", "sources/buildDescription.xml"]
+
+
+def test_a_robot_for_another_engine(tmp_path: Path) -> None:
+    out = tmp_path / "fivebar.urdf"
+    printed = run("fivebar", "--target", "urdf", "--out", str(out))
+    assert "lost: rotor inertias are in the transmissions" in printed
+    assert "done: loops are cut through" in printed
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fivebar.urdf", "fivebar.yaml"]
+    assert "is there already" in run("fivebar", "--target", "urdf", "--out", str(out), code=1)
+    data = json.loads(run("fivebar", "--target", "mjcf", "--name", "mine", "--out", str(tmp_path), "--json"))
+    assert data["files"] == [str(tmp_path / "fivebar.xml")]
+    assert '<mujoco model="mine">' in (tmp_path / "fivebar.xml").read_text()
+    assert "lost: largest rates" in f"lost: {data['losses'][0]}"
+
+
+@pytest.mark.parametrize("option", [["--model", "jacobian"], ["--plant"], ["--parameters", "inertia"]])
+def test_options_of_models_are_none_of_a_robot(option: list[str], tmp_path: Path) -> None:
+    said = run("fivebar", "--target", "sdf", *option, "--out", str(tmp_path / "a.sdf"), code=1)
+    assert f"{option[0]} is an option of models" in said
+    assert not list(tmp_path.iterdir())

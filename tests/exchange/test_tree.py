@@ -1,10 +1,12 @@
 """A spanning tree of joints in any order and direction moves as the joints do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import chain, massless, spanned
 from nacelle.spatial.pose import Pose
@@ -49,15 +51,19 @@ def test_joints_are_turned_outwards_and_loops_closed() -> None:
         np.testing.assert_allclose(relative.p, link.pose().p, atol=1e-15)
 
 
-def test_ranks_decide_what_is_cut() -> None:
-    links = (
-        hinge("ab", BASE, "a", 1),
-        hinge("bc", "a", "b", 2),
-        hinge("cc", "b", "c", 3),
-        hinge("loop", BASE, "c", 4),
-    )
-    made = spanned(graph(*links), lambda link: 0 if link.name == "loop" else 1)
-    assert [c.name for c in made.closures] == ["cc"]
+def test_what_acts_is_not_cut() -> None:
+    """The second joint to a body closes the loop, unless it is driven: then a plain one before it does."""
+    links = [
+        hinge("j1", BASE, "a", 1),
+        hinge("j2", "a", "b", 2),
+        hinge("j3", "b", "c", 3),
+        hinge("j4", BASE, "c", 4),
+    ]
+    assert [c.name for c in spanned(graph(*links)).closures] == ["j4"]
+    links[3] = replace(links[3], axes=(replace(links[3].axes[0], motor=Motor("m")),))
+    made = spanned(graph(*links))
+    assert [c.name for c in made.closures] == ["j3"]
+    assert [j.name for j in made.joints] == ["j1", "j4", "j2"]
 
 
 def test_a_body_without_a_joint() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacelle.errors import ExportError
-from nacelle.export.folder import MANIFEST, write_folder
+from nacelle.export.folder import MANIFEST, check_file, write_file, write_folder
 
 FILES = {
     "README.md": "page\n",
@@ -76,3 +76,26 @@ def test_a_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ExportError, match="No space left"):
         write_folder(tmp_path / "p", FILES, False)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_appears_whole_and_is_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "one.fmu"
+    check_file(out, ".fmu", False)
+    write_file(out, b"\0first")
+    with pytest.raises(ExportError, match="there already"):
+        check_file(out, ".fmu", False)
+    check_file(out, ".fmu", True)
+    write_file(out, b"\0second")
+    assert out.read_bytes() == b"\0second"
+    assert list(tmp_path.iterdir()) == [out]
+    for wrong, words in (
+        (tmp_path / "one.zip", r"to end in \.fmu"),
+        (tmp_path / "no" / "one.fmu", "there is no folder"),
+    ):
+        with pytest.raises(ExportError, match=words):
+            check_file(wrong, ".fmu", False)
+    (tmp_path / "folder.fmu").mkdir()
+    with pytest.raises(ExportError, match="is a folder"):
+        check_file(tmp_path / "folder.fmu", ".fmu", True)
+    with pytest.raises(ExportError, match="cannot write"):
+        write_file(tmp_path / "no" / "one.fmu", b"")

@@ -120,7 +120,7 @@ COMMANDS = {
     ),
     "export": (
         "export",
-        "Export models as a package: source, documentation, self-test with reference vectors.",
+        "Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.",
     ),
     "report": (
         "report",

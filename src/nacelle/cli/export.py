@@ -1,4 +1,4 @@
-"""The command `export`: models of a robot as a package of source."""
+"""The command `export`: models of a robot as a package of source, or the robot for another engine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
+from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
+from nacelle.cli.complete import words
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
     from nacelle.control.controller import Controller
+    from nacelle.exchange.write.exported import ExportedRobot
     from nacelle.model.robot import Robot
 
 
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 def export_command(
     robot_name: RobotArgument,
     *,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write; it must be empty or missing.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="Folder to write; it must be empty or missing. For fmi, mjcf, urdf and sdf the file.",
+        ),
+    ],
     models: Annotated[
         str | None,
         typer.Option(
@@ -32,7 +40,14 @@ def export_command(
             "or none beside a controller or a plant.",
         ),
     ] = None,
-    target: Annotated[str, typer.Option("--target", help="c, cuda, numpy or casadi.")] = "c",
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
+            autocompletion=words("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
+        ),
+    ] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",
@@ -76,12 +91,34 @@ def export_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Export models as a package: source, documentation, self-test with reference vectors."""
-    from nacelle.export.export import export
+    """Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF."""
+    from nacelle.exchange.write.exported import export_robot
+    from nacelle.export.export import ROBOT_TARGETS, export
 
     robot = loaded(load_robot(robot_name, mode), payload)
+    if target in ROBOT_TARGETS:
+        of_models = {
+            "--model": models is not None,
+            "--input": source != "pose",
+            "--no-friction": no_friction,
+            "--smooth": smooth is not None,
+            "--bare": bare,
+            "--parameters": bool(parameters),
+            "--controller": controller is not None,
+            "--bandwidth": bandwidth is not None,
+            "--period": period is not None,
+            "--delay": bool(delay),
+            "--plant": plant,
+            "--precision": precision != "both",
+            "--batch": batch,
+        }
+        for option, given in of_models.items():
+            if given:
+                raise ExportError(f"{option} is an option of models; {target} has the robot itself")
+        _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
+        return
     if models is None:
-        models = "" if controller is not None or plant else "inverse_dynamics"
+        models = "" if controller is not None or plant or target == "fmi" else "inverse_dynamics"
     done = export(
         robot,
         models or (),
@@ -116,7 +153,28 @@ def export_command(
     shown = console()
     for label, count in done.counts.items():
         shown.print(f"{done.name} {label}: {count}", markup=False)
+    if target == "fmi":
+        built = [file.split("/")[1] for file in done.files if file.startswith("binaries/")]
+        what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
+        shown.print(f"wrote {done.out}: FMI 3.0, sources and {what}", markup=False)
+        return
     shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
+
+
+def _export_robot(done: ExportedRobot, as_json: bool) -> None:
+    """Print what was done and lost on the way to another engine's format."""
+    files = [str(file) for file in done.files]
+    if as_json:
+        lists = {"steps": list(done.steps), "losses": list(done.losses)}
+        print_json({"ok": True, "out": files[0], "target": done.target, "files": files, **lists})
+        return
+    shown = console()
+    for sentence in done.steps:
+        shown.print(f"done: {sentence}", markup=False)
+    for sentence in done.losses:
+        shown.print(f"lost: {sentence}", markup=False)
+    for file in done.files:
+        wrote(file)
 
 
 def _controller(

@@ -70,7 +70,7 @@ class Compiled(Shown):
         return cost(self.program)
 
     def source(self, language: str = "c") -> str:
-        """The program as source text of another target: "c", "cuda", "python", "numpy" or "jit" (LLVM)."""
+        """The program as source text: "c", "cuda", "python", "numpy", "jax", "torch" or "jit" (LLVM)."""
         return target(language).source(self.program)
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from nacelle.compile.cache import Form, kept, kept_program
+from nacelle.compile.cache import kept_program
+from nacelle.compile.closing import Closing
 from nacelle.compile.compiled import Compiled
+from nacelle.compile.differentiable import DIFFERENTIABLE, differentiable
+from nacelle.compile.native import compiled
 from nacelle.compile.parametric import Parametric
 from nacelle.compile.specification import Specification, groups_of, shapes_of
-from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.compile.targets import target_that_runs
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.registry import Target
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.program.program import Program
 
 
 def compile_function(
@@ -31,6 +32,7 @@ def compile_function(
     precision: str = "double",
     ieee: bool = False,
     minimised: bool = True,
+    closing: Closing | None = None,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Compiled:
@@ -47,11 +49,13 @@ def compile_function(
             too: "d_OUTPUT_d_parameters", of shape (*shape, parameters).
         options: keyword arguments for the function: plain numbers and texts that shape the program.
         target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
-            missing; or "cuda", on arrays of a device (`nacelle.compile.on_device`), which needs CuPy.
+            missing; "cuda", on arrays of a device (`nacelle.compile.on_device`), which needs CuPy; or "jax"
+            and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
         precision: "double", or "float" on a device.
         ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
             where IEEE gives infinities (`nacelle.emit.cuda.lower`), twice as fast.
         minimised: whether to minimise the program.
+        closing: for "jax" and "torch", what is done with a robot's pose before the program runs.
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
 
@@ -63,7 +67,10 @@ def compile_function(
         DeviceError: if the target is "cuda" and there is no device, or no CuPy.
     """
     if target != "cuda" and (precision != "double" or ieee):
-        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} computes in IEEE's double")
+        own = (
+            "computes in the type of its arrays" if target in DIFFERENTIABLE else "computes in IEEE's double"
+        )
+        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} {own}")
     groups = groups_of(parameters)
     specification = Specification(
         function,
@@ -77,15 +84,17 @@ def compile_function(
     place = (store or Store()) if use_cache else None
     if target == "cuda":
         return _on_device(specification, _cuda_options(precision, ieee), place)
+    if target in DIFFERENTIABLE:
+        return differentiable(specification, target, closing, place)
     chosen = target_that_runs(target)
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        return _compiled(specification, specification.program, chosen, place)
+        return compiled(specification, specification.program, chosen, place)
     split = cache(specification.split)
     return Parametric(
-        _compiled(specification, lambda: split().prologue, chosen, place, "prologue"),
-        _compiled(specification, lambda: split().body, chosen, place, "body"),
+        compiled(specification, lambda: split().prologue, chosen, place, "prologue"),
+        compiled(specification, lambda: split().body, chosen, place, "body"),
     )
 
 
@@ -117,25 +126,3 @@ def _on_device(specification: Specification, options: CudaOptions, store: Store 
             for part, make in (("prologue", lambda: split().prologue), ("body", lambda: split().body))
         )
     )
-
-
-def _compiled(
-    specification: Specification,
-    make: Callable[[], Program],
-    chosen: Target,
-    store: Store | None,
-    part: str = "program",
-) -> Compiled:
-    """Compile a program of a specification, arguments as in `kept`."""
-
-    def plain(program: Program) -> Compiled:
-        return Compiled(program, tiles(program), "numpy")
-
-    if chosen.name != "jit":
-        return plain(make())
-    from nacelle.emit.jit import target as jit
-
-    def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
-        return Compiled(signature, jit.load_object(image, signature), "jit", packed)
-
-    return kept(Form("function", jit.compile_object, load, plain), specification, make, store, part)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
+from nacelle.compile.closing import GIVEN
+from nacelle.compile.differentiable import DIFFERENTIABLE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.general.from_elements import (
@@ -25,6 +27,7 @@ from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.elements.from_encoders import reason_without_encoders
 from nacelle.kinematics.elements.from_pose import element_shapes
 from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
+from nacelle.kinematics.iteration.closing import closing_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
@@ -83,7 +86,12 @@ class Model(Shown):
         return Program(self.name, made.inputs, made.outputs, made.code, made.results)
 
     def compile(self, **settings: Any) -> Compiled:
-        """The model as native code (`nacelle.compile`)."""
+        """The model as native code, or for another target (`nacelle.compile`).
+
+        For "jax" and "torch" quaternions need no unit length, and what iteration finds (y) is found inside.
+        """
+        if settings.get("target") in DIFFERENTIABLE and GIVEN in self.inputs:
+            settings = {"closing": closing_of(self.robot), **settings}
         return compile_function(
             self.function, self.robot, inputs=self.inputs, options=self.options, **settings
         )

@@ -25,6 +25,8 @@ _MODULES = {
     "cuda": "nacelle.emit.cuda.target",
     "numpy": "nacelle.emit.python.tiles",
     "python": "nacelle.emit.python.target",
+    "jax": "nacelle.emit.jax.target",
+    "torch": "nacelle.emit.torch.target",
 }
 NAMES = tuple(_MODULES)
 

@@ -30,6 +30,11 @@ class Solid:
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
     shapes: tuple[Shape, ...] = ()
 
+    @property
+    def is_massless(self) -> bool:
+        """Whether it has neither mass nor inertia."""
+        return self.mass == 0.0 and not np.any(self.inertia)
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -50,6 +55,7 @@ class Motor:
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
         sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
+        place: in the vector of forces.
     """
 
     name: str
@@ -57,6 +63,7 @@ class Motor:
     force: float = math.inf
     speed: float = math.inf
     sure: bool = True
+    place: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +76,13 @@ class Axis:
         value: coordinate in the assembly.
         damping: viscous friction.
         coulomb: friction that does not depend on the rate's size.
+        quadratic: friction with the square of the rate.
+        cubic: friction with its third power.
         armature: inertia of the rotor, at the joint.
         stiffness: of a spring.
         rest: coordinate at which the spring is free.
         limits: lower and upper end.
+        stop: stiffness of end stops at the limits; 0 where there are none.
         motor: what drives it.
     """
 
@@ -81,11 +91,28 @@ class Axis:
     value: float = 0.0
     damping: float = 0.0
     coulomb: float = 0.0
+    quadratic: float = 0.0
+    cubic: float = 0.0
     armature: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
     limits: tuple[float, float] = (-math.inf, math.inf)
+    stop: float = 0.0
     motor: Motor | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing acts along it and nothing bounds it."""
+        acts = (
+            self.damping,
+            self.coulomb,
+            self.quadratic,
+            self.cubic,
+            self.armature,
+            self.stiffness,
+            self.stop,
+        )
+        return not any(acts) and self.motor is None and self.limits == (-math.inf, math.inf)
 
     def pose(self, value: float) -> Pose:
         """The motion along the axis."""
@@ -195,6 +222,15 @@ class Damper:
     damping: float
 
 
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A named frame on a body, such as a tool's; no part of the dynamics."""
+
+    name: str
+    body: str
+    at: Pose
+
+
 @dataclass
 class Report:
     """What was done on the way, and what was left out, a sentence each."""
@@ -230,6 +266,7 @@ class Graph:
         pose: of the floating body in the assembly.
         loose: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.
+        marks: named frames on bodies.
         report: what was done and lost, shared by all passes.
     """
 
@@ -246,6 +283,7 @@ class Graph:
     pose: Pose = field(default_factory=identity)
     loose: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()
+    marks: tuple[Mark, ...] = ()
     report: Report = field(default_factory=Report)
 
     @property

@@ -17,6 +17,7 @@ from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
 from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
 from nacelle.exchange.urdf.gepetto import no_side, read_side
@@ -109,7 +110,7 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
-    graph = merged(rooted(joined(merged(graph))))
+    graph = weighted(merged(rooted(joined(merged(graph)))))
     try:
         chosen = _with_motion(settled(graph), nacelle)
     except DescriptionError as error:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 
 class Names:
     """The names that were given."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[str] = ("base", "nacelle")) -> None:
         """None yet; the words of the format are taken."""
-        self._given: set[str] = {"base", "nacelle"}
+        self._given: set[str] = set(taken)
 
     def new(self, name: str, otherwise: str) -> str:
         """A name like the given one that is not taken; `otherwise` where there is none."""

@@ -1,12 +1,13 @@
 """The spanning tree of a mechanism whose joints were read in any order and any direction.
 
-Joints are taken in the order of their ranks as long as they close no loop (Kruskal); those that do are
-closures. The tree is then walked from the base, and joints whose child is nearer to it are seen from there.
+Joints are taken as long as they close no loop (Kruskal): welds first, then those that are driven, sprung or
+coupled, then others in the order of the file; what remains closes the loops. The tree is then walked from the
+base, and joints whose child is nearer to it are seen from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid, broken
@@ -14,17 +15,17 @@ from nacelle.exchange.names import Names
 from nacelle.spatial.pose import identity
 
 
-def spanned(graph: Graph, rank: Callable[[Link], int] = lambda link: 0) -> Graph:
+def spanned(graph: Graph) -> Graph:
     """A graph whose joints may be any: the same with a spanning tree, its bodies in the order of the tree.
 
     Args:
         graph: bodies and joints; closures are joints that rather close than carry.
-        rank: joints with a lower one are in the tree before others, in the order of the file.
 
     Raises:
         DescriptionError: if a body is joined to nothing.
     """
-    links = [*sorted(graph.joints, key=rank), *graph.closures]
+    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    links = [*sorted(graph.joints, key=lambda link: _rank(link, coupled)), *graph.closures]
     group = {body: body for body in (BASE, *graph.bodies)}
 
     def root(body: str) -> str:
@@ -51,6 +52,14 @@ def spanned(graph: Graph, rank: Callable[[Link], int] = lambda link: 0) -> Graph
     return replace(
         graph, bodies={body: graph.bodies[body] for body in order}, joints=tuple(joints), closures=closures
     )
+
+
+def _rank(link: Link, coupled: Collection[str]) -> int:
+    """Welds are in the tree first, then what a closure cannot have, then others."""
+    if link.kind == "fixed":
+        return 0
+    acted = any(axis.motor or axis.stiffness or axis.armature for axis in link.axes)
+    return 1 if acted or link.name in coupled else 2
 
 
 def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:

@@ -12,13 +12,15 @@ from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
-from nacelle.export.folder import MANIFEST, check_folder, write_folder
+from nacelle.export.folder import MANIFEST, check_file, check_folder, write_file, write_folder
 from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
 
-TARGETS = ("c", "cuda", "numpy", "casadi")
+TARGETS = ("c", "cuda", "numpy", "casadi", "fmi")
+ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
+"""Formats of the robot itself, which `nacelle.export_robot` writes."""
 PRECISIONS: dict[str, tuple[str, ...]] = {
     "double": ("double",),
     "float": ("float",),
@@ -33,8 +35,8 @@ class Export(Shown):
     Attributes:
         robot: the robot.
         name: prefix of all names in the package.
-        target: "c", "cuda", "numpy" or "casadi".
-        out: the folder.
+        target: "c", "cuda", "numpy", "casadi" or "fmi".
+        out: the folder; of "fmi" the file.
         files: paths in it.
         counts: operations of every function, by its name behind the prefix.
     """
@@ -70,9 +72,9 @@ def export(
     Args:
         robot: the robot.
         models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
-            where there is a controller or a plant.
-        out: folder to write; it must be empty or missing unless `force`.
-        target: "c", "cuda", "numpy" or "casadi".
+            where there is a controller or a plant. An FMU holds one; the robot under forces if empty.
+        out: folder to write; it must be empty or missing unless `force`. With "fmi" a file that ends in .fmu.
+        target: "c", "cuda", "numpy", "casadi" or "fmi" (FMI 3.0).
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -80,9 +82,9 @@ def export(
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them. Constants
             if empty.
-        controller: a controller of the robot, as a struct of the caller with reset and step; in C alone.
+        controller: a controller of the robot, as a struct of the caller with reset and step; in C and FMUs.
         plant: whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
-            steps, encoders, start at a pose; in C alone.
+            steps, encoders, start at a pose; in C and FMUs.
         precision: of C and CUDA: "double", "float" or "both"; the other targets compute in double.
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
@@ -92,15 +94,18 @@ def export(
         ExportError: if a model, target or option is unknown, or the folder cannot be written.
         KinematicsError: if the robot has no such model.
     """
+    if target in ROBOT_TARGETS:
+        raise ExportError(f"{target} is a format of the robot, not of its models: export_robot writes it")
     if target not in TARGETS:
-        raise ExportError(f"no target is called {target!r}; {did_you_mean(target, TARGETS)}")
+        hint = did_you_mean(target, (*TARGETS, *ROBOT_TARGETS))
+        raise ExportError(f"no target is called {target!r}; {hint}")
     if precision not in PRECISIONS:
         raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
     if target not in ("c", "cuda") and (precision == "float" or batch):
         raise ExportError(f"precision and batch are options of C; the target {target} computes in double")
     if target == "cuda" and batch:
         raise ExportError("batch is an option of C: functions in CUDA are for many states anyway")
-    if target != "c" and (controller is not None or plant):
+    if target not in ("c", "fmi") and (controller is not None or plant):
         raise ExportError(f"controllers and plants are written in C; the target {target} has models alone")
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
     groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
@@ -114,8 +119,10 @@ def export(
         controller,
         bool(plant),
     )
-    wanted.check()
     prefix = package_name(robot, name)
+    if target == "fmi":
+        return _fmu(robot, prefix, wanted, Path(out), force)
+    wanted.check()
     folder = Path(out)
     check_folder(folder, force)
     package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
@@ -124,6 +131,18 @@ def export(
     write_folder(folder, files, force)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, target, folder, tuple(sorted(files)), counts)
+
+
+def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> Export:
+    """Write an FMU."""
+    from nacelle.export.fmi.package import fmi_file, fmi_package
+
+    check_file(out, ".fmu", force)
+    package = fmi_package(robot, prefix, _version(), wanted)
+    content, files = fmi_file(package)
+    write_file(out, content)
+    counts = {entry.label: entry.count for entry in package.entries}
+    return Export(robot, prefix, "fmi", out, tuple(files), counts)
 
 
 def _version() -> str:

@@ -1,4 +1,4 @@
-"""Writing a package: the whole folder or nothing."""
+"""Writing a package: the whole folder, or the whole file, or nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nacelle.errors import ExportError
+from nacelle.files import write_whole
 
 MANIFEST = "nacelle.json"
 """The file that says what a package holds, and which files are its own."""
@@ -62,6 +63,39 @@ def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
                 stage.rename(out)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def check_file(out: Path, ending: str, force: bool) -> None:
+    """Say before the work is done that a file cannot be written.
+
+    Raises:
+        ExportError: if its name ends otherwise, it is there already or a folder, or its parent is missing.
+    """
+    if out.suffix != ending:
+        raise ExportError(f"{out} is to end in {ending}")
+    try:
+        if out.is_dir():
+            raise ExportError(f"{out} is a folder; it is left as it is")
+        if (out.exists() or out.is_symlink()) and not force:
+            raise ExportError(f"{out} is there already; it is left as it is (force replaces it)")
+        if not out.parent.is_dir():
+            raise ExportError(f"there is no folder {out.parent}")
+        if not os.access(out.parent, os.W_OK | os.X_OK):
+            raise ExportError(f"cannot write {out}: {out.parent} is not writable")
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def write_file(out: Path, content: bytes) -> None:
+    """Write a file; it appears whole, or not at all.
+
+    Raises:
+        ExportError: if it cannot be written.
+    """
+    try:
+        write_whole(out, content)
     except OSError as error:
         raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
 

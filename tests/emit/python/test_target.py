@@ -88,7 +88,7 @@ def test_registered() -> None:
 
 def test_targets_that_do_not_exist_are_not_offered() -> None:
     with pytest.raises(
-        TargetError, match=r"no target is called 'opencl'; known: jit, c, cuda, numpy, python$"
+        TargetError, match=r"no target is called 'opencl'; known: jit, c, cuda, numpy, python, jax, torch$"
     ):
         target("opencl")
     for name in NAMES:

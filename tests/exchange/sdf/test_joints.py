@@ -12,14 +12,15 @@ from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.xml import parsed
 
 
-def model(*joints: str) -> Graph:
+def model(*joints: str, version: str = "1.9") -> Graph:
     """Three links and some joints."""
     inertial = "<inertial><mass>1</mass></inertial>"
     links = "".join(
         f'<link name="{name}"><pose>{k} 0 0 0 0 {0.5 * k}</pose>{inertial}</link>'
         for k, name in enumerate("abc")
     )
-    text = f'<sdf><model name="m"><pose>0 0 0 0 0 0.25</pose>{links}{"".join(joints)}</model></sdf>'
+    pose = "<pose>0 0 0 0 0 0.25</pose>"
+    text = f'<sdf version="{version}"><model name="m">{pose}{links}{"".join(joints)}</model></sdf>'
     return read_sdf(parsed(text.encode(), "m.sdf"), Path("m.sdf"))
 
 
@@ -45,6 +46,9 @@ def test_axes_are_expressed_in_any_frame() -> None:
     old = "<axis><xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>"
     link = next(j for j in model(*WELDS, joint("j", "revolute", "ab", old)).joints if j.name == "j")
     np.testing.assert_allclose(link.axes[0].direction, [math.cos(0.5), -math.sin(0.5), 0.0], atol=1e-15)
+    plain = joint("j", "revolute", "ab", "<axis><xyz>1 0 0</xyz></axis>")
+    older = next(j for j in model(*WELDS, plain, version="1.4").joints if j.name == "j")
+    np.testing.assert_allclose(older.axes[0].direction, link.axes[0].direction, atol=1e-15)
 
 
 def test_what_acts_along_an_axis() -> None:

@@ -24,6 +24,7 @@ def test_transmissions(tmp_path: Path) -> None:
     found, graph = motors(tmp_path, TREE + DRIVES.replace("</actuator>", f"{rotor}</actuator>"))
     left, right = found["left_motor"], found["right_motor"]
     assert (left.gear, left.force, left.speed, right.gear) == (20.0, 9.0, 12.0, 1.0)
+    assert (left.name, right.name) == ("m1", "right_motor")
     assert math.isclose(next(j for j in graph.joints if j.name == "left_motor").axes[0].armature, 400e-4)
     assert not graph.report.steps
 

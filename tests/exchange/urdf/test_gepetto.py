@@ -36,6 +36,7 @@ def test_without_types_loops_are_welds(tmp_path: Path) -> None:
         (SIDE.replace("right_motor", "right"), "side.yaml:3:24", "the URDF has no joint 'right' to drive"),
         (SIDE.replace("6d", "5d"), "side.yaml:2:8", "'5d' is no type of a loop"),
         (SIDE.replace("[6d]", "[6d, 6d]"), "side.yaml:1:1", "'closed_loop' has 1 entries and 'type' 2"),
+        ("joint_name: [tip]\njoint_type: [FIXED]\n", "side.yaml:1:14", "the URDF has no joint 'tip'"),
         ("loops: []", "side.yaml:1:1", "a closure file has no 'loops'"),
         ("closed_loop: [[a]]", "side.yaml:1:15", "a loop is a pair of names of frames"),
         ("closed_loop: [a: b", "side.yaml:1", "not YAML"),

@@ -54,15 +54,16 @@ class Joints:
     axes: dict[str, list[Link]]
 
 
-def joints_of(frames: Frames, bodies: dict[str, str], names: Names) -> Joints:
+def joints_of(frames: Frames, bodies: dict[str, str], names: Names, in_model: bool = False) -> Joints:
     """Read all joints.
 
     Args:
         frames: frames of the model.
         bodies: names in the graph of links and the world.
         names: of bodies in the graph, which massless ones join.
+        in_model: whether axes are in the model's frame where they do not say, as before version 1.5.
     """
-    reader = _Reader(frames, bodies, names)
+    reader = _Reader(frames, bodies, names, in_model)
     for full, (element, scope) in frames.joints.items():
         reader.joint(full, element, scope)
     for full, (element, scope) in frames.joints.items():
@@ -71,8 +72,8 @@ def joints_of(frames: Frames, bodies: dict[str, str], names: Names) -> Joints:
 
 
 class _Reader:
-    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names) -> None:
-        self.frames, self.bodies, self.body_names = frames, bodies, names
+    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names, in_model: bool) -> None:
+        self.frames, self.bodies, self.body_names, self.in_model = frames, bodies, names, in_model
         self.names, self.coupling_names = Names(), Names()
         self.made = Joints([], [], [], {})
 
@@ -134,7 +135,7 @@ class _Reader:
         xyz = axis.first("xyz")
         given = direction(axis)
         frame = "" if xyz is None else xyz.get("expressed_in")
-        if not frame and is_true(axis, "use_parent_model_frame"):
+        if not frame and (self.in_model or is_true(axis, "use_parent_model_frame")):
             frame = "__model__"
         if not frame:
             return given

@@ -7,16 +7,15 @@ with its canonical link as the nacelle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from nacelle.exchange.fields import numbers, possible, symmetric
-from nacelle.exchange.graph import BASE, Graph, Link, Report, Solid
+from nacelle.exchange.graph import BASE, Graph, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
-from nacelle.exchange.sdf.joints import Joints, driven, joints_of
+from nacelle.exchange.sdf.joints import driven, joints_of
 from nacelle.exchange.sdf.shapes import shapes_of
 from nacelle.exchange.sdf.texts import is_true, pose_of, value
 from nacelle.exchange.tree import massless, spanned
@@ -26,6 +25,8 @@ from nacelle.spatial.scalar import Array
 
 # What a world has if it does not say.
 GRAVITY = (0.0, 0.0, -9.8)
+# Versions whose axes are in the frame of the model.
+_OLD = ("1.0", "1.2", "1.3", "1.4")
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _READ = {"link", "joint", "frame", "model", "pose", "plugin", "static", "self_collide", "allow_auto_disable"}
 _READ_OF_LINKS = {"pose", "inertial", "visual", "collision", "plugin", "gravity", "self_collide", "kinematic"}
@@ -55,7 +56,7 @@ def read_sdf(root: Element, path: Path) -> Graph:
     for model in models:
         if model is not moving[0]:
             report.lost(f"the static model {model.get('name')!r} left out")
-    return _graph(moving[0], path, _gravity(worlds), report)
+    return _graph(moving[0], path, _gravity(worlds), report, root.get("version") in _OLD)
 
 
 def _gravity(worlds: list[Element]) -> Array:
@@ -66,14 +67,14 @@ def _gravity(worlds: list[Element]) -> Array:
     return np.array(GRAVITY)
 
 
-def _graph(model: Element, path: Path, gravity: Array, report: Report) -> Graph:
+def _graph(model: Element, path: Path, gravity: Array, report: Report, in_model: bool) -> Graph:
     frames = frames_of(model)
     if not frames.links:
         raise model.fault("the model has no link")
     names = Names()
     bodies = {WORLD: BASE} | {full: names.new(full.replace("::", "-"), "body") for full in frames.links}
     solids = {bodies[full]: _solid(element, report) for full, element in frames.links.items()}
-    joints = joints_of(frames, bodies, names)
+    joints = joints_of(frames, bodies, names, in_model)
     solids |= massless(joints.carriers)
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]
@@ -92,20 +93,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: Report) -> Graph:
         pose=identity() if floating is None else frames.pose(floating),
         report=report,
     )
-    return spanned(graph, _rank(joints))
-
-
-def _rank(joints: Joints) -> Callable[[Link], int]:
-    """Welds first, then what a closure cannot have."""
-    coupled = {name for coupling in joints.couplings for name in (coupling.joint, *coupling.follows)}
-
-    def rank(link: Link) -> int:
-        if link.kind == "fixed":
-            return 0
-        acted = any(axis.motor or axis.stiffness or axis.armature for axis in link.axes)
-        return 1 if acted or link.name in coupled else 2
-
-    return rank
+    return spanned(graph)
 
 
 def _solid(element: Element, report: Report) -> Solid:

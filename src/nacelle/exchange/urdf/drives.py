@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from nacelle.exchange.fields import number, numbers
 from nacelle.exchange.graph import Link, Motor, Report
+from nacelle.exchange.names import Names
 from nacelle.exchange.urdf.gepetto import Side
 from nacelle.exchange.xml import Element
 
@@ -47,6 +48,7 @@ def driven(
     if not drives and side.motors is None:
         drives = _of_effort(elements, by_name)
     motors: dict[str, Link] = {}
+    names = Names()
     for drive in drives:
         link = by_name.get(drive.joint)
         if link is None:
@@ -55,16 +57,16 @@ def driven(
             raise drive.place.fault(f"the joint {drive.joint!r} is {link.kind}, which a motor cannot drive")
         if link.name in motors:
             continue
-        motors[link.name] = _with_motor(link, drive, elements[drive.joint])
+        name = names.new(drive.name, link.name) if drive.name != drive.joint else link.name
+        motors[link.name] = _with_motor(link, drive, elements[drive.joint], name)
     return [motors.get(link.name, link) for link in joints]
 
 
-def _with_motor(link: Link, drive: _Drive, element: Element) -> Link:
+def _with_motor(link: Link, drive: _Drive, element: Element, name: str) -> Link:
     limit = element.first("limit")
     force = number(limit, "effort", 0.0) or math.inf
     speed = number(limit, "velocity", 0.0) or math.inf
-    # Motors are called as their joints: names of actuators in the file are names of hardware.
-    motor = Motor(link.name, abs(drive.gear), abs(force), abs(speed), drive.sure)
+    motor = Motor(name, abs(drive.gear), abs(force), abs(speed), drive.sure)
     return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
 
@@ -93,7 +95,7 @@ def _transmissions(root: Element, report: Report) -> Iterator[_Drive]:
             outer = actuators[0].first("drake:gear_ratio") if len(actuators) == 1 else None
             yield _Drive(
                 joint.get("name"),
-                element.get("name"),
+                (actuators[0].get("name") if len(actuators) == 1 else "") or joint.get("name"),
                 number(outer, "value", gear),
                 number(inner, "value", 0.0),
                 joint,

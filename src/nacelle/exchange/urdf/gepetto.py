@@ -5,13 +5,20 @@ type: ["6d", "3d", ...]                frames are welded, or their origins coinc
 name_mot: [joint, ...]                 joints that are driven
 joint_name: [joint, ...]               joints of the URDF that have another type:
 joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
+
+and, as `export_robot` writes it beside these,
+
+assembly: {joint: value, ...}          coordinates near which the loops close, rad and m
+armature: {joint: value, ...}          inertia of rotors for Pinocchio; the URDF has it in its transmissions
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Link, broken
@@ -20,8 +27,10 @@ from nacelle.files import why_unread
 from nacelle.model.source.node import Node
 from nacelle.model.source.yaml import read_yaml
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
 
 _KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
+_ASSEMBLY, _ROTORS = "assembly", "armature"
 _TYPES = {
     "SPHERICAL": "spherical",
     "FIXED": "fixed",
@@ -42,6 +51,7 @@ class Side:
         motors: joints that are driven, with their places; None if the file does not say.
         kinds: types of joints that differ from those of the URDF.
         places: where each of these joints is named.
+        assembly: coordinates of joints near which the loops close, where they are written.
     """
 
     file: str = ""
@@ -49,10 +59,34 @@ class Side:
     motors: tuple[Node, ...] | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, Node] = field(default_factory=dict)
+    assembly: Mapping[str, Node] = field(default_factory=dict)
+
+    def values(self, joints: Mapping[str, Link]) -> dict[str, Array]:
+        """Coordinates of the assembly by the names of joints of the graph, given by those of the file.
+
+        Raises:
+            DescriptionError: at what is no number, or of no hinge or slide.
+        """
+        for name, node in self.assembly.items():
+            if name not in joints or len(joints[name].axes) != 1:
+                raise self.fault(node, f"the URDF has no hinge or slide {name!r}")
+            if not isinstance(node.value, int | float):
+                raise self.fault(node, f"the coordinate of {name!r} must be a number")
+        return {joints[name].name: np.array([float(node.value)]) for name, node in self.assembly.items()}
 
     def kind(self, joint: str) -> str:
         """The type of a joint; empty where the URDF's counts."""
         return self.kinds.get(joint, "")
+
+    def require_joints(self, joints: Collection[str]) -> None:
+        """Check that joints whose types are given are there.
+
+        Raises:
+            DescriptionError: at a name that is none of them.
+        """
+        for name, node in self.places.items():
+            if name not in joints:
+                raise self.fault(node, f"the URDF has no joint {name!r}")
 
     def fault(self, node: Node, message: str, hint: str = "") -> DescriptionError:
         """An error at a place of the file."""
@@ -95,7 +129,7 @@ def read_side(path: Path) -> Side:
     if not isinstance(root.value, dict):
         raise side.fault(root, "a closure file is a mapping", f"with the keys {', '.join(_KEYS)}")
     for key in root.value:
-        if key not in _KEYS:
+        if key not in (*_KEYS, _ASSEMBLY, _ROTORS):
             mark = root.keys[key]
             raise broken(
                 str(path),
@@ -115,7 +149,10 @@ def read_side(path: Path) -> Side:
     kinds = {str(joint.value): _TYPES[str(kind.value)] for joint, kind in zip(joints, types, strict=True)}
     places = {str(joint.value): joint for joint in joints}
     motors = tuple(entries["name_mot"]) if "name_mot" in entries else None
-    return Side(str(path), loops, motors, kinds, places)
+    start = root.value.get(_ASSEMBLY)
+    if start is not None and not isinstance(start.value, dict):
+        raise side.fault(start, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
+    return Side(str(path), loops, motors, kinds, places, {} if start is None else start.value)
 
 
 def _listed(side: Side, node: Node, key: str) -> list[Node]:

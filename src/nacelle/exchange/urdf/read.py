@@ -63,14 +63,16 @@ class _Reader:
     def __init__(self, root: Element, path: Path, options: Options) -> None:
         self.root, self.path, self.options = root, path, options
         self.report = Report()
+        _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
         if not self.elements:
             raise root.fault("the robot has no link")
+        options.side.require_joints(self.joint_elements)
         self.base = self._base()
         names = Names()
         self.bodies = {
-            name: BASE if name == self.base and not self._floats() else names.new(name, f"body{k}")
+            name: BASE if name == self.base and not self.options.floating else names.new(name, f"body{k}")
             for k, name in enumerate(self.elements, 1)
         }
         self.body_names, self.joint_names = names, Names()
@@ -79,9 +81,6 @@ class _Reader:
         self.joints: list[Link] = []
         # Links of the graph by the names of joints in the file.
         self.by_name: dict[str, Link] = {}
-
-    def _floats(self) -> bool:
-        return self.options.floating
 
     def _base(self) -> str:
         """The link that no joint has as its child."""
@@ -121,11 +120,11 @@ class _Reader:
             joints=tuple(joints),
             closures=tuple(kept),
             couplings=tuple(couplings),
-            floating=self.bodies[self.base] if self._floats() else None,
+            floating=self.bodies[self.base] if self.options.floating else None,
             shapes=shapes,
             report=self.report,
         )
-        return spanned(graph)
+        return spanned(graph.with_values(self.options.side.values(self.by_name)))
 
     def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)
@@ -180,7 +179,7 @@ class _Reader:
 
     def _drawn(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
-        floating = self.bodies[self.base] if self._floats() else None
+        floating = self.bodies[self.base] if self.options.floating else None
         tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
         return spanned(tree).poses()
 
@@ -209,6 +208,14 @@ class _Reader:
             properties = element.first("joint_properties")
             if any(number(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _refuse_macros(root: Element) -> None:
+    for element in root.all():
+        if element.tag.startswith("xacro:"):
+            raise element.fault(
+                f"<{element.tag}> is a macro, which is not read", "run xacro on the file first"
+            )
 
 
 def _is_left_out(element: Element) -> bool:

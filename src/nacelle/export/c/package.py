@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from nacelle.emit.c.interface import COptions, Interface, framed
 from nacelle.emit.c.newton import newton_source
@@ -40,6 +40,33 @@ def c_files(
         samples: of its controller.
     """
     name = package.name
+    sources, headers, stack = code_of(package, precisions, batch)
+    files = {f"include/{file}": text for file, text in headers.items()}
+    files |= {f"src/{file}": text for file, text in sources.items()}
+    files["test/self_test.c"] = self_test(package, references, precisions, samples)
+    files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
+    files["Makefile"] = make_file(name, sorted(sources))
+    files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
+    return files
+
+
+class Code(NamedTuple):
+    """The C of a package.
+
+    Attributes:
+        sources: texts by file name.
+        headers: texts by file name, that of the package among them.
+        stack: bytes of arrays on the stack, by function and precision.
+    """
+
+    sources: dict[str, str]
+    headers: dict[str, str]
+    stack: dict[str, dict[str, int]]
+
+
+def code_of(package: Package, precisions: Sequence[str], batch: bool) -> Code:
+    """Write the functions of a package; arguments as in `c_files`."""
+    name = package.name
     sources: dict[str, str] = {}
     headers: dict[str, str] = {}
     stack: dict[str, dict[str, int]] = {}
@@ -57,14 +84,8 @@ def c_files(
     sources |= loop.sources
     headers |= loop.headers
     included += loop.headers
-    files = {f"include/{name}.h": _header(package, precisions, batch, included, stack)}
-    files |= {f"include/{file}": text for file, text in headers.items()}
-    files |= {f"src/{file}": text for file, text in sources.items()}
-    files["test/self_test.c"] = self_test(package, references, precisions, samples)
-    files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(headers))
-    files["Makefile"] = make_file(name, sorted(sources))
-    files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
-    return files
+    headers[f"{name}.h"] = _header(package, precisions, batch, included, stack)
+    return Code(sources, headers, stack)
 
 
 def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions:

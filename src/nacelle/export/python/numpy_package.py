@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nacelle.emit.names import remark
+from nacelle.emit.python.lines import statements
 from nacelle.export.about import CONVENTIONS, Package, friction_words
 from nacelle.export.entry import Entry
 from nacelle.export.markdown import readme
 from nacelle.export.python.arguments import Arguments
-from nacelle.export.python.lines import statements
 from nacelle.export.python.self_test import self_test
 from nacelle.export.vectors import Vectors
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nacelle.export.about import Package
 from nacelle.export.python.arguments import Arguments
-from nacelle.export.python.lines import table
+from nacelle.export.python.tables import table
 from nacelle.export.vectors import Vectors
 
 _HEAD = '''\

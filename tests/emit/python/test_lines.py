@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nacelle.export.python.lines import statements, table
+from nacelle.emit.python.lines import statements
 from nacelle.program.trace import trace
 from nacelle.spatial import scalar
 from support.random_programs import evaluate
@@ -22,10 +22,3 @@ def test_lines_give_the_results() -> None:
         exec("\n".join(lines), scope)
         found = [eval(text, scope) for text in results]
         np.testing.assert_allclose(found, evaluate(program, [x[None]])[0][0], rtol=1e-15)
-
-
-def test_tables_are_read_back_exactly() -> None:
-    values = np.random.default_rng(1).normal(size=(3, 6)) * 1e-7
-    scope: dict[str, object] = {}
-    exec("\n".join(table("T", values)), scope)
-    assert np.array_equal(np.array(scope["T"]), values)

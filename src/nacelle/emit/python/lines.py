@@ -1,4 +1,4 @@
-"""Programs as lines of Python, for the targets whose functions are written in it."""
+"""Programs as lines of Python over arrays of a library: NumPy, CasADi, JAX, PyTorch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from nacelle.emit.python.target import number
 from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
 from nacelle.program.program import Program
-from nacelle.spatial.scalar import Array
 
 _OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
 _FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
@@ -50,13 +49,3 @@ def statements(
         texts = [value(a) for a in arguments(program, k)]
         lines.append(f"{value(k)} = {forms[program.code[k][0]].format(*texts)}")
     return lines, [value(k) for k in program.results]
-
-
-def table(name: str, values: Array) -> list[str]:
-    """Write a table of numbers as a list of lists."""
-    lines = [f"{name} = ["]
-    for row in values.tolist():
-        texts = [repr(value) for value in row]
-        pieces = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
-        lines.append("    [" + ",\n     ".join(pieces) + "],")
-    return [*lines, "]"]

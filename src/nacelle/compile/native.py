@@ -1,0 +1,35 @@
+"""A program as native code, from the user's cache or compiled anew; as NumPy where there is no compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nacelle.compile.cache import Form, kept
+from nacelle.compile.compiled import Compiled
+from nacelle.compile.specification import Specification
+from nacelle.compile.targets import tiles
+from nacelle.emit.registry import Target
+from nacelle.emit.store import Store
+from nacelle.program.program import Program
+
+
+def compiled(
+    specification: Specification,
+    make: Callable[[], Program],
+    chosen: Target,
+    store: Store | None,
+    part: str = "program",
+) -> Compiled:
+    """Compile a program of a specification, arguments as in `kept`."""
+
+    def plain(program: Program) -> Compiled:
+        return Compiled(program, tiles(program), "numpy")
+
+    if chosen.name != "jit":
+        return plain(make())
+    from nacelle.emit.jit import target as jit
+
+    def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
+        return Compiled(signature, jit.load_object(image, signature), "jit", packed)
+
+    return kept(Form("function", jit.compile_object, load, plain), specification, make, store, part)

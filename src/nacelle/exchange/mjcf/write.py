@@ -1,0 +1,274 @@
+"""A graph as MJCF, the format of MuJoCo and MJX.
+
+MuJoCo has spherical and fixed equalities (`connect`, `weld`) and none of other joints: a revolute closure
+in which nothing acts is two `connect`s on its axis; every other closure is cut through a body
+(`write.cut`), so that its joint is one of the tree. Several joints may move one body, so massless bodies
+between joints need not be written. Coordinates are those of the robot, in rad and m; the keyframe "home" is
+the assembly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Shape, Solid, relative_quat
+from nacelle.exchange.names import Names
+from nacelle.exchange.write.carriers import Chain, chains
+from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.write.inertia import heavy_enough
+from nacelle.exchange.write.text import Node, document, number, numbers, principal
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.scalar import Array
+
+_WORLD = "world"
+# An end that is not bounded, where only the other is.
+_FAR = 1e6
+# Loops are held as stiffly as the step of the integrator allows.
+_STEP = 1e-3
+_GEOM = {"contype": "0", "conaffinity": "0", "mass": "0", "rgba": "0.55 0.6 0.68 1"}
+_EQUALITY = {"solref": "0.002 1", "solimp": "0.99 0.999 0.001"}
+
+
+def write_mjcf(graph: Graph) -> str:
+    """The text of a file; the report of the graph gets what MJCF does not hold."""
+    graph = cut(graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure))
+    parts = chains(graph)
+    moving = [part.body for part in parts if any(_moves(link) for link in part.links)]
+    graph = heavy_enough(graph, moving, "MuJoCo")
+    return _Writer(graph, parts).text()
+
+
+def _moves(link: Link) -> bool:
+    return link.spherical or bool(link.axes)
+
+
+def _quat(R: Array) -> str:
+    """A rotation, scalar first."""
+    return numbers(np.roll(relative_quat(R), 1))
+
+
+def _placed(pose: Pose) -> dict[str, str]:
+    """Attributes that place something; nothing where it is at the origin."""
+    data = {"pos": numbers(pose.p)} if np.any(pose.p) else {}
+    return data | ({"quat": _quat(pose.R)} if np.any(np.eye(3) != pose.R) else {})
+
+
+@dataclass(eq=False)
+class _Writer:
+    graph: Graph
+    parts: list[Chain]
+    names: Names = field(default_factory=lambda: Names(()))
+    # By the joints of the graph, those of the file.
+    joints: dict[str, list[str]] = field(default_factory=dict)
+    qpos: list[float] = field(default_factory=list)
+    sites: Names = field(default_factory=lambda: Names(()))
+    elements: dict[str, Node] = field(default_factory=dict)
+    slow: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        graph = self.graph
+        root = Node("mujoco", {"model": graph.name})
+        root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
+        root.add("option", timestep=number(_STEP), gravity=numbers(graph.gravity))
+        defaults = root.add("default")
+        defaults.add("geom", **_GEOM)
+        defaults.add("equality", **_EQUALITY)
+        world = root.add("worldbody")
+        self.elements[BASE] = world
+        self._shapes(world, graph.shapes)
+        if graph.floating is not None:
+            body = self._body(world, graph.floating, graph.pose)
+            body.children.insert(
+                0, Node("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")})
+            )
+            self.qpos += [*graph.pose.p, *np.roll(relative_quat(graph.pose.R), 1)]
+            self._below(graph.floating)
+        self._below(BASE)
+        tendons, equalities, actuators = Node("tendon"), Node("equality"), Node("actuator")
+        for link in graph.closures:
+            self._closure(equalities, link)
+        for coupling in graph.couplings:
+            self._coupling(equalities, tendons, coupling)
+        self._struts(tendons)
+        for mark in graph.marks:
+            site = Node("site", {"name": self.sites.new(mark.name, "tool"), **_placed(mark.at)})
+            self.elements[mark.body].children.append(site)
+        for link in sorted(graph.joints, key=lambda link: link.motor.place if link.motor else -1):
+            self._acting(link, tendons, actuators)
+        root.children += [node for node in (equalities, tendons, actuators) if node.children]
+        if self.qpos:
+            root.add("keyframe").add("key", name="home", qpos=numbers(self.qpos))
+        if self.slow:
+            graph.report.lost(f"largest rates of drives left out, MuJoCo has none: {', '.join(self.slow)}")
+        return document(root, f"{graph.name}, MJCF for MuJoCo; keyframe 'home' is assembled", graph.report)
+
+    def _below(self, body: str) -> None:
+        """Write what hangs on a body, branch by branch: so MuJoCo orders coordinates."""
+        for part in self.parts:
+            if part.parent == body:
+                self._chain(part)
+                self._below(part.body)
+
+    def _chain(self, part: Chain) -> None:
+        # Poses of the joints' frames on the parent, and of the body, with all coordinates zero.
+        frames: list[Pose] = []
+        pose = identity()
+        for link in part.links:
+            frames.append(pose @ link.at)
+            pose = frames[-1] @ link.child_at.inverse()
+        body = self._body(self.elements[part.parent], part.body, pose)
+        nodes = []
+        for link, frame in zip(part.links, frames, strict=True):
+            nodes += self._joints(link, pose.inverse() @ frame)
+        body.children = [*nodes, *body.children]
+
+    def _body(self, parent: Node, name: str, pose: Pose) -> Node:
+        graph = self.graph
+        body = parent.add("body", name=name, **_placed(pose))
+        self.elements[name] = body
+        solid: Solid = graph.bodies[name]
+        if solid.mass:
+            moments, axes = principal(solid.inertia)
+            turned = {"quat": _quat(axes)} if np.any(axes != np.eye(3)) else {}
+            inertial = {"mass": number(solid.mass), "pos": numbers(solid.com), **turned}
+            body.add("inertial", **inertial, diaginertia=numbers(moments))
+        self._shapes(body, solid.shapes)
+        return body
+
+    def _shapes(self, body: Node, shapes: tuple[Shape, ...]) -> None:
+        for shape in shapes:
+            size = shape.size
+            if shape.kind == "cylinder":
+                size = (shape.size[0], 0.5 * shape.size[1])
+            elif shape.kind == "box":
+                size = tuple(0.5 * edge for edge in shape.size)
+            body.add("geom", type=shape.kind, size=numbers(size), **_placed(shape.at))
+
+    def _joints(self, link: Link, frame: Pose) -> list[Node]:
+        """The joints of a link, whose frame is given in the body that they move."""
+        place = {"pos": numbers(frame.p)} if np.any(frame.p) else {}
+        if link.spherical:
+            name = self.names.new(link.name, "ball")
+            self.joints[link.name] = [name]
+            R = frame.R @ rotation_quat(link.quat) @ frame.R.T
+            self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
+            node = Node("joint", {"name": name, "type": "ball", **place})
+            if link.damping:
+                node.attributes["damping"] = number(link.damping)
+            if link.armature:
+                node.attributes["armature"] = number(link.armature)
+            return [node]
+        nodes = []
+        for k, axis in enumerate(link.axes):
+            name = self.names.new(link.name if len(link.axes) == 1 else f"{link.name}-{k + 1}", "joint")
+            self.joints.setdefault(link.name, []).append(name)
+            self.qpos.append(axis.value)
+            kind = {"type": "hinge" if axis.turns else "slide"}
+            given = {"name": name, **kind, **place, "axis": numbers(frame.R @ axis.direction)}
+            nodes.append(Node("joint", given | _effects(axis)))
+        return nodes
+
+    def _site(self, body: str, name: str, point: Array) -> str:
+        made = self.sites.new(name, "site")
+        where = {"pos": numbers(point)} if np.any(point) else {}
+        self.elements[body].children.append(Node("site", {"name": made, **where}))
+        return made
+
+    def _closure(self, equalities: Node, link: Link) -> None:
+        if link.kind == "fixed":
+            relative = link.at @ link.child_at.inverse()
+            ends = {"body1": _named(link.parent), "body2": _named(link.child)}
+            pose = f"{numbers(relative.p)} {_quat(relative.R)}"
+            equalities.add("weld", name=link.name, **ends, relpose=pose)
+            return
+        points = [np.zeros(3)]
+        if link.kind == "revolute":
+            points = [np.zeros(3), self._span() * link.axes[0].direction]
+        for k, point in enumerate(points):
+            name = link.name if len(points) == 1 else f"{link.name}-{k + 1}"
+            sites = [
+                self._site(body, f"{name}-{side}", at.R @ point + at.p)
+                for body, at, side in ((link.parent, link.at, "a"), (link.child, link.child_at, "b"))
+            ]
+            equalities.add("connect", name=name, site1=sites[0], site2=sites[1])
+
+    def _span(self) -> float:
+        """The distance of points that hold an axis: half the longest link, to one digit."""
+        lengths = [
+            float(np.linalg.norm(end.p)) for link in self.graph.joints for end in (link.at, link.child_at)
+        ]
+        return float(f"{0.5 * max(lengths, default=0.0) or 1.0:.0e}")
+
+    def _coupling(self, equalities: Node, tendons: Node, coupling: Coupling) -> None:
+        """Joint - sum ratio other = offset: of two joints directly, of more as the length of a tendon."""
+        joint = self.joints[coupling.joint][0]
+        if len(coupling.follows) == 1:
+            (other, ratio), *_ = coupling.follows.items()
+            law = f"{number(coupling.offset)} {number(ratio)} 0 0 0"
+            equalities.add(
+                "joint", name=coupling.name, joint1=joint, joint2=self.joints[other][0], polycoef=law
+            )
+            return
+        sum_ = tendons.add("fixed", name=coupling.name)
+        sum_.add("joint", joint=joint, coef="1")
+        for other, ratio in coupling.follows.items():
+            sum_.add("joint", joint=self.joints[other][0], coef=number(-ratio))
+        law = f"{number(coupling.offset)} 0 0 0 0"
+        equalities.add("tendon", name=coupling.name, tendon1=coupling.name, polycoef=law)
+
+    def _struts(self, tendons: Node) -> None:
+        for strut in self.graph.struts:
+            ends = zip(strut.bodies, strut.points, "ab", strict=True)
+            sites = [self._site(body, f"{strut.name}-{side}", point) for body, point, side in ends]
+            forces = {"stiffness": number(strut.stiffness), "springlength": number(strut.length)}
+            if strut.damping:
+                forces["damping"] = number(strut.damping)
+            spatial = tendons.add("spatial", name=strut.name, **forces)
+            for site in sites:
+                spatial.add("site", site=site)
+
+    def _acting(self, link: Link, tendons: Node, actuators: Node) -> None:
+        """End stops and drives of a joint."""
+        for axis, name in zip(link.axes, self.joints.get(link.name, ()), strict=False):
+            if axis.stop:
+                # A spring that is free between the limits.
+                free = f"{number(max(axis.limits[0], -_FAR))} {number(min(axis.limits[1], _FAR))}"
+                stop = tendons.add(
+                    "fixed", name=f"{name}-stop", stiffness=number(axis.stop), springlength=free
+                )
+                stop.add("joint", joint=name, coef="1")
+            motor = axis.motor
+            if motor is not None:
+                drive = {"name": motor.name, "joint": name, "gear": number(motor.gear)}
+                if math.isfinite(motor.force):
+                    most = motor.force / abs(motor.gear)
+                    drive["ctrlrange"] = numbers((-most, most))
+                actuators.add("motor", **drive)
+                if math.isfinite(motor.speed):
+                    self.slow.append(motor.name)
+
+
+def _named(body: str) -> str:
+    return _WORLD if body == BASE else body
+
+
+def _effects(axis: Axis) -> dict[str, str]:
+    """What acts along an axis, as attributes of a joint."""
+    data: dict[str, str] = {}
+    if axis.quadratic or axis.cubic:
+        data["damping"] = numbers((axis.damping, axis.quadratic, axis.cubic))
+    elif axis.damping:
+        data["damping"] = number(axis.damping)
+    if axis.coulomb:
+        data["frictionloss"] = number(axis.coulomb)
+    if axis.armature:
+        data["armature"] = number(axis.armature)
+    if axis.stiffness:
+        data |= {"stiffness": number(axis.stiffness), "springref": number(axis.rest)}
+    if any(math.isfinite(end) for end in axis.limits) and not axis.stop:
+        data["range"] = numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
+    return data

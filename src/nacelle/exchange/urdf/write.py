@@ -1,0 +1,279 @@
+"""A graph as URDF with its closures beside it, as Gepetto's closed-loop robots have them, for Pinocchio.
+
+URDF is a tree of hinges and strokes. A universal joint is two hinges and a spherical one three, at zero in
+the assembly, with massless links between. A loop is closed by two frames that coincide: a spherical closure
+by their origins ("3d"), every other one is cut through a body (`write.cut`) and held by a weld ("6d"). A
+link has its frame in the joint that carries it; orientations are those of the robot's bodies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
+from nacelle.exchange.names import Names
+from nacelle.exchange.tree import chain
+from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.write.text import Node, document, number, numbers, rpy
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_quat
+from nacelle.spatial.scalar import Array
+
+# What stands for no limit: rad or m, N or N m, rad/s or m/s.
+_FAR = 1e6
+_DRAKE = "http://drake.mit.edu"
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfFiles:
+    """The two texts: the robot, and its closures (YAML); empty where there is nothing to say."""
+
+    urdf: str
+    closures: str
+
+
+def write_urdf(graph: Graph) -> UrdfFiles:
+    """The texts of both files; the report of the graph gets what URDF does not hold."""
+    graph = cut(graph, lambda closure: closure.spherical and is_bare(graph, closure))
+    return _Writer(graph).files()
+
+
+@dataclass(eq=False)
+class _Writer:
+    graph: Graph
+    root: Node = field(init=False)
+    # The robot's body frame, seen from the frame of its link.
+    frames: dict[str, Pose] = field(default_factory=lambda: {BASE: identity()})
+    names: Names = field(init=False)
+    links: Names = field(init=False)
+    joints: dict[str, str] = field(default_factory=dict)
+    driven: list[tuple[str, Motor, Axis]] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    start: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        graph = self.graph
+        self.root = Node("robot", {"name": graph.name})
+        self.names = Names(())
+        self.links = Names((BASE, *graph.bodies))
+        if any(axis.armature and axis.motor for link in graph.joints for axis in link.axes):
+            self.root.attributes["xmlns:drake"] = _DRAKE
+
+    def files(self) -> UrdfFiles:
+        graph = self.graph
+        base = self.root.add("link", name=BASE)
+        self._shapes(base, graph.shapes, identity())
+        if graph.floating is not None:
+            self._floating(graph.floating)
+        for link in graph.joints:
+            for step in self._steps(link):
+                self._joint(step)
+        for mark in graph.marks:
+            frame = self.links.new(mark.name, "tool")
+            self.root.add("link", name=frame)
+            fixed = self.root.add(
+                "joint", name=self.names.new(f"{mark.name}-fixed", "tool-fixed"), type="fixed"
+            )
+            self._ends(fixed, mark.body, frame, self.frames[mark.body] @ mark.at)
+        self._mimic()
+        loops = [self._closure(link) for link in graph.closures]
+        self.driven.sort(key=lambda drive: drive[1].place)
+        for name, motor, axis in self.driven:
+            self._transmission(name, motor, axis)
+        self._note_losses()
+        title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
+        urdf = document(self.root, title, graph.report)
+        return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven or self.start else "")
+
+    def _lost(self, what: str, name: str) -> None:
+        self.left_out.setdefault(what, []).append(name)
+
+    def _steps(self, link: Link) -> list[Link]:
+        """A joint as joints of one axis, with massless links between."""
+        if link.spherical:
+            if link.damping:
+                self._lost(
+                    "damping of spherical joints acts about the three hinges that URDF has for them",
+                    link.name,
+                )
+            if link.armature:
+                self._lost("rotors of spherical joints left out", link.name)
+            turned = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
+            axes = tuple(Axis(direction, damping=link.damping) for direction in np.eye(3))
+            link = replace(link, at=turned, axes=axes, spherical=False)
+        if len(link.axes) < 2:
+            return [link]
+        names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
+        return chain(link, link.axes, names, self.links)[0]
+
+    def _floating(self, body: str) -> None:
+        self.frames[body] = identity()
+        self._link(body)
+        joint = self.root.add("joint", name=self.names.new(f"{body}-free", "free"), type="floating")
+        self._ends(joint, BASE, body, identity())
+
+    def _joint(self, link: Link) -> None:
+        name = self.names.new(link.name, "joint")
+        self.joints[link.name] = name
+        C = link.child_at.R
+        # The link's frame is the body's, moved into the joint.
+        self.frames[link.child] = Pose(np.eye(3), -link.child_at.p)
+        self._link(link.child)
+        origin = self.frames[link.parent] @ link.at @ Pose(C.T, np.zeros(3))
+        if not link.axes:
+            self._ends(self.root.add("joint", name=name, type="fixed"), link.parent, link.child, origin)
+            return
+        (axis,) = link.axes
+        bounded = any(math.isfinite(end) for end in axis.limits)
+        kind = "prismatic" if not axis.turns else "revolute" if bounded else "continuous"
+        joint = self.root.add("joint", name=name, type=kind)
+        self._ends(joint, link.parent, link.child, origin)
+        joint.add("axis", xyz=numbers(C @ axis.direction))
+        if kind != "continuous" or axis.motor is not None:
+            joint.add("limit", **_limit(axis, kind))
+        if axis.damping or axis.coulomb:
+            joint.add("dynamics", damping=number(axis.damping), friction=number(axis.coulomb))
+        self._note_axis(name, axis)
+        if axis.value:
+            self.start[name] = axis.value
+        if axis.motor is not None:
+            self.driven.append((name, axis.motor, axis))
+
+    def _note_axis(self, name: str, axis: Axis) -> None:
+        if axis.quadratic or axis.cubic:
+            self._lost("quadratic and cubic friction left out", name)
+        if axis.stiffness:
+            self._lost("springs of joints left out, URDF has none", name)
+        if axis.stop:
+            self._lost("compliance of end stops left out, limits are rigid", name)
+        if axis.armature and axis.motor is None:
+            self._lost("inertia of rotors that nothing drives left out", name)
+
+    def _ends(self, joint: Node, parent: str, child: str, origin: Pose) -> None:
+        joint.add("origin", **_origin(origin))
+        joint.add("parent", link=parent)
+        joint.add("child", link=child)
+
+    def _link(self, body: str) -> None:
+        solid: Solid = self.graph.bodies.get(body, Solid())
+        node = self.root.add("link", name=body)
+        here = self.frames[body]
+        if solid.mass or np.any(solid.inertia):
+            inertial = node.add("inertial")
+            inertial.add("origin", xyz=numbers(here.p + solid.com), rpy="0 0 0")
+            inertial.add("mass", value=number(solid.mass))
+            I = solid.inertia
+            places = {
+                "ixx": (0, 0),
+                "ixy": (0, 1),
+                "ixz": (0, 2),
+                "iyy": (1, 1),
+                "iyz": (1, 2),
+                "izz": (2, 2),
+            }
+            inertial.add("inertia", **{name: number(I[place]) for name, place in places.items()})
+        self._shapes(node, solid.shapes, here)
+
+    def _shapes(self, node: Node, shapes: tuple[Shape, ...], here: Pose) -> None:
+        for shape in shapes:
+            visual = node.add("visual")
+            visual.add("origin", **_origin(here @ shape.at))
+            geometry = visual.add("geometry")
+            if shape.kind == "cylinder":
+                geometry.add("cylinder", radius=number(shape.size[0]), length=number(shape.size[1]))
+            elif shape.kind == "sphere":
+                geometry.add("sphere", radius=number(shape.size[0]))
+            else:
+                geometry.add("box", size=numbers(shape.size))
+
+    def _mimic(self) -> None:
+        nodes = {node.attributes["name"]: node for node in self.root.children if node.tag == "joint"}
+        for coupling in self.graph.couplings:
+            if len(coupling.follows) > 1:
+                self._lost("couplings of more than two joints left out", coupling.name)
+                continue
+            (other, ratio), *_ = coupling.follows.items()
+            law = {"multiplier": number(ratio), "offset": number(coupling.offset)}
+            nodes[self.joints[coupling.joint]].add("mimic", joint=self.joints[other], **law)
+
+    def _closure(self, link: Link) -> tuple[str, str, str]:
+        """Two frames that coincide: their names, and what of them does."""
+        names = []
+        for side, body, at in (("A", link.parent, link.at), ("B", link.child, link.child_at)):
+            name = self.names.new(f"{link.name}_{side}", f"loop_{side}")
+            frame = self.links.new(f"{name}_frame", "frame")
+            self.root.add("link", name=frame)
+            self._ends(self.root.add("joint", name=name, type="fixed"), body, frame, self.frames[body] @ at)
+            names.append(name)
+        return names[0], names[1], "3d" if link.spherical else "6d"
+
+    def _transmission(self, joint: str, motor: Motor, axis: Axis) -> None:
+        node = self.root.add(
+            "transmission", name=self.names.new(f"{motor.name}-transmission", "transmission")
+        )
+        node.add("type", "transmission_interface/SimpleTransmission")
+        node.add("joint", name=joint).add("hardwareInterface", "hardware_interface/EffortJointInterface")
+        actuator = node.add("actuator", name=motor.name)
+        actuator.add("hardwareInterface", "hardware_interface/EffortJointInterface")
+        actuator.add("mechanicalReduction", number(motor.gear))
+        if axis.armature:
+            actuator.add("drake:rotor_inertia", value=number(axis.armature / motor.gear**2))
+            actuator.add("drake:gear_ratio", value=number(motor.gear))
+
+    def _note_losses(self) -> None:
+        report, graph = self.graph.report, self.graph
+        for what, names in self.left_out.items():
+            report.lost(f"{what}: {', '.join(names)}")
+        if graph.struts:
+            report.lost(f"springs between bodies left out: {', '.join(strut.name for strut in graph.struts)}")
+        if any(axis.armature for _, _, axis in self.driven):
+            report.lost(
+                "rotor inertias are in the transmissions, which Drake reads; for Pinocchio set "
+                "model.armature from 'armature' of the YAML file"
+            )
+        if any(coupling.follows for coupling in graph.couplings):
+            report.lost("couplings are <mimic>, which Pinocchio leaves out unless asked for it")
+        if np.any(np.abs(graph.gravity - np.array([0.0, 0.0, -9.81])) > 1e-12):
+            report.lost(f"gravity is the engine's to set: {numbers(graph.gravity)} m/s^2")
+
+    def _yaml(self, loops: list[tuple[str, str, str]]) -> str:
+        pairs = "\n".join(f"  - ['{a}', '{b}']" for a, b, _ in loops)
+        lines = ["# Frames that coincide, and the driven joints."]
+        lines.append(f"closed_loop:\n{pairs}" if loops else "closed_loop: []")
+        lines.append("type: [" + ", ".join(f"'{kind}'" for _, _, kind in loops) + "]")
+        lines.append("name_mot: [" + ", ".join(f"'{name}'" for name, _, _ in self.driven) + "]")
+        if self.start:
+            lines.append("# Coordinates in which the loops are closed, rad and m; all others are zero.")
+            lines += ["assembly:", *(f"  {name}: {_float(value)}" for name, value in self.start.items())]
+        rotors = {name: axis.armature for name, _, axis in self.driven if axis.armature}
+        if rotors:
+            lines.append("# Inertia of the rotors at the joints, kg m^2 or kg.")
+            lines += ["armature:", *(f"  {name}: {_float(value)}" for name, value in rotors.items())]
+        return "\n".join(lines) + "\n"
+
+
+def _float(value: float) -> str:
+    """A number that every YAML reader takes for one: with a point before the exponent."""
+    mantissa, e, exponent = repr(float(value)).partition("e")
+    return mantissa + ("" if "." in mantissa or not e else ".0") + e + exponent
+
+
+def _origin(pose: Pose) -> dict[str, str]:
+    return {"xyz": numbers(pose.p), "rpy": numbers(_angles(pose.R))}
+
+
+def _angles(R: Array) -> Array:
+    return np.zeros(3) if not np.any(R - np.eye(3)) else rpy(R)
+
+
+def _limit(axis: Axis, kind: str) -> dict[str, str]:
+    motor = axis.motor
+    force = 0.0 if motor is None else min(motor.force, _FAR)
+    speed = _FAR if motor is None else min(motor.speed, _FAR)
+    data = {"effort": number(force), "velocity": number(speed)}
+    if kind == "continuous":
+        return data
+    return {"lower": number(max(axis.limits[0], -_FAR)), "upper": number(min(axis.limits[1], _FAR)), **data}

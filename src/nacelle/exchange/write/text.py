@@ -1,0 +1,96 @@
+"""XML as it is written: elements, numbers that read back to the last bit, and the report at the top."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from nacelle.exchange.graph import Report
+from nacelle.spatial.rotation import rotation_y, rotation_z
+from nacelle.spatial.scalar import Array
+
+
+@dataclass(eq=False)
+class Node:
+    """An element to write: its tag, its attributes, its children or its text."""
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list[Node] = field(default_factory=list)
+    text: str = ""
+
+    def add(self, tag: str, text: str = "", **attributes: str) -> Node:
+        """A new child."""
+        child = Node(tag, {name.rstrip("_"): value for name, value in attributes.items()}, text=text)
+        self.children.append(child)
+        return child
+
+    def lines(self, indent: int = 0) -> Iterable[str]:
+        """Its text, line by line."""
+        room = "  " * indent
+        head = f"{room}<{self.tag}" + "".join(
+            f" {name}={quoteattr(v)}" for name, v in self.attributes.items()
+        )
+        if self.text:
+            yield f"{head}>{self.text}</{self.tag}>"
+        elif not self.children:
+            yield f"{head}/>"
+        else:
+            yield f"{head}>"
+            for child in self.children:
+                yield from child.lines(indent + 1)
+            yield f"{room}</{self.tag}>"
+
+
+def document(root: Node, title: str, report: Report, *, head: str = '<?xml version="1.0"?>') -> str:
+    """The whole file, with what was done and lost as a comment before the root."""
+    notes = [title, ""]
+    notes += ["Left out or changed:" if report.losses else "Nothing was left out."]
+    notes += [f"- {sentence}" for sentence in report.losses]
+    if report.steps:
+        notes += ["", "Without a change of the dynamics:", *(f"- {sentence}" for sentence in report.steps)]
+    wrapped = [part for note in notes for part in (textwrap.wrap(note, 108, subsequent_indent="  ") or [""])]
+    # Two hyphens would end a comment.
+    comment = "\n".join(f"  {line}".rstrip() for line in wrapped).replace("--", "- -")
+    return f"{head}\n<!--\n{comment}\n-->\n" + "\n".join(root.lines()) + "\n"
+
+
+def number(value: float) -> str:
+    """A number, as short as reads back alike."""
+    text = repr(float(value) + 0.0)
+    return text.removesuffix(".0")
+
+
+def numbers(values: Sequence[float] | Array) -> str:
+    """Numbers with blanks between them."""
+    return " ".join(number(float(value)) for value in values)
+
+
+def rpy(R: Array) -> Array:
+    """Roll, pitch and yaw about fixed axes, rad: R = Rz(yaw) Ry(pitch) Rx(roll).
+
+    The roll is what the other two leave: exact also where pitch is a right angle and yaw any number.
+    """
+    yaw = float(np.arctan2(R[1, 0], R[0, 0]))
+    pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
+    left = rotation_y(pitch).T @ rotation_z(yaw).T @ R
+    return np.array([float(np.arctan2(left[2, 1], left[1, 1])), pitch, yaw])
+
+
+def principal(I: Array) -> tuple[Array, Array]:
+    """Principal moments (3,) and axes (3, 3), right-handed; none is more than the sum of the others."""
+    if not np.any(I - np.diag(np.diag(I))):
+        moments, axes = np.diag(I).copy(), np.eye(3)
+    else:
+        moments, axes = np.linalg.eigh(0.5 * (I + I.T))
+    axes = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
+    top = int(np.argmax(moments))
+    others = float(np.sum(np.delete(moments, top)))
+    # By rounding alone: engines compare the sum as it is.
+    if moments[top] > others >= (1.0 - 1e-9) * moments[top]:
+        moments[top] = others
+    return moments, axes

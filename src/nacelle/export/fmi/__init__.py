@@ -1,0 +1,1 @@
+"""Models of a robot as FMUs of FMI 3.0: the emitted C behind the standard's interface."""

@@ -1,0 +1,257 @@
+"""The models that an FMU holds: the robot under forces, a model of a pose, a controller; each with its C.
+
+The C between the emitted functions and the interface (`interface.h`) is written here: what begins, what
+evaluates outputs and derivatives, what advances by a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nacelle.control.controller import Controller
+from nacelle.emit.c.parts import number
+from nacelle.export.about import Package
+from nacelle.export.entry import CLOSING, Entry
+from nacelle.export.fmi.variables import Named, Names, Table
+from nacelle.export.loop.law import gains_of, memory_of
+from nacelle.export.loop.recorded import FAILED, STOPPED
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+
+STEP = 1e-3
+"""Step of Runge-Kutta's method, s, if nothing else is set; that of `nacelle.simulate`, too."""
+
+_OUT_OF_REACH = "the pose is out of reach"
+
+
+@dataclass(frozen=True)
+class Glue:
+    """A model of an FMU.
+
+    Attributes:
+        table: its variables.
+        memory: numbers that it keeps beside them.
+        begin: body of `model_begin`.
+        evaluate: body of `model_evaluate`.
+        advance: body of `model_advance`.
+        exchanged: whether there is an interface for Model Exchange.
+        period: of a sampled model, s.
+    """
+
+    table: Table
+    memory: int
+    begin: str
+    evaluate: str
+    advance: str
+    exchanged: bool = True
+    period: float | None = None
+
+
+def _unit_pose(package: Package, at: str) -> str:
+    """Lines that copy a pose to x, its quaternion brought to unit length."""
+    layout = mechanism_of(package.robot).layout
+    lines = [
+        f"double x[{layout.nx}];",
+        f"memcpy(x, {at}, sizeof x);",
+    ]
+    place = layout.quaternion
+    if place is not None:
+        inside = " + ".join(f"x[{k}] * x[{k}]" for k in range(place.start, place.stop))
+        lines += [
+            f"const double length = sqrt({inside});",
+            f"for (int i = {place.start}; i < {place.stop}; ++i) {{",
+            "    x[i] /= length;",
+            "}",
+        ]
+    return "\n".join(lines)
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def plant_glue(package: Package) -> Glue:
+    """The robot under the forces of its actuators: states and derivatives, and steps of Runge-Kutta's method.
+
+    Args:
+        package: of a plant, with the entry "plant_rates" beside it.
+    """
+    name, robot = package.name, package.robot
+    mechanism, names, table = mechanism_of(robot), Names(robot), Table()
+    pose, twist = names.started()
+    nx, ny = mechanism.layout.nx, mechanism.ny
+    table.add("x0", "parameter", pose, "pose at the start", start=mechanism.reference[0])
+    table.add("v0", "parameter", twist, "reduced twist at the start", start=[0.0] * len(twist))
+    table.add(
+        "step",
+        "parameter",
+        [("step", "s")],
+        "longest step of the Runge-Kutta method in co-simulation",
+        start=[STEP],
+    )
+    table.add("force", "input", names.force, "force of an actuator", start=[0.0] * len(names.force))
+    table.add("q", "output", names.position, "coordinate of an actuator")
+    table.add("qd", "output", names.rate, "rate of an actuator")
+    table.add("x", "output", names.pose, "pose of the platform")
+    table.add("v", "output", names.twist, "reduced twist of the platform")
+    states: list[Named] = [
+        *((f"state.{key}", unit) for key, unit in names.coordinates),
+        *((f"state.{key.removeprefix('twist.')}", unit) for key, unit in names.twist),
+        *((f"state.y[{k}]", "") for k in range(ny)),
+    ]
+    table.add_states(states, _STATES)
+    y, state = "y, " if ny else "", table.at("state")
+    begin = _joined(
+        _unit_pose(package, table.at("x0")),
+        f"double y[{ny}];" if ny else "",
+        f"if ({name}_assemble(x{', y' if ny else ''}) != 0) {{",
+        f'    return "{_OUT_OF_REACH}";',
+        "}",
+        f"{name}_plant_state(x, {y}{table.at('v0')}, {state});",
+        "return NULL;",
+    )
+    evaluate = _joined(
+        f"{name}_plant({state}, {table.at('force')}, {table.at('derivative')});",
+        f"{name}_plant_encoders({state}, {table.at('q')});",
+        f"{name}_plant_rates({state}, {table.at('qd')});",
+        f"{name}_plant_pose({state}, {table.at('x')}, {table.at('v')});",
+        "return NULL;",
+    )
+    step = f"values[{table.places['step'].start}]"
+    advance = _joined(
+        f"if (!({step} > 0.0)) {{",
+        '    return "the step is not positive";',
+        "}",
+        # A step that divides the communication step but for rounding is kept.
+        f"const double count = ceil(h / {step} - 1e-9);",
+        "const size_t steps = count < 1.0 ? 1 : (size_t)count;",
+        "const double part = h / (double)steps;",
+        f"if ({name}_plant_rk4({state}, {table.at('force')}, 0, part, steps, 0, NULL, NULL) != 0) {{",
+        '    return "the state is not finite";',
+        "}",
+        "return NULL;",
+    )
+    assert nx == len(pose)
+    return Glue(table, 0, begin, evaluate, advance)
+
+
+_STATES = "pose (a rotation vector from the reference orientation for a quaternion), twist, iterated joints"
+
+
+def pose_glue(package: Package, entry: Entry) -> Glue:
+    """A model of the pose, such as inverse dynamics: outputs follow from inputs at every instant.
+
+    Args:
+        package: of the model; where iteration finds something, with the function that starts it.
+        entry: the model.
+    """
+    name, robot = package.name, package.robot
+    mechanism, names, table = mechanism_of(robot), Names(robot), Table()
+    iterated = any(variable.name == "y" for variable in entry.program.inputs)
+    inputs: Mapping[str, Sequence[Named]] = {
+        "x": names.pose,
+        "v": names.twist,
+        "a": names.acceleration,
+        "tau": names.force,
+        "q": names.position,
+        "q_dot": names.rate,
+    }
+    outputs: Mapping[str, Sequence[Named]] = {"force": names.force, "active": names.position}
+    arguments = []
+    for variable in entry.program.inputs:
+        if variable.name == "y":
+            arguments.append("memory")
+            continue
+        named = inputs.get(variable.name) or _entries(variable.name, variable.size)
+        start = mechanism.reference[0] if variable.name == "x" else [0.0] * variable.size
+        about = entry.words.get(variable.name, "").split(";")[0]
+        table.add(variable.name, "input", named, about, start=start)
+        arguments.append("x" if variable.name == "x" else table.at(variable.name))
+    for variable in entry.program.outputs:
+        named = outputs.get(variable.name) or _entries(variable.name, variable.size)
+        # Inputs and outputs of one name are told apart.
+        taken = {scalar.name for scalar in table.scalars}
+        named = [(f"out.{key}" if key in taken else key, unit) for key, unit in named]
+        table.add(f"out {variable.name}", "output", named, entry.words.get(variable.name, "").split(";")[0])
+        arguments.append(table.at(f"out {variable.name}"))
+    from_pose = "x" in table.places
+    pose = _unit_pose(package, table.at("x")) if from_pose else ""
+    begin = close = ""
+    if iterated:
+        missed = [
+            f"    if ({name}_assemble(x, memory) != 0) {{",
+            f'        return "{_OUT_OF_REACH}";',
+            "    }",
+        ]
+        begin = _joined(pose, "{", *missed, "}")
+        close = _joined(
+            f"if ({name}_{CLOSING}_newton(memory, x, 1e-12, 20, NULL, NULL) != 0) {{", *missed, "}"
+        )
+    evaluate = _joined(pose, close, f"{name}_{entry.label}({', '.join(arguments)});", "return NULL;")
+    return Glue(
+        table, mechanism.ny if iterated else 0, _joined(begin, "return NULL;"), evaluate, "return NULL;"
+    )
+
+
+def _entries(name: str, size: int) -> list[Named]:
+    """Names of the entries of an array without names of their own."""
+    return [(name, "")] if size == 1 else [(f"{name}[{k + 1}]", "") for k in range(size)]
+
+
+def controller_glue(package: Package, controller: Controller) -> Glue:
+    """A controller: samples at its own period, forces held between them."""
+    name, robot = package.name, package.robot
+    names, table = Names(robot), Table()
+    pose, _ = names.started()
+    reference = mechanism_of(robot).reference[0]
+    memory, gains = memory_of(controller).size, gains_of(controller)
+    table.add("x0", "parameter", pose, "pose at the start, at rest", start=reference)
+    parts: list[Named] = [
+        (key, "") for part, size in gains.sizes.items() for key, _ in _entries(f"gain.{part}", size)[:size]
+    ]
+    table.add("gains", "parameter", parts, "gain", start=controller.gains, tunable=True)
+    table.add("q", "input", names.position, "reading of an actuator", start=controller.coordinates(reference))
+    for group, named, what in (
+        ("x", names.pose, "desired pose"),
+        ("v", names.twist, "desired reduced twist"),
+        ("a", names.acceleration, "its derivative"),
+    ):
+        start = reference if group == "x" else [0.0] * len(named)
+        wanted = [(f"desired.{key}", unit) for key, unit in named]
+        table.add(group, "input", wanted, what, start=start)
+    table.add("force", "output", names.force, "force of an actuator")
+    table.add(
+        "status",
+        "output",
+        [("status", "")],
+        f"0 well, 1 readings missing and bridged, {STOPPED} stopped, {FAILED} no finite force",
+    )
+    struct = f"{name}_controller"
+    status, period = f"values[{table.places['status'].start}]", number(controller.period, "double")
+    begin = _joined(
+        _unit_pose(package, table.at("x0")),
+        f"{struct} c;",
+        f"if ({struct}_reset(&c, x) != 0) {{",
+        f'    return "{_OUT_OF_REACH}";',
+        "}",
+        "memcpy(memory, c.memory, sizeof c.memory);",
+        f"memory[{memory}] = 0.0; /* samples taken */",
+        f"memory[{memory + 1}] = values[0]; /* time of the first */",
+        f"memset({table.at('force')}, 0, {len(names.force)} * sizeof(double));",
+        f"{status} = 0.0;",
+        "return NULL;",
+    )
+    given = ", ".join(table.at(group) for group in ("q", "x", "v", "a", "force"))
+    advance = _joined(
+        f"{struct} c;",
+        "memcpy(c.memory, memory, sizeof c.memory);",
+        f"memcpy(c.gains, {table.at('gains')}, sizeof c.gains);",
+        # Samples in [t, t + h), whatever rounding makes of their times.
+        f"while (memory[{memory + 1}] + memory[{memory}] * {period} < values[0] + h - 1e-6 * {period}) {{",
+        f"    {status} = (double){struct}_step(&c, {given});",
+        f"    memory[{memory}] += 1.0;",
+        "}",
+        "memcpy(memory, c.memory, sizeof c.memory);",
+        "return NULL;",
+    )
+    return Glue(table, memory + 2, begin, "return NULL;", advance, False, controller.period)

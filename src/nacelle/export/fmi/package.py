@@ -1,0 +1,217 @@
+"""The target `fmi`: one FMU of FMI 3.0, a zip file with descriptions, the emitted C, and its binary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files as resources
+
+from nacelle.compile import make_program
+from nacelle.control.controller import Controller
+from nacelle.emit.c.parts import number
+from nacelle.emit.names import remark
+from nacelle.errors import ExportError
+from nacelle.export.about import Package, friction_words
+from nacelle.export.c.assemble import assemble_head, assemble_source
+from nacelle.export.c.package import code_of
+from nacelle.export.entries import Wanted, entries
+from nacelle.export.entry import Entry
+from nacelle.export.fmi.build import binary, zipped
+from nacelle.export.fmi.description import About, build_description, model_description
+from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
+from nacelle.export.loop.assembly import assembly_entry
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.simulation.feedback import rigid_signals
+from nacelle.simulation.flow import reference_orientation, state_size
+from nacelle.spatial.scalar import Array
+
+_INTERFACE = ("interface.c", "interface.h")
+
+_SOURCE = """\
+/* The model {title}, for the interface of FMI 3.0 in interface.c.
+ * {origin}
+ */
+#include "interface.h"
+#include "{name}.h"
+
+#include <math.h>
+#include <string.h>
+
+{declared}const char *const model_token = "{token}";
+const bool model_exchanged = {exchanged};
+const size_t model_values = {values};
+const size_t model_memory = {memory};
+const size_t model_states = {states};
+const size_t model_first_state = {first};
+const double model_start[] = {{
+{start}
+}};
+const unsigned char model_set[] = {{
+{settable}
+}};
+const double model_nominal[] = {{1.0{nominal}}};
+
+const char *model_begin(double *values, double *memory)
+{{
+    (void)values, (void)memory;
+{begin}
+}}
+
+const char *model_evaluate(double *values, double *memory)
+{{
+    (void)values, (void)memory;
+{evaluate}
+}}
+
+const char *model_advance(double *values, double *memory, double h)
+{{
+    (void)values, (void)memory, (void)h;
+{advance}
+}}
+"""
+
+
+def wanted_for_fmi(wanted: Wanted) -> Wanted:
+    """What an FMU holds: one model, one controller, or the robot under forces.
+
+    Raises:
+        ExportError: if it is to hold several, or something that it cannot.
+    """
+    if wanted.parameters:
+        raise ExportError("numbers of the robot are constants of an FMU: leave the parameters out")
+    moved = tuple(name for name in wanted.models if name == "forward_dynamics")
+    others = tuple(name for name in wanted.models if name not in moved)
+    plant = wanted.plant or bool(moved) or (not others and wanted.controller is None)
+    if plant + len(others) + (wanted.controller is not None) != 1:
+        raise ExportError(
+            "an FMU holds one: the robot under forces (forward_dynamics), another model, or a controller"
+        )
+    return replace(wanted, models=others, plant=plant)
+
+
+def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list[str]]:
+    """Make an FMU.
+
+    Args:
+        package: what is exported (`wanted_for_fmi`).
+        compiler: the C compiler; that of the system if None, and no binary where there is none.
+
+    Returns:
+        The bytes of the file, and the paths in it.
+
+    Raises:
+        ExportError: if the compiler fails.
+    """
+    package, glue, title = _model(package)
+    code = code_of(package, ("double",), False)
+    sources, headers = dict(code.sources), dict(code.headers)
+    if package.iterated is not None and not package.wanted.loop:
+        sources |= dict([assemble_source(package, "double")])
+    for file in _INTERFACE:
+        text = resources("nacelle.export.fmi").joinpath(file).read_text(encoding="utf-8")
+        (headers if file.endswith(".h") else sources)[file] = text
+    sources["model.c"] = _source(package, glue, title, "")
+    token = _token([*sources.values(), *headers.values()])
+    sources["model.c"] = _source(package, glue, title, token)
+    about = About(
+        package.name,
+        f"{title} of the robot {remark(package.robot.name)}. {friction_words(package.wanted)}",
+        token,
+        f"nacelle {package.version}",
+        glue.exchanged,
+        glue.period or STEP,
+        glue.period,
+    )
+    files: dict[str, str | bytes] = {"modelDescription.xml": model_description(about, glue.table)}
+    files["sources/buildDescription.xml"] = build_description(package.name, sorted(sources))
+    files |= {f"sources/{file}": text for file, text in sorted((sources | headers).items())}
+    built = binary(package.name, sources | headers, compiler)
+    if built is not None:
+        files[f"binaries/{built.platform}/{package.name}{built.ending}"] = built.content
+    return zipped(files), sorted(files)
+
+
+def _model(package: Package) -> tuple[Package, Glue, str]:
+    """The package with what its model needs, its C, and what it is."""
+    wanted, robot = package.wanted, package.robot
+    if wanted.controller is not None:
+        return package, controller_glue(package, wanted.controller), _title(wanted.controller)
+    if wanted.plant:
+        whole = replace(package, entries=[*package.entries, _rates(robot, package.name)])
+        return whole, plant_glue(whole), "motion under the actuators' forces"
+    if package.iterated is not None:
+        package = replace(package, entries=[*package.entries, assembly_entry(robot, package.name)])
+    main = next(entry for entry in package.entries if entry.model is not None)
+    return package, pose_glue(package, main), main.title
+
+
+def _title(controller: Controller) -> str:
+    return f"the controller {remark(controller.name)} with a sample time of {controller.period:g} s"
+
+
+def _rates(robot: Robot, prefix: str) -> Entry:
+    """The rates of the actuators at a state."""
+    quat_0 = reference_orientation(mechanism_of(robot))
+
+    def rates(robot: Robot, s: Array) -> dict[str, Array]:
+        return {"qd": rigid_signals(robot, s, quat_0, ("qd",))["qd"]}
+
+    program = make_program(rates, robot, {"state": state_size(robot)})
+    words = {"state": "state of the plant", "qd": "rates of the actuators; rad/s, m/s"}
+    return Entry(
+        "plant_rates", "rates of the actuators", replace(program, name=f"{prefix}_plant_rates"), words, None
+    )
+
+
+def _token(texts: Sequence[str]) -> str:
+    """The token of an FMU: another code has another one."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]
+
+
+def _source(package: Package, glue: Glue, title: str, token: str) -> str:
+    table = glue.table
+    states = table.places.get("state", slice(0, 0))
+    starts = [number(scalar.start or 0.0, "double") for scalar in table.scalars]
+    declared = ""
+    if package.iterated is not None and not package.wanted.loop:
+        declared = f"{assemble_head(package, 'double')};\n\n"
+    return _SOURCE.format(
+        title=title,
+        origin=package.origin,
+        name=package.name,
+        declared=declared,
+        token=token,
+        exchanged="true" if glue.exchanged else "false",
+        values=len(table.scalars),
+        memory=glue.memory,
+        states=states.stop - states.start,
+        first=states.start,
+        start=_rows(starts),
+        settable=_rows([scalar.settable for scalar in table.scalars]),
+        nominal=", 1.0" * (max(states.stop - states.start, 1) - 1),
+        **{part: _indented(getattr(glue, part)) for part in ("begin", "evaluate", "advance")},
+    )
+
+
+def _rows(texts: Sequence[str]) -> str:
+    return "\n".join(f"    {', '.join(texts[k : k + 6])}," for k in range(0, len(texts), 6))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def fmi_package(robot: Robot, prefix: str, version: str, wanted: Wanted) -> Package:
+    """What an FMU is made of.
+
+    Args:
+        robot: the robot.
+        prefix: of all names, and the identifier of the model.
+        version: of nacelle.
+        wanted: what is to be exported.
+    """
+    chosen = wanted_for_fmi(wanted)
+    chosen.check()
+    return Package(prefix, robot, version, chosen, entries(robot, prefix, chosen))

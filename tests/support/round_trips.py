@@ -1,0 +1,159 @@
+"""A robot beside the one that came back from a file: forces of its drives by the same public functions.
+
+States go over through the bodies, as in `support.exported_files`; the coordinates of the robot that came
+back are joints of its own, and forces and free accelerations are compared at these.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+import nacelle
+from nacelle.exchange.names import Names
+from nacelle.kinematics.mechanism.assembly import advance, assemble
+from nacelle.kinematics.mechanism.chart import Chart
+from nacelle.kinematics.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
+from nacelle.kinematics.underactuated import undriven
+from nacelle.model.platform import AXES
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+from nacelle.verify.states import random_states
+from support.exported_files import Kinematics, actuator_names, coordinates, owners, stack, without_losses
+
+
+class Tree:
+    """The tree of a robot as a file: coordinates are [position; rotation by rows; joints]."""
+
+    def __init__(self, robot: Robot, names: list[str]) -> None:
+        """Of a robot that came back from a file whose bodies have these names."""
+        self.robot = robot
+        self.names = [_original(body.name, names) for body in robot.bodies]
+        self.nv = robot.platform_nv + robot.nv
+        found = assemble(robot)
+        assert not found.open
+        self.start = _packed(found.platform, found.q)
+        self.drives: dict[str, int] = {}
+
+    def moved(self, q: Array, step: Array) -> Array:
+        """Coordinates moved by a step of rates."""
+        return _packed(*advance(self.robot, *_unpacked(q), step))
+
+    def kinematics(self, q: Array, u: Array) -> Kinematics:
+        """Of all bodies."""
+        motion = tree_motion(self.robot, *_unpacked(q))
+        moving = tree_velocity(self.robot, motion, u)
+        biases = [
+            np.concatenate([point_acceleration(twist, bias, pose.p), bias[3:]])
+            for twist, bias, pose in zip(moving.twists, moving.biases, motion.poses, strict=True)
+        ]
+        J = np.stack([motion.jacobian(body) for body in range(len(self.robot.bodies))])
+        return Kinematics(list(motion.poses), J, np.stack(biases))
+
+    def dynamics(self, q: Array, u: Array) -> tuple[Array, Array, Array]:
+        """Not needed: the robot has functions for it."""
+        raise NotImplementedError
+
+
+def _original(name: str, names: list[str]) -> str:
+    """The name of a body in the file; that of the base for what was fixed to it."""
+    short = name.rpartition(".")[2]
+    # Legs whose names are taken are numbered.
+    plain = re.sub(r"-\d+\.", ".", name).replace(".", "-")
+    # A word of descriptions is not a body's name.
+    word = short.removesuffix("-2")
+    found = [given for given in (name.replace(".", "-"), short, plain, word) if given in names]
+    return found[0] if found else "base" if name in ("base", "ground") else f"{name}-carrier"
+
+
+def _packed(platform: Pose, q: Array) -> Array:
+    return np.concatenate([platform.p, np.ravel(platform.R), q])
+
+
+def _unpacked(q: Array) -> tuple[Pose, Array]:
+    return Pose(q[3:12].reshape(3, 3), q[:3]), q[12:]
+
+
+def errors(
+    robot: Robot, again: Robot, states: int = 5, seed: int = 0, drives: str = "actuators"
+) -> dict[str, float]:
+    """Largest relative errors of poses, forces and free accelerations over random states.
+
+    Args:
+        robot: the robot.
+        again: the one that came back.
+        states: how many.
+        seed: of the states.
+        drives: whether drives of the file are named after "actuators" or after their "joints".
+    """
+    robot = without_losses(robot)
+    drawn = random_states(robot, states, seed)
+    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
+    a = drawn.a if inverse.acceleration is None else inverse.acceleration
+    bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
+    motion = nacelle.body_motion(robot, drawn.x, drawn.v, a)
+    given = Names(("base",))
+    tree = Tree(again, [given.new(body.name, "body") for body in robot.bodies])
+    own = owners(robot, tree.names)
+    named = [drive.name.replace(".", "-") for drive in robot.actuators]
+    if drives == "joints":
+        named = actuator_names(robot)
+    worst = {"poses": 0.0, "forces": 0.0, "accelerations": 0.0}
+    for k in range(states):
+        q = coordinates(tree, own, bodies.R[k], bodies.p[k], tree.start)
+        q = _wound(again, q)
+        J = stack(tree.kinematics(q, np.zeros(tree.nv)).jacobian, own)
+        u = np.linalg.lstsq(J, np.concatenate([motion.twist[k, b] for b in own.values()]), rcond=1e-10)[0]
+        bias = stack(tree.kinematics(q, u).bias, own)
+        wanted = np.concatenate([motion.acceleration[k, b] for b in own.values()]) - bias
+        u_dot = np.linalg.lstsq(J, wanted, rcond=1e-10)[0]
+        x, v, x_dot = _reduced(again, q, u, u_dot)
+        there = nacelle.inverse_kinematics(again, x).bodies
+        for number, body in own.items():
+            gap = (
+                np.abs(there.R[number] - bodies.R[k, body]).max(),
+                np.abs(there.p[number] - bodies.p[k, body]).max(),
+            )
+            worst["poses"] = max(worst["poses"], *map(float, gap))
+        back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven(again))
+        order = [named.index(_original(drive.name, named)) for drive in again.actuators]
+        assert sorted(order) == list(range(len(named)))
+        force = inverse.force[k]
+        error = np.max(np.abs(back.force - force[order])) / np.max(np.abs(force))
+        worst["forces"] = max(worst["forces"], float(error))
+        if back.acceleration is not None:
+            error = np.max(np.abs(back.acceleration - x_dot)) / np.max(np.abs(x_dot))
+            worst["accelerations"] = max(worst["accelerations"], float(error))
+    return worst
+
+
+def _wound(robot: Robot, q: Array) -> Array:
+    """Angles by so many turns that couplings hold: poses do not show turns; the fastest joint has most."""
+    q = q.copy()
+    for _ in range(3):
+        for coupling in (robot.joints[k] for k in robot.couplings):
+            places = [12 + robot.q_slices[j].start for j, _ in coupling.terms]
+            factors = np.array([factor for _, factor in coupling.terms])
+            turning = [robot.joints[j].primitives[0].is_rotation for j, _ in coupling.terms]
+            fast = min(np.flatnonzero(turning), key=lambda k: abs(factors[k]))
+            left = (factors @ q[places] - coupling.offset) / factors[fast]
+            q[places[fast]] -= 2.0 * np.pi * round(left / (2.0 * np.pi))
+    return q
+
+
+def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:
+    """Reduced pose, twist and acceleration of a state of the tree."""
+    platform, joints = _unpacked(q)
+    x = Chart(robot).coordinates(platform)[0]
+    places = []
+    for name in robot.motion.coordinates:
+        if name in AXES:
+            places.append(AXES.index(name))
+        else:
+            joint = robot.joint(name)
+            x[layout_of(robot.motion).x_index(name)] = joints[robot.q_slices[joint].start]
+            places.append(robot.platform_nv + robot.v_slices[joint].start)
+    return x, u[places], u_dot[places]
