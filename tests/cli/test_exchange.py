@@ -36,6 +36,15 @@ def test_nothing_is_written_for_a_broken_file(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_a_nacelle_that_there_is_not(tmp_path: Path) -> None:
+    file, out = tmp_path / "swing.xml", tmp_path / "swing.yaml"
+    file.write_text(TEXT)
+    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out), "--nacelle", "arms"])
+    assert result.exit_code == 1
+    assert "no body is called 'arms'" in result.output
+    assert not out.exists()
+
+
 def test_a_urdf_with_its_closure_file(tmp_path: Path) -> None:
     file, out = written(tmp_path, robot(TREE + ENDS)), tmp_path / "bars.yaml"
     command = ["import", str(file), "--out", str(out), "--closures"]
