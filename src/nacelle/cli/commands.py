@@ -38,7 +38,7 @@ COMMANDS = {
     ),
     "import": (
         "exchange",
-        "Import a robot from MuJoCo's MJCF: a description, and a report of what was left out.",
+        "Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.",
     ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
