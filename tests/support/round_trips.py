@@ -65,7 +65,10 @@ def _original(name: str, names: list[str]) -> str:
     plain = re.sub(r"-\d+\.", ".", name).replace(".", "-")
     # A word of descriptions is not a body's name.
     word = short.removesuffix("-2")
-    found = [given for given in (name.replace(".", "-"), short, plain, word) if given in names]
+    # Joints of SDF are not named as bodies are.
+    joint = plain.removesuffix("-joint")
+    candidates = (name.replace(".", "-"), short, plain, word, joint, short.removesuffix("-joint"))
+    found = [given for given in candidates if given in names]
     return found[0] if found else "base" if name in ("base", "ground") else f"{name}-carrier"
 
 
