@@ -58,6 +58,17 @@ def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     assert "name one" in run("fivebar", "--period", "1e-3", "--out", other, code=1)
 
 
+def test_an_fmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = str(tmp_path / "one.fmu")
+    options = ("fivebar", "--target", "fmi", "--model", "gravity_forces", "--bare", "--out", out)
+    assert "FMI 3.0, sources and a binary for" in run(*options)
+    assert "there already" in run(*options, code=1)
+    monkeypatch.setenv("CC", "no-such-cc")
+    assert "no binary, as there is no C compiler" in run(*options, "--force").replace("\n", " ")
+    files = json.loads(run(*options, "--force", "--json"))["files"]
+    assert files[:2] == ["modelDescription.xml", "sources/buildDescription.xml"]
+
+
 def test_a_robot_for_another_engine(tmp_path: Path) -> None:
     out = tmp_path / "fivebar.urdf"
     printed = run("fivebar", "--target", "urdf", "--out", str(out))

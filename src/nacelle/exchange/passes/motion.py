@@ -88,7 +88,7 @@ def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
         raise broken(
             graph.file,
             f"the loops do not close near the assembly: {gaps}",
-            "assemble it in a keyframe that is nearer",
+            "give numbers with more digits; of MJCF, name a keyframe that is nearer",
             min(lines, default=0),
         )
     return written, robot, found
