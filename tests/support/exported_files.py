@@ -82,6 +82,11 @@ def owners(robot: Robot, names: list[str]) -> dict[int, int]:
     given = Names(("base",))
     own = {given.new(body.name, f"body{k}"): k for k, body in enumerate(robot.bodies) if k}
     own["base"] = 0
+    return matched(own, names)
+
+
+def matched(own: dict[str, int], names: list[str]) -> dict[int, int]:
+    """For bodies of a file those of a robot that have its names there, or the beginning of them."""
     found = {}
     for number, name in enumerate(names):
         match = [full for full in own if name == full or name.startswith(f"{full}-")]

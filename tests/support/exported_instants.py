@@ -45,8 +45,17 @@ def plain(robot: Robot) -> Robot:
     return replace(robot, joints=joints)
 
 
-def errors(file: EngineFile, robot: Robot, seed: int = 0) -> dict[str, float]:
-    """Relative errors in the assembly: poses, rates, freedoms (their number), powers of all forces."""
+def errors(
+    file: EngineFile, robot: Robot, seed: int = 0, own: dict[int, int] | None = None
+) -> dict[str, float]:
+    """Relative errors in the assembly: poses, rates, freedoms (their number), powers of all forces.
+
+    Args:
+        file: the file.
+        robot: the robot.
+        seed: of the rates.
+        own: for bodies of the file the robot's; by their names if None.
+    """
     found, rng = assemble(robot), np.random.default_rng(seed)
     engine = build(robot)
     none = np.zeros((len(robot.bodies), 6))
@@ -76,7 +85,7 @@ def errors(file: EngineFile, robot: Robot, seed: int = 0) -> dict[str, float]:
     more = efforts(robot, now, axes, u, engine.rotors_inside)
     force = now.force + more.friction + more.springs + more.rotor_matrix @ u_dot + more.rotor_bias
 
-    own = owners(robot, file.names)
+    own = owners(robot, file.names) if own is None else own
     q = coordinates(file, own, now.R, now.p, file.start)
     there = file.kinematics(q, np.zeros(file.nv))
     gaps = [np.abs(there.poses[k].R - now.R[b]).max() for k, b in own.items()]

@@ -22,7 +22,15 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.states import random_states
-from support.exported_files import Kinematics, actuator_names, coordinates, owners, stack, without_losses
+from support.exported_files import (
+    Kinematics,
+    actuator_names,
+    coordinates,
+    matched,
+    owners,
+    stack,
+    without_losses,
+)
 
 
 class Tree:
@@ -65,8 +73,17 @@ def _original(name: str, names: list[str]) -> str:
     plain = re.sub(r"-\d+\.", ".", name).replace(".", "-")
     # A word of descriptions is not a body's name.
     word = short.removesuffix("-2")
-    found = [given for given in (name.replace(".", "-"), short, plain, word) if given in names]
+    # Joints of SDF are not named as bodies are.
+    joint = plain.removesuffix("-joint")
+    candidates = (name.replace(".", "-"), short, plain, word, joint, short.removesuffix("-joint"))
+    found = [given for given in candidates if given in names]
     return found[0] if found else "base" if name in ("base", "ground") else f"{name}-carrier"
+
+
+def bodies_of(robot: Robot, names: list[str]) -> dict[int, int]:
+    """For bodies of a file, by their names, those of the robot that came back from it."""
+    own = {_original(body.name, names): k for k, body in enumerate(robot.bodies)}
+    return matched({name: k for name, k in own.items() if name in names}, names)
 
 
 def _packed(platform: Pose, q: Array) -> Array:

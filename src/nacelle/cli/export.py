@@ -92,11 +92,12 @@ def export_command(
     as_json: JsonOption = False,
 ) -> None:
     """Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF."""
-    from nacelle.exchange.write.exported import export_robot
     from nacelle.export.export import ROBOT_TARGETS, export
 
     robot = loaded(load_robot(robot_name, mode), payload)
     if target in ROBOT_TARGETS:
+        from nacelle.exchange.write.exported import export_robot
+
         of_models = {
             "--model": models is not None,
             "--input": source != "pose",

@@ -67,12 +67,14 @@ class Side:
         Raises:
             DescriptionError: at what is no number, or of no hinge or slide.
         """
+        values = {}
         for name, node in self.assembly.items():
             if name not in joints or len(joints[name].axes) != 1:
                 raise self.fault(node, f"the URDF has no hinge or slide {name!r}")
             if not isinstance(node.value, int | float):
                 raise self.fault(node, f"the coordinate of {name!r} must be a number")
-        return {joints[name].name: np.array([float(node.value)]) for name, node in self.assembly.items()}
+            values[joints[name].name] = np.array([float(node.value)])
+        return values
 
     def kind(self, joint: str) -> str:
         """The type of a joint; empty where the URDF's counts."""
@@ -150,9 +152,11 @@ def read_side(path: Path) -> Side:
     places = {str(joint.value): joint for joint in joints}
     motors = tuple(entries["name_mot"]) if "name_mot" in entries else None
     start = root.value.get(_ASSEMBLY)
-    if start is not None and not isinstance(start.value, dict):
+    assembly = {} if start is None else start.value
+    if not isinstance(assembly, dict):
+        assert start is not None
         raise side.fault(start, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
-    return Side(str(path), loops, motors, kinds, places, {} if start is None else start.value)
+    return Side(str(path), loops, motors, kinds, places, assembly)
 
 
 def _listed(side: Side, node: Node, key: str) -> list[Node]:
