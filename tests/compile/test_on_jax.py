@@ -15,6 +15,7 @@ from nacelle.emit.store import Store
 from nacelle.export.states import inputs_at, sample_states
 from support import square_root
 from support.library import NAMES, library_robot
+from support.stress_robots import STRESS
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
 jnp = jax.numpy
@@ -122,8 +123,26 @@ def test_a_robot() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["inverse_dynamics", "forward_dynamics"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_robot(name: str, model: str) -> None:
-    _checked(library_robot(name), model)
+def test_values_of_every_robot(name: str, model: str) -> None:
+    """XLA takes long for derivatives of long programs: those are held to differences for a few."""
+    robot = library_robot(name)
+    named = nacelle.model(robot, model, smooth=1e-2)
+    inputs = inputs_at(sample_states(robot, 4), named.inputs)
+    want = named.compile()(**inputs)
+    got = named.compile(target="jax")(**{key: value for key, value in inputs.items() if key != "y"})
+    assert np.max(np.abs(got - want)) < 1e-11 * np.max(np.abs(want))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["delta", "3rps", "gough-stewart"])
+def test_derivatives_of_a_few(name: str) -> None:
+    _checked(library_robot(name), "inverse_dynamics")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sprung five-bar", "drives, springs and rotors at closures", "one motion"])
+def test_robots_that_are_no_families(name: str) -> None:
+    _checked(STRESS[name](1), "forward_dynamics")
 
 
 def test_numbers_of_the_robot_are_differentiated() -> None:

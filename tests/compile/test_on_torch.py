@@ -14,6 +14,7 @@ from nacelle.emit.store import Store
 from nacelle.export.states import inputs_at, sample_states
 from support import square_root
 from support.library import NAMES, library_robot
+from support.stress_robots import STRESS
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-torch")
 
@@ -114,6 +115,12 @@ def test_a_robot() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_robot(name: str, model: str) -> None:
     _checked(library_robot(name), model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STRESS)
+def test_robots_that_are_no_families(name: str) -> None:
+    _checked(STRESS[name](1), "forward_dynamics")
 
 
 def test_second_derivatives_backwards() -> None:

@@ -25,6 +25,8 @@ def test_groups_lie_side_by_side() -> None:
     ]
     assert [scalar.name for scalar in table.states()] == ["state.x", "state.v"]
     assert Table().states() == []
+    table.add("other", "output", [("step", ""), ("step", "")], "names that are taken")
+    assert [scalar.name for scalar in table.scalars[table.places["other"]]] == ["step'", "step''"]
 
 
 def test_names_of_a_robot() -> None:

@@ -83,25 +83,22 @@ class Table:
         """
         first, pairs = len(self.scalars), list(named)
         values = [None] * len(pairs) if start is None else [float(value) for value in start]
+        taken = {scalar.name for scalar in self.scalars}
         for (name, unit), value in zip(pairs, values, strict=True):
+            # Names of a description may collide with those made here.
+            while name in taken:
+                name += "'"
+            taken.add(name)
             self.scalars.append(Scalar(name, causality, unit, about, value, tunable))
         self.places[group] = slice(first, len(self.scalars))
 
     def add_states(self, named: Iterable[Named], about: str) -> None:
         """Add the groups "state" and "derivative"."""
-        pairs = list(named)
-        self.add("state", "local", pairs, about)
+        self.add("state", "local", named, about)
         first, at = len(self.scalars), self.places["state"].start
-        for k, (name, unit) in enumerate(pairs):
-            self.scalars.append(
-                Scalar(
-                    f"der({name})",
-                    "local",
-                    _rate(unit),
-                    f"derivative of {name} by time",
-                    derivative_of=at + k,
-                )
-            )
+        for k, state in enumerate(self.states()):
+            what, unit = f"derivative of {state.name} by time", _rate(state.unit)
+            self.scalars.append(Scalar(f"der({state.name})", "local", unit, what, derivative_of=at + k))
         self.places["derivative"] = slice(first, len(self.scalars))
 
     def at(self, group: str) -> str:
