@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile import cache, drivers, function, make_program
+from nacelle.compile import cache, drivers, make_program, native
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.irk5 import compile_irk5
 from nacelle.emit.jit.newton import compile_newton
@@ -142,7 +142,7 @@ def programs_of(
 
         return real(form, specification, made, store, part)
 
-    for module in (function, drivers):
+    for module in (native, drivers):
         monkeypatch.setattr(module, "kept", recording)
     monkeypatch.setattr(cache, "_key", lambda *_: None)
     monkeypatch.setenv("NACELLE_CACHE", str(folder))
