@@ -102,8 +102,8 @@ def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int,
     texts.append(move_few(width, "v_"))
     texts += [pack_shared(inputs, width), tile_moves(inputs, 0, width, pack=True)]
     texts.append(tile_moves(outputs, plan.result, width, pack=False))
-    texts += [straight_moves(inputs, 0, width, pack=True), none_shared(inputs)]
-    texts.append(straight_moves(outputs, plan.result, width, pack=False))
+    texts += [straight_moves(inputs, 0, width, tiles, pack=True), none_shared(inputs)]
+    texts.append(straight_moves(outputs, plan.result, width, tiles, pack=False))
     texts.append(_BATCH.format(width=width, stride=stride(plan, width), tiles=tiles))
     return "\n\n".join(texts)
 

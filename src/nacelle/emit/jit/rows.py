@@ -12,6 +12,8 @@ from nacelle.emit.jit.vectors import type_name
 
 # Entries of a variable up to which its rows are moved without a loop.
 _LONG = 64
+# Bytes of a cache line, and how many lines of a variable are asked for before they are needed.
+_LINE, _MOST = 64, 32
 
 
 def _turn(names: list[str], width: int, prefix: str) -> tuple[list[str], list[str]]:
@@ -237,10 +239,11 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     return "\n".join(lines)
 
 
-def straight_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> str:
+def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, pack: bool) -> str:
     """Write a function that moves all variables of W rows between arrays and one tile, without branches.
 
-    Long variables are moved by a call of their own function. No input may be shared.
+    Long variables are moved by a call of their own function. No input may be shared. Rows that are so many
+    tiles ahead are asked for: they come from memory while these are evaluated.
     """
     verb = "pack" if pack else "unpack"
     lines = [f"define internal void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample) noinline #0 {{"]
@@ -253,6 +256,13 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) 
                 f"%o{i} = mul i64 %sample, {size}",
                 f"%rows.{i} = getelementptr double, ptr %a{i}, i64 %o{i}",
             ]
+            whole = 8 * size * width
+            for line in range(0, min(whole, _MOST * _LINE), _LINE):
+                name = f"%f{i}.{line}"
+                lines += [
+                    f"{name} = getelementptr i8, ptr %rows.{i}, i64 {ahead * whole + line}",
+                    f"call void @llvm.prefetch.p0(ptr {name}, i32 {int(not pack)}, i32 3, i32 1)",
+                ]
         if size > _LONG:
             lines += [
                 f"%t{i} = getelementptr i8, ptr %tile, i64 {place * 8 * width}",
