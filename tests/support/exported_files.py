@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class EngineFile(Protocol):
 def without_losses(robot: Robot) -> Robot:
     """The robot without what no file holds: friction of spherical joints that is not viscous."""
 
-    def kept(joint_index: int) -> tuple:  # type: ignore[type-arg]
+    def kept(joint_index: int) -> tuple[Any, ...]:
         joint = robot.joints[joint_index]
         return tuple(
             tuple(t for t in terms if primitive is not Primitive.SPHERICAL or t.basis == "viscous")

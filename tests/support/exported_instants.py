@@ -9,6 +9,7 @@ from the description.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ _KEPT = ("viscous", "coulomb", "quadratic", "cubic")
 def plain(robot: Robot) -> Robot:
     """The robot without friction that no file holds, and without dampers of end stops."""
 
-    def terms(joint_terms: tuple, primitive: Primitive) -> tuple:  # type: ignore[type-arg]
+    def terms(joint_terms: tuple[Any, ...], primitive: Primitive) -> tuple[Any, ...]:
         kept = ("viscous",) if primitive is Primitive.SPHERICAL else _KEPT
         return tuple(term for term in joint_terms if term.basis in kept)
 
@@ -60,7 +61,7 @@ def errors(
     engine = build(robot)
     none = np.zeros((len(robot.bodies), 6))
 
-    def at(u: Array, u_dot: Array) -> tuple:  # type: ignore[type-arg]
+    def at(u: Array, u_dot: Array) -> tuple[Any, ...]:
         now = engine.at(TreeState(found.platform, found.q, u, u_dot, none))
         shut = [
             coupling(robot, joint, found.q) if joint.is_coupling else loop(robot, joint, now, u)

@@ -110,6 +110,7 @@ def _primitive() -> Any:
         at, count = values[: operation.given], operation.given
         base = operation.base
         if base is None or any(ad.is_undefined_primal(value) for value in at):
+            # What JAX's own operations raise where they cannot be transposed.
             raise NotImplementedError(f"{operation.program.name} is not linear in what is transposed")
         along = instantiated(weights)
         if operation.moving is None:

@@ -28,7 +28,7 @@ Native = Callable[[str, Program], Compiled]
 
 
 class Operator:
-    """A function of tensors (N, size) with derivatives that are such functions."""
+    """A function of tensors (N, size) with derivatives that are such functions; heirs say how."""
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Its results, without derivatives."""

@@ -1,4 +1,4 @@
-"""Values kept with either sign: the same numbers, and zeros where their sign can be told."""
+"""Values kept with either sign: the same numbers, and zeros where their sign matters."""
 
 from __future__ import annotations
 

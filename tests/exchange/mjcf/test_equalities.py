@@ -28,7 +28,7 @@ TEXT = """<mujoco><worldbody>
   <fixed name="sum"><joint joint="one" coef="3"/><joint joint="two" coef="-0.5"/></fixed>
   <spatial name="line" stiffness="50" damping="2" springlength="0.4"><site site="s"/><site site="t"/></spatial>
   <spatial name="rope" stiffness="50" springlength="0 0.4"><site site="s"/><site site="t"/></spatial>
-</tendon></mujoco>"""  # noqa: E501
+</tendon></mujoco>"""  # noqa: E501  # a file as it is written
 JOINTS = ["one", "two", "three"]
 
 

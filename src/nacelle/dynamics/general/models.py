@@ -63,6 +63,16 @@ from nacelle.spatial.solve import solve
 # Seeds of the numbers of robots that a basis for every geometry is found with.
 _GEOMETRIES = (41, 42)
 
+WITHOUT_INERTIA = (
+    require_rods,
+    require_efforts,
+    require_closures,
+    require_nacelle_closures,
+    require_line_springs,
+    require_dampers,
+)
+"""What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""
+
 
 @lru_cache(maxsize=64)
 def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
@@ -324,14 +334,7 @@ def energies(
     moving = _moving(legs, v, np.zeros(robot.motion.n))
     into = Required(legs.placed)
     counted = Counted(True, smooth, springs=False, inertia=False)
-    for require in (
-        require_rods,
-        require_efforts,
-        require_closures,
-        require_nacelle_closures,
-        require_line_springs,
-        require_dampers,
-    ):
+    for require in WITHOUT_INERTIA:
         require(legs, moving, into, counted)
     require_bars(legs, moving, into, counted, {})
     power: Scalar = 0.0

@@ -24,16 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
-    require_closures,
-    require_efforts,
-    require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.line_springs import require_line_springs
-from nacelle.dynamics.general.models import legs_at
+from nacelle.dynamics.general.models import WITHOUT_INERTIA, legs_at
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
 from nacelle.dynamics.reference_motion import reference_motions
@@ -111,14 +106,7 @@ def required_power(legs: Legs, moving: Motion, motions: Motions, counted: Counte
     power = VirtualPower(legs)
     into = Required(legs.placed)
     friction = Counted(counted.friction, counted.smooth, inertia=False)
-    for require in (
-        require_rods,
-        require_efforts,
-        require_closures,
-        require_nacelle_closures,
-        require_line_springs,
-        require_dampers,
-    ):
+    for require in WITHOUT_INERTIA:
         require(legs, moving, into, friction)
     power.add(inward(into), ties_on_nacelle(legs, into, [{} for _ in legs.factors]))
     for weight, part in motions:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Link, Motor, Report, relative_quat
+from nacelle.exchange.graph import Axis, Link, Motor, Report
 from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive
 from nacelle.spatial.pose import Pose, identity
@@ -22,29 +22,6 @@ from nacelle.spatial.scalar import Array
 _FRICTION = {"viscous": "damping", "coulomb": "coulomb", "quadratic": "quadratic", "cubic": "cubic"}
 _TURN = 2.0 * math.pi
 Ends = tuple[str, str]
-
-
-def closure_coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
-    """Coordinates of a joint from the pose (R, p) of its second frame in its first; of a ball quat_xyzw."""
-    about_z = math.atan2(R[1, 0], R[0, 0])
-    quat = [float(v) for v in relative_quat(R)]
-    match joint.kind:
-        case JointKind.REVOLUTE:
-            return [about_z]
-        case JointKind.PRISMATIC:
-            return [float(p[2])]
-        case JointKind.CYLINDRICAL:
-            return [float(p[2]), about_z]
-        case JointKind.UNIVERSAL:
-            return [math.atan2(R[2, 1], R[1, 1]), math.atan2(R[0, 2], R[0, 0])]
-        case JointKind.SPHERICAL | JointKind.POINT:
-            return quat
-        case JointKind.PLANAR_SPHERICAL:
-            return [float(p[0]), float(p[1]), *quat]
-        case JointKind.SPHERICAL_PLANAR:
-            own = R.T @ p
-            return [*quat, float(own[0]), float(own[1])]
-    return []
 
 
 class JointLinks:

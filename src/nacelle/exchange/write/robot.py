@@ -20,9 +20,10 @@ from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.tree import chain, massless, spanned
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
-from nacelle.exchange.write.joints import JointLinks, closure_coordinates, placed
+from nacelle.exchange.write.joints import JointLinks, placed
 from nacelle.exchange.write.points import Joined, is_one_point, without_point
 from nacelle.exchange.write.shapes import shapes_of
+from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
 from nacelle.model.joint import Joint
@@ -142,7 +143,7 @@ class _Builder:
 
     def _closing_links(self, k: int, joint: Joint) -> list[Link]:
         between = placed(joint, self.found.motion.poses)
-        values = closure_coordinates(joint, between.R, between.p)
+        values = closure_coordinates(joint, between.R, between.p).tolist()
         return self.made.links(joint, self.cuts[k], self._ends(joint), values)
 
     def _ends(self, joint: Joint) -> tuple[str, str]:

@@ -169,7 +169,7 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
         arguments.append("x" if variable.name == "x" else table.at(variable.name))
     for variable in entry.program.outputs:
         named = outputs.get(variable.name) or _entries(variable.name, variable.size)
-        # Inputs and outputs of one name are told apart.
+        # An input and an output of one name get different names.
         taken = {scalar.name for scalar in table.scalars}
         named = [(f"out.{key}" if key in taken else key, unit) for key, unit in named]
         table.add(f"out {variable.name}", "output", named, entry.words.get(variable.name, "").split(";")[0])

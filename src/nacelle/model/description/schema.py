@@ -81,7 +81,7 @@ class WrittenDescription(Description):
     constants: dict[str, Any] = Field(default_factory=dict)
     templates: dict[str, TemplateSpec] = Field(default_factory=dict)
     # As written, with repeats; the description that is read has them expanded, which is another type.
-    legs: list[WrittenLegSpec | RepeatSpec] = []  # type: ignore[assignment]
+    legs: list[WrittenLegSpec | RepeatSpec] = []  # type: ignore[assignment]  # see above
 
 
 def make_schema() -> dict[str, Any]:
