@@ -124,8 +124,8 @@ class Frames:
         mechanism = mechanism_of(extended.robot)
         J = self.over_rates(closure_state(extended.tree, self.motion).jacobian)
         rows = [J / mechanism.row_scale.reshape(-1, 1)]
-        for plan in mechanism.legs:
-            for spin in plan.spins:
+        for spins in mechanism.spins:
+            for spin in spins:
                 pose = self.motion.poses[spin.body]
                 W = self.jacobian(spin.body, pose.p)[3:]
                 rows.append(product(W.T, product(pose.R, np.array(spin.axis)))[None])

@@ -184,6 +184,9 @@ def _measures(mechanism: Mechanism, J: Array, spins: Array, active: Array) -> tu
     locked, driven = ([J[..., own, :][..., w]] if own else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
+    # The spins of the nacelle's own bodies come last.
+    for rows_of_nacelle in (locked, driven):
+        rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.nacelle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         listed = [row for c in leg.closures for row in _span(rows[c - robot.tree])]
         idle = range(first_spin, first_spin + len(plan.spins))

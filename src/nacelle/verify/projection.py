@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
-from nacelle.model.leg import Leg
+from nacelle.model.leg import Leg, Nacelle
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -44,10 +44,10 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> 
     count = len(u)
     closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
     closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
-    spins, spin_biases = _spins(robot, now, closing)
     chosen = np.zeros((robot.motion.n, count))
     for row, place in zip(chosen, independent(robot), strict=True):
         row[place] = 1.0
+    spins, spin_biases = _spins(robot, now, closing, chosen)
     K = np.concatenate([closing, spins, chosen])
     right = np.zeros((len(K), robot.motion.n + 1))
     right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
@@ -75,33 +75,38 @@ def independent(robot: Robot) -> list[int]:
     return places
 
 
-def _spins(robot: Robot, now: Snapshot, closing: Array) -> tuple[Array, Array]:
+def _spins(robot: Robot, now: Snapshot, closing: Array, chosen: Array) -> tuple[Array, Array]:
     """Idle spins, which are zero by convention: rows over the rates, and biases.
 
-    A leg that can move while the nacelle rests has bodies that spin; of each such motion the first body that
-    turns in it does not turn about that axis.
+    A leg that can move while the nacelle rests has bodies that spin, and so has the nacelle's own mechanism
+    if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
+    turn about that axis.
     """
     rows: list[Array] = []
     biases: list[float] = []
-    for leg in robot.legs:
-        own, own_biases = _leg_spins(robot, leg, now, closing)
+    parts: list[tuple[Leg | Nacelle, Array]] = [(leg, closing) for leg in robot.legs]
+    for part, held in [*parts, (robot.nacelle, np.concatenate([closing, chosen]))]:
+        own, own_biases = _idle_spins(robot, part, now, held)
         rows += own
         biases += own_biases
     return np.array(rows).reshape(-1, closing.shape[1]), np.array(biases)
 
 
-def _leg_spins(robot: Robot, leg: Leg, now: Snapshot, closing: Array) -> tuple[list[Array], list[float]]:
-    places = [robot.platform_nv + k for j in leg.joints for k in _range(robot.v_slices[j])]
+def _idle_spins(
+    robot: Robot, part: Leg | Nacelle, now: Snapshot, held: Array
+) -> tuple[list[Array], list[float]]:
+    """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
+    places = [robot.platform_nv + k for j in part.joints for k in _range(robot.v_slices[j])]
     if not places:
         return [], []
     unit = rate_scale(robot)[places]
-    _, s, Vt = np.linalg.svd(closing[:, places] * unit)
+    _, s, Vt = np.linalg.svd(held[:, places] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
     idle = unit[:, None] * Vt[rank:].T
     rows: list[Array] = []
     biases: list[float] = []
     felt = np.zeros((0, idle.shape[1]))
-    for body in leg.bodies:
+    for body in part.bodies:
         if len(rows) == idle.shape[1]:
             break
         J = now.jacobian[body][3:]

@@ -111,7 +111,7 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
 
 def idle_spins(robot: Robot) -> list[Spin]:
     """The idle spins that are set to zero."""
-    return [spin for plan in mechanism_of(robot).legs for spin in plan.spins]
+    return [spin for spins in mechanism_of(robot).spins for spin in spins]
 
 
 def axis_efforts(state: State, u_dot: Array, tau: Array, settings: Settings) -> dict[tuple[int, int], Array]:

@@ -74,7 +74,7 @@ def open_rows(at: Posed) -> Array:
     plan = at.plan
     mechanism = mechanism_of(plan.extended.robot)
     gaps = closure_gaps(plan.extended.tree, at.frames.motion) / mechanism.row_scale
-    spins = sum(len(leg.spins) for leg in mechanism.legs)
+    spins = sum(map(len, mechanism.spins))
     return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
 
 

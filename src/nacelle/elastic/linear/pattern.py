@@ -75,7 +75,7 @@ def pattern_of(extended: Extended) -> Pattern:
     for mask in masks:
         mass |= np.outer(mask, mask)
     rows = [moved[j.predecessor] | moved[j.successor] for j in tree.closures for _ in j.locks]
-    rows += [moved[spin.body] for plan in mechanism_of(extended.robot).legs for spin in plan.spins]
+    rows += [moved[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
     constraints = np.array(rows).reshape(len(rows), size)
     actuators = np.array([joint_rates(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
     return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))

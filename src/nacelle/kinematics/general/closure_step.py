@@ -143,6 +143,8 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
 
 def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
     """What the rows of a loop of the nacelle leave open: of the second body against the first."""
+    if loop.tie.joint < 0:
+        return [0.0] * len(loop.tie.rows)
     if loop.tie.is_coupling:
         return [coupling_gap(placed.robot.joints[loop.tie.joint], placed.now.motion)]
     frames = placed.joint_frames(loop.tie.joint, 0)

@@ -7,21 +7,25 @@ with direction f (3,) of a force and n (3,) of a moment (`tie_rows`)
 
 v_i velocity of body i at the point, w_i its angular velocity, base axes. Over the moving rates of the nacelle
 that is a row: what the wrench [f; n] is along them on body 2, less the same on body 1. The accelerations
-satisfy the derivative of this, whose part at constant rates `second` gives.
+satisfy the derivative of this, whose part at constant rates `second` gives. An idle spin of a body that hangs
+between spherical joints is a row as well, against the base: n . w_2 = 0, n its axis.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from nacelle.kinematics.general.nacelle import Frame, Nacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
 from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
 from nacelle.kinematics.general.ties import Row, Tie
 from nacelle.kinematics.general.vectors import ZERO, add
+from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, plus
+from nacelle.spatial.scalar import Array, Scalar, plus, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,4 +80,8 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
         rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
         tie = Tie(0, rows, joint=c, arms=arms)
         loops.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
+    for spin in nacelle.mechanism.nacelle_spins:
+        pose = nacelle.poses[spin.body]
+        row = Row({}, "spin", moment=product(pose.R, np.array(spin.axis)))
+        loops.append(Loop(Tie(0, (row,)), (BASE, spin.body), pose.p))
     return loops

@@ -385,7 +385,8 @@ def nacelle_at(now: Configuration) -> Nacelle:
     axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
     grounded: set[int] = set()
     own = (*robot.nacelle.joints, *robot.nacelle.closures)
-    if any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in own):
+    at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in own)
+    if at_base or mechanism.nacelle_spins:
         poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
         grounded.add(BASE)
     steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]] = {}

@@ -257,6 +257,9 @@ def second_derivatives(
         elif row.kind == "angular":
             twisted = crossed(w, _relative(tie, w, z)) if twisted is None else twisted
             right.append(dot(row.moment, add(add(z_dot, -w_dot), -twisted)))
+        elif row.kind == "spin":
+            # The axis turns with the body: its own change, w x n, is across w.
+            right.append(dot(row.moment, add(z_dot, -w_dot)))
         else:
             assert tie.arms is not None
             e, f = tie.arms

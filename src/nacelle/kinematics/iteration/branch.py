@@ -269,7 +269,7 @@ def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
     ]
     K = system.closures.jacobian[rows][:, list(rates)] / mechanism.row_scale[rows].reshape(-1, 1)
-    spins = [row[list(rates)] for k in mechanism.iterated_legs for row in system.rows[k]]
+    spins = [row[list(rates)] for k in (*mechanism.iterated_legs, -1) for row in system.rows[k]]
     return np.asarray(np.concatenate([K, np.stack(spins)]) if spins else K)
 
 

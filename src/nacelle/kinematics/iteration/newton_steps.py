@@ -177,12 +177,13 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     steps = steps_from_coordinates(robot, tree)
     motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
-    # Actuators where a loop is cut are held by further rows of their leg.
+    # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
     system, right = equations(robot, motion), []
     rows = []
-    for leg, spins in zip(robot.legs, system.rows, strict=True):
-        held = closing_actuators(robot, leg.closures)
+    closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
+    for own, spins in zip(closures, system.rows, strict=True):
+        held = closing_actuators(robot, own)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
     system = ClosureEquations(mechanism, system.closures, tuple(rows))

@@ -107,13 +107,16 @@ class _Checker:
 
     def leg_path(self, leg: Leg) -> Path:
         """Where a leg is described."""
+        return self.written_path({self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}, leg.name)
+
+    def written_path(self, names: set[str], leg: str) -> Path:
+        """Where the first of some legs is written, by their names there."""
         root = self.source.root.value
         legs = root.get("legs") if isinstance(root, dict) else None
         if legs is None or not isinstance(legs.value, list):
-            return ("legs", leg.name)
-        written = {self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}
+            return ("legs", leg)
         for k, node in enumerate(legs.value):
-            if isinstance(node.value, dict) and str(node.value["name"].value) in written:
+            if isinstance(node.value, dict) and str(node.value["name"].value) in names:
                 return ("legs", k)
         return ("legs",)
 
@@ -343,14 +346,14 @@ class _Checker:
 
     def body_path(self, body: int) -> Path:
         """Where a body is described: among the bodies, or in an element of a leg."""
-        for leg in self.robot.legs:
-            if body in leg.bodies:
-                name, path = self.robot.bodies[body].name.partition(".")[2], self.leg_path(leg)
-                elements = self.source.root.find((*path, "elements"))[1].value
-                for k, node in enumerate(elements if isinstance(elements, list) else ()):
-                    if isinstance(node.value, dict) and str(node.value["name"].value) == name:
-                        return (*path, "elements", k, "body")
-                return (*path, "bodies", name)
+        leg, _, name = self.robot.bodies[body].name.partition(".")
+        if name:
+            path = self.written_path({leg}, leg)
+            elements = self.source.root.find((*path, "elements"))[1].value
+            for k, node in enumerate(elements if isinstance(elements, list) else ()):
+                if isinstance(node.value, dict) and str(node.value["name"].value) == name:
+                    return (*path, "elements", k, "body")
+            return (*path, "bodies", name)
         if body and self.robot.nacelle.joints:
             return ("nacelle", "bodies", self.robot.bodies[body].name)
         return ("nacelle",)

@@ -24,7 +24,7 @@ from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale, require_
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
-from nacelle.kinematics.mechanism.idle import Spin
+from nacelle.kinematics.mechanism.idle import Spin, held_spins, spin_row
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.tree.spanning_tree import CosSin, rates_of
@@ -71,6 +71,7 @@ class Mechanism:
         legs: how each leg is solved.
         parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
         nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
+        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
@@ -80,6 +81,7 @@ class Mechanism:
     legs: tuple[LegPlan, ...]
     parasitic: bool
     nacelle_rows: tuple[int, ...]
+    nacelle_spins: tuple[Spin, ...]
     row_scale: Array
 
     @cached_property
@@ -91,6 +93,11 @@ class Mechanism:
     def layout(self) -> Layout:
         """Places of the coordinates in x and v."""
         return layout_of(self.robot.motion)
+
+    @property
+    def spins(self) -> tuple[tuple[Spin, ...], ...]:
+        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
+        return (*(plan.spins for plan in self.legs), self.nacelle_spins)
 
     @property
     def nw(self) -> int:
@@ -220,8 +227,8 @@ def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
 
 def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     scale = row_scale(robot)
-    poses = [assembly.closures, *(state for _, state in generic_poses(robot, assembly))]
-    J = np.stack([state.jacobian / scale[:, None] for state in poses])
+    poses = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
+    J = np.stack([state.jacobian / scale[:, None] for _, state in poses])
     rows = assembly.closures.rows
 
     names = robot.motion.joint_names
@@ -230,7 +237,10 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     own = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
     all_own = [k for c in own for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
     # Joints of the nacelle that its own loops do not determine are left to the legs.
-    loose = len(dependent) > 0 and rank_of(J[-1][all_own][:, list(dependent)]) < len(dependent)
+    own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
+    rows_of_spins = [(spin, spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
+    nacelle_spins, held = held_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
+    loose = len(dependent) > 0 and rank_of(held) < len(dependent)
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
     # leg have nothing else.
@@ -256,33 +266,23 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
         legs.append(LegPlan(recipe, rates, listed, spins))
-    return Mechanism(robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, scale)
+    return Mechanism(
+        robot, assembly, moves, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale
+    )
 
 
 def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
-    missing = M.shape[1] - rank_of(M)
-    chosen: list[Spin] = []
-    stacked = M
-    for spin in moves.spinning:
-        if missing and spin.body in leg.bodies:
-            row = spin_row(robot, assembly, spin)[list(rates_of(robot, leg.joints))]
-            if rank_of(np.vstack([stacked, row])) > rank_of(stacked):
-                stacked = np.vstack([stacked, row])
-                chosen.append(spin)
-    if rank_of(stacked) < M.shape[1]:
+    own = list(rates_of(robot, leg.joints))
+    spins = [spin for spin in moves.spinning if spin.body in leg.bodies]
+    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[own]) for spin in spins))
+    if rank_of(held) < M.shape[1]:
         raise KinematicsError(
             f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
             f"{', '.join(moves.idle) or 'its joints'} can move while the nacelle rests; lock a joint, or "
             "make one active"
         )
     return tuple(chosen)
-
-
-def spin_row(robot: Robot, assembly: Assembly, spin: Spin) -> Array:
-    """The spin of a body about its own axis as a row (rates,) over the rates of the tree: (R axis)^T J_w."""
-    axis = assembly.motion.poses[spin.body].R @ np.array(spin.axis)
-    return np.asarray(axis @ assembly.motion.jacobian(spin.body)[3:])
 
 
 def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:

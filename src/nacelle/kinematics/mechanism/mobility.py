@@ -21,7 +21,7 @@ from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import generic_poses, nacelle_rates, scaled_closures
 from nacelle.kinematics.mechanism.driven import are_unfelt, joints_that_could, undriven_coordinates
-from nacelle.kinematics.mechanism.idle import Spin, idle_count, idle_motions
+from nacelle.kinematics.mechanism.idle import Spin, held_spins, idle_count, idle_motions, spin_row
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
 from nacelle.kinematics.tree.closure import ClosureState, closure_frames
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
@@ -208,27 +208,37 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]
     motion, state = poses[int(np.argmax(ranks))]
     J = scaled_closures(robot, state)
-    N = null_space(J)
+    idle_words, spinning = idle_motions(robot, J, motion)
+    # Idle spins of the nacelle's own bodies are held; those of legs do not move it.
+    nacelle_spins = [spin for spin in spinning if spin.body in robot.nacelle.bodies]
+
+    def held(J: Array, motion: TreeMotion) -> Array:
+        rows = [(spin, spin_row(motion, spin) * rate_scale(robot)) for spin in nacelle_spins]
+        return held_spins(J, rows)[1]
+
+    J_held = held(J, motion)
+    N = null_space(J_held)
+    own_spins = len(J_held) - len(J)
     top = nacelle_rates(robot)
     platform_rank = rank_of(N[top].T)
     F = range_of(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
     A = actuator_rows(robot, motion) * rate_scale(robot)
-    idle_words, spinning = idle_motions(robot, J, motion)
-    left = _locked(J, A)
+    left = _locked(J_held, A)
     left_rank = rank_of(left[top].T) if left.shape[1] else 0
     independent = np.flatnonzero(held_rates(robot))
     reference_J = scaled_closures(robot, at_reference[1])
-    reference_N = null_space(reference_J)
+    reference_held = held(reference_J, at_reference[0])
+    reference_N = null_space(reference_held)
     reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
     undriven = undriven_coordinates(robot, left)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
         counted_planar=_planar_count(robot, motion),
-        true=N.shape[1],
+        true=N.shape[1] + own_spins,
         platform=platform_rank,
         idle=idle_words,
-        idle_count=idle_count(J, top),
+        idle_count=idle_count(J, top) + own_spins,
         free=free,
         inside=platform_rank - F.shape[1],
         tools=_tools(robot, motion, N),
@@ -240,10 +250,10 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         controlled=platform_rank - left_rank,
         uncontrolled=_motion_words(robot, left, top),
         still=_still_joints(robot, N),
-        singular_reference=_signature(reference_J, reference_A, top) != _signature(J, A, top),
+        singular_reference=_signature(reference_held, reference_A, top) != _signature(J_held, A, top),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
-        reference_left=_motion_words(robot, _locked(reference_J, reference_A), top),
+        reference_left=_motion_words(robot, _locked(reference_held, reference_A), top),
         declared=robot.motion.name,
         spinning=spinning,
         stretched=_stretched(robot, reference_J, J),

@@ -37,7 +37,7 @@ class ClosureEquations:
     Attributes:
         mechanism: the analysis of the robot.
         closures: residual and Jacobian of all closures.
-        rows: for each leg, further rows over all rates that are zero: its idle spins.
+        rows: for each leg, then for the nacelle, further rows over all rates that are zero: idle spins.
     """
 
     mechanism: Mechanism
@@ -51,9 +51,9 @@ def equations(robot: Robot, motion: TreeMotion) -> ClosureEquations:
     rows = tuple(
         tuple(
             product(motion.jacobian(spin.body)[3:].T, product(motion.poses[spin.body].R, np.array(spin.axis)))
-            for spin in plan.spins
+            for spin in spins
         )
-        for plan in mechanism.legs
+        for spins in mechanism.spins
     )
     return ClosureEquations(mechanism, closure_state(robot, motion), rows)
 
@@ -89,7 +89,7 @@ def respond(
         given: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: one number a closure equation; none if None.
-        rows_right: the same for the further rows of each leg.
+        rows_right: the same for the further rows of each leg, then of the nacelle.
         frozen: rates of legs that are zero.
         hold: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
@@ -108,8 +108,18 @@ def respond(
             N = np.concatenate([N, right[list(rows)].reshape(-1, 1)], axis=1)
         return np.asarray(N / scale[list(rows)].reshape(-1, 1))
 
+    def further(k: int) -> Array:
+        """The same of the further rows of a leg, or of the nacelle (-1)."""
+        S = np.stack(system.rows[k])[:, w] @ basis
+        if not extra:
+            return np.asarray(S)
+        values: Sequence[Scalar] = (0.0,) * len(S) if rows_right is None else rows_right[k]
+        return np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
+
     legs_decide = d > 0 and (mechanism.parasitic or hold)
     left: list[Array] = [block(mechanism.nacelle_rows)] if d and mechanism.nacelle_rows else []
+    if d and system.rows[-1]:
+        left.append(further(-1))
     solved: list[tuple[LegPlan, Array]] = []
     for k in range(len(mechanism.legs)) if legs is None else legs:
         plan = mechanism.legs[k]
@@ -122,11 +132,7 @@ def respond(
             continue
         if more:
             M = np.concatenate([M, np.stack(more)[:, rates]])
-            S = np.stack(more)[:, w] @ basis
-            if extra:
-                values: Sequence[Scalar] = (0.0,) * len(more) if rows_right is None else rows_right[k]
-                S = np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
-            N = np.concatenate([N, S])
+            N = np.concatenate([N, further(k)])
         X, remaining = least_squares(np.asarray(M), N) if rates else (np.zeros((0, N.shape[1])), N)
         solved.append((plan, X))
         if legs_decide:
@@ -165,7 +171,9 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
         return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
 
     left = [block(mechanism.nacelle_rows)] if mechanism.nacelle_rows else []
-    for plan, more in zip(mechanism.legs, system.rows, strict=True) if mechanism.parasitic else ():
+    if system.rows[-1]:
+        left.append(np.stack(system.rows[-1])[:, w] @ dependent)
+    for plan, more in zip(mechanism.legs, system.rows[:-1], strict=True) if mechanism.parasitic else ():
         if plan.square and not more:
             continue
         M = J[list(plan.rows)][:, list(plan.rates)] / scale[list(plan.rows)].reshape(-1, 1)
@@ -252,11 +260,11 @@ def moving(now: Configuration, v: Array) -> Moving:
 def spin_biases(
     mechanism: Mechanism, motion: TreeMotion, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
-    """Derivatives of the idle spins of each leg at constant rates: axis . dw/dt."""
+    """Derivatives of the idle spins of each leg, then of the nacelle, at constant rates: axis . dw/dt."""
     return tuple(
         tuple(
             dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.biases[spin.body][3:])
-            for spin in plan.spins
+            for spin in spins
         )
-        for plan in mechanism.legs
+        for spins in mechanism.spins
     )
