@@ -13,12 +13,12 @@ from nacelle.model.robot import Robot
 from support.coupled_robots import random_body, random_joint
 
 
-def random_free(seed: int) -> Robot:
+def random_free(seed: int, *, spins: bool = False) -> Robot:
     """A trunk that flies with a tree of bodies on it; one joint is moved by a rod across, none drives it all.
 
     The rod hangs on one body by a universal joint and ends on another with a spherical one; of the joints
     between these two the first is what the rod decides. A spring is stretched between two more bodies, and
-    about half of the joints have drives.
+    about half of the joints have drives. With `spins` both ends of the rod are spherical and it is round.
     """
     rng = np.random.default_rng(seed)
     count = int(rng.integers(3, 6))
@@ -36,6 +36,9 @@ def random_free(seed: int) -> Robot:
         "axes": ["x", "y"],
         "friction": {"viscous": 0.02},
     }
+    if spins:
+        del joints["across"]["axes"]
+        joints["across"]["type"] = "spherical"
     decided = "j0" if seed % 2 else "j1"
     free = [name for name in joints if name not in (decided, "across")]
     for name in free:
@@ -66,6 +69,8 @@ def random_free(seed: int) -> Robot:
             }
         },
     }
+    if spins:
+        leg["bodies"]["rod"] = {"mass": 0.4, "com": [0.0, 0.0, 0.2], "inertia": [0.02, 0.02, 0.0003]}
     data = {
         "format": "nacelle/2",
         "name": f"free-{seed}",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.verify.comparison import verify
 from support.described import NAMES, mechanism
 from support.free_robots import random_free
@@ -18,6 +19,14 @@ def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     report = verify(random_free(seed), states=4)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
+    robot = random_free(seed, spins=True)
+    assert [robot.bodies[spin.body].name for spin in mechanism_of(robot).nacelle_spins] == ["arm.rod"]
+    report = verify(robot, states=4)
     assert report.ok, str(report)
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 import nacelle
 from nacelle.model.robot import Robot
 
-NAMES = ("arm", "biped", "carriage", "cart_pole", "gripper", "sprung_arm", "standing")
+NAMES = (
+    "arm",
+    "biped",
+    "carriage",
+    "cart_pole",
+    "digger",
+    "gripper",
+    "sprung_arm",
+    "standing",
+    "tied_arm",
+)
 
 
 @cache

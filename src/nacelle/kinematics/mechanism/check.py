@@ -432,7 +432,10 @@ def _motion_hint(m: Mobility) -> str:
         return f"give the legs more freedoms, or use fewer legs: as it is, the {m.mover} cannot move"
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
-            return "joints of one coordinate cannot describe it: make a spherical joint of a rod universal"
+            return (
+                "joints of one coordinate cannot describe it: write a spherical joint that moves freely as three "
+                "revolute ones"
+            )
         return f"write motion: [{', '.join(m.joints)}]"
     axes = [*m.free, *m.coupled]
     if m.platform == len(m.free) and not m.inside:
