@@ -84,6 +84,13 @@ def test_modes_have_the_branch_of_their_legs() -> None:
             {"nacelle": {"name": "plate", "type": "point"}, "motion": ["x", "y", "rz"]},
             "a point does not turn",
         ),
+        (
+            {
+                "nacelle": {"name": "plate", "type": "point"},
+                "reference": {"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
+            },
+            "a point has no orientation",
+        ),
     ],
 )
 def test_what_is_wrong(changes: dict[str, Any], words: str) -> None:

@@ -151,7 +151,7 @@ class _Builder:
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
-        reference = _reference_pose(self.description.reference)
+        reference = self.reference_pose(self.description.reference, ("reference",))
         gravity = self.description.gravity
         between = BetweenBodies(self.description, [self.nacelle, *self.legs], self.joints)
         robot = Robot(
@@ -423,10 +423,21 @@ class _Builder:
             guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
             pose = reference
             if spec.reference is not None:
-                pose = _reference_pose(spec.reference)
+                pose = self.reference_pose(spec.reference, (*path, "reference"))
                 guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"), edges, joints)
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
+
+    def reference_pose(self, spec: ReferenceSpec, path: KeyPath) -> Pose:
+        """The pose of the platform in which all legs reach it."""
+        R = np.eye(3) if spec.rotation is None else spec.rotation.rotation()
+        if self.graph.at_point and np.max(np.abs(R - np.eye(3))) > _TURNED:
+            self.report(
+                (*path, "rotation"),
+                "a point has no orientation",
+                "leave the rotation out, or make the nacelle rigid",
+            )
+        return Pose(R, np.array(spec.position))
 
     def guesses(
         self, given: Mapping[str, Any], path: KeyPath, edges: list[Edge], joints: list[Joint]
@@ -447,13 +458,10 @@ class _Builder:
         return result
 
 
+# A rotation matrix that differs from the identity by less is meant to be it.
+_TURNED = 1e-12
 _FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
 def _ends(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
-
-
-def _reference_pose(spec: ReferenceSpec) -> Pose:
-    R = np.eye(3) if spec.rotation is None else spec.rotation.rotation()
-    return Pose(R, np.array(spec.position))
