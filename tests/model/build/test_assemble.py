@@ -84,15 +84,17 @@ def test_modes_have_the_branch_of_their_legs() -> None:
             {"nacelle": {"name": "plate", "type": "point"}, "motion": ["x", "y", "rz"]},
             "a point does not turn",
         ),
-        (
-            {
-                "nacelle": {"name": "plate", "type": "point"},
-                "reference": {"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
-            },
-            "a point has no orientation",
-        ),
     ],
 )
 def test_what_is_wrong(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(DescriptionError, match=words):
         built(**changes)
+
+
+@pytest.mark.parametrize("kind", ["point", "rigid"])
+def test_the_reference_of_a_point_has_no_orientation(kind: str) -> None:
+    robot = built(
+        nacelle={"name": "plate", "type": kind},
+        reference={"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
+    )
+    assert (np.max(np.abs(robot.reference.R - np.eye(3))) < 1e-12) == (kind == "point")

@@ -433,8 +433,8 @@ def _motion_hint(m: Mobility) -> str:
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
             return (
-                "joints of one coordinate cannot describe it: write a spherical joint that moves freely as three "
-                "revolute ones"
+                "joints of one coordinate cannot describe it: write a spherical joint that moves freely as "
+                "three revolute ones"
             )
         return f"write motion: [{', '.join(m.joints)}]"
     axes = [*m.free, *m.coupled]

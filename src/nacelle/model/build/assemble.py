@@ -151,7 +151,7 @@ class _Builder:
         actuators = self.actuators([*tree, *closing], joints, [drive for _, drive in made])
         legs = self.leg_list(tree, closing, joints)
         self.check_legs(legs, joints)
-        reference = self.reference_pose(self.description.reference, ("reference",))
+        reference = self.reference_pose(self.description.reference)
         gravity = self.description.gravity
         between = BetweenBodies(self.description, [self.nacelle, *self.legs], self.joints)
         robot = Robot(
@@ -423,20 +423,14 @@ class _Builder:
             guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
             pose = reference
             if spec.reference is not None:
-                pose = self.reference_pose(spec.reference, (*path, "reference"))
+                pose = self.reference_pose(spec.reference)
                 guess |= self.guesses(spec.reference.guess, (*path, "reference", "guess"), edges, joints)
             result.append(Mode(name, own, pose, tuple(branch), tuple(guess.items())))
         return tuple(result)
 
-    def reference_pose(self, spec: ReferenceSpec, path: KeyPath) -> Pose:
-        """The pose of the platform in which all legs reach it."""
-        R = np.eye(3) if spec.rotation is None else spec.rotation.rotation()
-        if self.graph.at_point and np.max(np.abs(R - np.eye(3))) > _TURNED:
-            self.report(
-                (*path, "rotation"),
-                "a point has no orientation",
-                "leave the rotation out, or make the nacelle rigid",
-            )
+    def reference_pose(self, spec: ReferenceSpec) -> Pose:
+        """The pose of the platform in which all legs reach it; a point has no orientation, whatever is given."""
+        R = np.eye(3) if spec.rotation is None or self.graph.at_point else spec.rotation.rotation()
         return Pose(R, np.array(spec.position))
 
     def guesses(
@@ -458,8 +452,6 @@ class _Builder:
         return result
 
 
-# A rotation matrix that differs from the identity by less is meant to be it.
-_TURNED = 1e-12
 _FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
