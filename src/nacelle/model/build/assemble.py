@@ -429,7 +429,7 @@ class _Builder:
         return tuple(result)
 
     def reference_pose(self, spec: ReferenceSpec) -> Pose:
-        """The pose of the platform in which all legs reach it; a point has no orientation, whatever is given."""
+        """The pose of the platform in which all legs reach it; a point has no orientation."""
         R = np.eye(3) if spec.rotation is None or self.graph.at_point else spec.rotation.rotation()
         return Pose(R, np.array(spec.position))
 
