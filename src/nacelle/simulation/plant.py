@@ -22,7 +22,7 @@ from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
-from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse, scales
 from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
@@ -222,7 +222,7 @@ class RigidPlant:
     def joints(self, s: Array) -> InverseKinematics:
         """All joints and bodies at states (..., size)."""
         x = self.split(s)[0]
-        return inverse_kinematics(self.robot, x, guess=Start(x, self.unknowns(s)), limits=False)
+        return inverse_kinematics(self.robot, x, guess=SearchStart(x, self.unknowns(s)), limits=False)
 
     def motion(self, s: Array) -> JointMotion:
         """Rates of all joints at states (..., size)."""

@@ -22,7 +22,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
-from nacelle.simulation.run import End, Progress, Settings, execute
+from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
@@ -84,7 +84,7 @@ def simulate(
         raise KinematicsError(
             f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
-    settings = Settings(
+    settings = RunSettings(
         force=force,
         start=float(start),
         until=float(until),
@@ -121,7 +121,7 @@ def simulate(
     )
 
 
-def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
+def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     """The settings with a step that suits the plant, where it says so.
 
     Raises:
@@ -185,7 +185,7 @@ class Simulation(Drawn):
     """
 
     plant: Plant
-    settings: Settings
+    settings: RunSettings
     t: Array
     states: Array
     inputs: Array
@@ -193,7 +193,7 @@ class Simulation(Drawn):
     message: str
     evaluations: int
     tracks: tuple[Track, ...]
-    end: End
+    end: RunEnd
     memory: Array | None = None
 
     @property

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import Required
+from nacelle.control.loop.checks import PathRequirement
 from nacelle.control.loop.contour import contour_error
 from nacelle.control.loop.desired import Desired
-from nacelle.control.loop.places import Places, places
+from nacelle.control.loop.places import FramePlaces, places
 from nacelle.control.sensors import Sensors
 from nacelle.errors import renamed
 from nacelle.kinematics.actuation import continuous
@@ -65,7 +65,7 @@ class ControlRun(Drawn):
     simulation: Simulation
     plants: tuple[Plant, ...]
     desired_motion: Desired
-    required: Required
+    required: PathRequirement
     limits: Array
     sensors: Sensors
     delay: float
@@ -183,13 +183,13 @@ class ControlRun(Drawn):
         return self.simulation.x[self._at]
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> FramePlaces:
         """Where the tool is (N)."""
         x = self.simulation.plant.split(self.simulation.states[self._at])[0]
         return places(self.robot, x, self.tool)
 
     @cached_property
-    def desired_places(self) -> Places:
+    def desired_places(self) -> FramePlaces:
         """Where the tool should be (N)."""
         return places(self.robot, self.desired_motion.x[self._rows], self.tool)
 
@@ -206,7 +206,7 @@ class ControlRun(Drawn):
     turn_error = renamed("turn_error", "rotation_error")
 
     @cached_property
-    def path(self) -> Places:
+    def path(self) -> FramePlaces:
         """The path of the tool, four points to a sample."""
         trajectory = self.desired_motion.trajectory
         count = max(2, _FINER * round(trajectory.duration / self.controller.period) + 1)

@@ -25,7 +25,7 @@ from nacelle.elastic.linear.buckling import NEAR, at, buckling_modes, loads_of
 from nacelle.elastic.linear.equilibrium import Balance, balanced, linear_balance
 from nacelle.elastic.linear.matrices import Matrices, damping_matrix, place_jacobian, place_of, weights
 from nacelle.elastic.linear.state import Deformed, undeformed_at
-from nacelle.elastic.linear.tangent import Loads
+from nacelle.elastic.linear.tangent import ExternalLoads
 from nacelle.errors import BucklingError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -205,7 +205,7 @@ def static_deflection(
     )
 
 
-def _any(loads: Loads) -> bool:
+def _any(loads: ExternalLoads) -> bool:
     return bool(np.any(loads.gravity)) or any(bool(np.any(w)) for w in loads.wrenches.values())
 
 

@@ -28,7 +28,7 @@ _FORMAT = "nacelle excitation 1"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ExcitationPart:
     """A part of an excitation.
 
     Attributes:
@@ -71,7 +71,7 @@ class Excitation(Drawn):
     strategy: str
     kind: str
     criterion: str
-    parts: tuple[Part, ...]
+    parts: tuple[ExcitationPart, ...]
     limits: Limits
     uses: tuple[Use, ...]
     singular_values: Array

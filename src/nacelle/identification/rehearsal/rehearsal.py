@@ -28,7 +28,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
 from nacelle.identification.rehearsal.servo import readings, rows, servo
@@ -375,7 +375,7 @@ class Rehearsal(Drawn):
             q[first:],
             (self._forces + self.force_noise)[first:],
             experiment.reference.q[first:],
-            Source(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
+            MeasurementSource(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
         )
 
     @property

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
 from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
-from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.ties import Tie, TieRow
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -25,7 +25,7 @@ from nacelle.spatial.scalar import Array, Scalar, plus
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class NacelleLoop:
     """A closure between two bodies of the nacelle, or between one and the base.
 
     Attributes:
@@ -38,7 +38,7 @@ class Loop:
     bodies: tuple[int, int]
     point: Array
 
-    def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
+    def coefficients(self, nacelle: PlacedNacelle, row: TieRow) -> dict[int, Scalar]:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         if self.tie.is_coupling:
             return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
@@ -49,7 +49,7 @@ class Loop:
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients
 
-    def second(self, frames: dict[int, Frame]) -> list[Scalar]:
+    def second(self, frames: dict[int, MovingFrame]) -> list[Scalar]:
         """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
         if self.tie.is_coupling:
             return [0.0]
@@ -60,7 +60,7 @@ class Loop:
         return second_derivatives(self.tie, gap, (near.w, near.w_dot), (far.w, far.w_dot), lambda: slip)
 
 
-def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
+def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
     """All loops of the nacelle."""
     loops = []
     for c in robot.nacelle.closures:
@@ -68,12 +68,12 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
         if joint.at_point:
             continue
         if joint.is_coupling:
-            loops.append(Loop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
+            loops.append(NacelleLoop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
             continue
         first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
         second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
         _, locked, _ = locked_axes(joint)
         rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
         tie = Tie(0, rows, joint=c, arms=arms)
-        loops.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
+        loops.append(NacelleLoop(tie, (joint.predecessor, joint.successor), second.p))
     return loops

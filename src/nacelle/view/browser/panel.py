@@ -15,7 +15,7 @@ from nacelle.view.browser.texts import (
     slice_html,
     verdict_html,
 )
-from nacelle.view.coordinates import Coordinate
+from nacelle.view.coordinates import PoseCoordinate
 from nacelle.view.loads import KINDS
 from nacelle.view.session import Verdict
 from nacelle.view.slices import Slice
@@ -57,7 +57,7 @@ class Controlled(Protocol):
         """Show a mode, or none."""
 
 
-class Panel:
+class RobotPanel:
     """The controls of a robot in the page."""
 
     def __init__(
@@ -71,11 +71,13 @@ class Panel:
             post: puts events down, by key.
         """
         self._gui, self._controlled, self._post = gui, controlled, post
-        self._sliders: list[tuple[Coordinate, Any]] = []
+        self._sliders: list[tuple[PoseCoordinate, Any]] = []
         self._touched: dict[int, float] = {}
         self._contents: dict[int, str] = {}
 
-    def build(self, coordinates: Sequence[Coordinate], values: Sequence[float], pairs: Sequence[str]) -> None:
+    def build(
+        self, coordinates: Sequence[PoseCoordinate], values: Sequence[float], pairs: Sequence[str]
+    ) -> None:
         """Add all controls to the container in which this is called.
 
         Args:
@@ -119,7 +121,7 @@ class Panel:
             self.progress = gui.add_progress_bar(0.0, visible=False)
             self.slice = gui.add_html("")
 
-    def _add_slider(self, k: int, coordinate: Coordinate, value: float) -> None:
+    def _add_slider(self, k: int, coordinate: PoseCoordinate, value: float) -> None:
         low, high = coordinate.factor * coordinate.low, coordinate.factor * coordinate.high
         step = 10.0 ** math.floor(math.log10((high - low) / 500.0))
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
