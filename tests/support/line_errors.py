@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.bound import line_bound, normals_bound
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.band import Band, band_around
 from nacelle.vision.image.fit import fit_edges
@@ -18,6 +17,7 @@ from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.placing import directions
 from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
+from support.line_bound import line_bound, normals_bound
 
 # How far the image of the corner is moved by the lens, as a part of its distance from the centre.
 LENS = 0.05

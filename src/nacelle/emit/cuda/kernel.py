@@ -85,10 +85,6 @@ class KernelLayout:
         """Numbers that all states share."""
         return sum(array.size for array in self.inputs if array.shared)
 
-    def tile_states(self, plan: ThreadPlan) -> int:
-        """States of a tile."""
-        return THREADS * plan.states
-
     def shared_bytes(self, plan: ThreadPlan, buffers: int) -> int:
         """Bytes of a block's shared memory with so many tiles."""
         column = THREADS * plan.states * self.options.bytes

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from nacelle.view.browser.controls import Controls, Post
 from nacelle.view.browser.texts import (
     dependent_html,
     problems_html,
@@ -57,12 +58,10 @@ class Controlled(Protocol):
         """Show a mode, or none."""
 
 
-class RobotPanel:
+class RobotPanel(Controls):
     """The controls of a robot in the page."""
 
-    def __init__(
-        self, gui: Any, controlled: Controlled, post: Callable[[Any, Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, gui: Any, controlled: Controlled, post: Post) -> None:
         """Make a panel without controls.
 
         Args:
@@ -70,7 +69,8 @@ class RobotPanel:
             controlled: what they set.
             post: puts events down, by key.
         """
-        self._gui, self._controlled, self._post = gui, controlled, post
+        super().__init__(gui, post)
+        self._controlled = controlled
         self._sliders: list[tuple[PoseCoordinate, Any]] = []
         self._touched: dict[int, float] = {}
         self._contents: dict[int, str] = {}
@@ -139,25 +139,6 @@ class RobotPanel:
         self._on_update(slider, moved)
 
     # ---------------------------------------------------------------------- events
-
-    def _on_update(self, handle: Any, function: Callable[[Any], None]) -> None:
-        """Have a function called with the value that a user gives."""
-
-        async def report(event: Any) -> None:
-            if event.client is not None:
-                value = event.target.value
-                self._post((id(self), id(handle)), lambda: function(value))
-
-        handle.on_update(report)
-
-    def _button(self, label: str, function: Callable[[], None]) -> Any:
-        button = self._gui.add_button(label)
-
-        async def report(event: Any) -> None:
-            self._post((id(self), id(button)), function)
-
-        button.on_click(report)
-        return button
 
     def _checkbox(self, label: str, value: bool, function: Callable[[bool], None]) -> None:
         self._on_update(self._gui.add_checkbox(label, value), function)
