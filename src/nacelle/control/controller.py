@@ -124,7 +124,7 @@ class Controller(Shown):
         return law_alone(law, self.robot)
 
     def coordinates(self, x: Any) -> Array:
-        """Coordinates of the actuators of the model at poses (..., nx)."""
+        """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 

@@ -219,12 +219,12 @@ class Simulation(Drawn):
 
     @property
     def x(self) -> Array:
-        """Reduced poses (N, nx)."""
+        """Reduced poses (N, nx) at the times, m and rad or quat_xyzw, base axes."""
         return self._split[0]
 
     @property
     def v(self) -> Array:
-        """Reduced twists (N, n)."""
+        """Reduced twists (N, n) at the times, m/s and rad/s, base axes."""
         return self._split[1]
 
     @property
@@ -277,7 +277,7 @@ class Simulation(Drawn):
 
     @cached_property
     def closure_error(self) -> float:
-        """What the loops leave open at the worst time, over the robot's size."""
+        """What the loops leave open at the worst time, over the robot's size: a pure number."""
         return self._jointed.closure_error(self.states)
 
     # ---- energy
@@ -304,7 +304,7 @@ class Simulation(Drawn):
 
     @property
     def work(self) -> Array:
-        """What the inputs have done since the start (N,), J."""
+        """What the inputs have done since the start (N,), J: the integral of their power."""
         return np.asarray(self._flows[:, 0])
 
     @property

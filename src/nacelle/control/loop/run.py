@@ -179,18 +179,18 @@ class ControlRun(Drawn):
 
     @property
     def x(self) -> Array:
-        """True reduced poses of the nacelle (N, nx)."""
+        """True reduced poses of the nacelle (N, nx), m and rad or quat_xyzw, base axes."""
         return self.simulation.x[self._at]
 
     @cached_property
     def places(self) -> FramePlaces:
-        """Where the tool is (N)."""
+        """Where the tool is: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
         x = self.simulation.plant.split(self.simulation.states[self._at])[0]
         return places(self.robot, x, self.tool)
 
     @cached_property
     def desired_places(self) -> FramePlaces:
-        """Where the tool should be (N)."""
+        """Where the tool should be: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
         return places(self.robot, self.desired_motion.x[self._rows], self.tool)
 
     @property
@@ -207,7 +207,7 @@ class ControlRun(Drawn):
 
     @cached_property
     def path(self) -> FramePlaces:
-        """The path of the tool, four points to a sample."""
+        """The desired path of the tool, four points to a sample: origins, m, and orientations, base axes."""
         trajectory = self.desired_motion.trajectory
         count = max(2, _FINER * round(trajectory.duration / self.controller.period) + 1)
         t = np.linspace(0.0, trajectory.duration, count)

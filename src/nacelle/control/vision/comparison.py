@@ -263,7 +263,7 @@ class LookingBench:
 
     @property
     def duration(self) -> float:
-        """Of a run, settling included, s."""
+        """Duration of a run, settling included, s."""
         return float(len(self.desired.time) * self.law.period)
 
     def deviation(self, case: Circumstances, seed: int) -> Deviation:

@@ -53,7 +53,7 @@ class Buckling(Drawn):
 
     @property
     def factor(self) -> Array:
-        """The smallest load factor (...)."""
+        """The smallest factor (...), a pure number, by which the load may grow until the robot buckles."""
         return np.asarray(self.factors[..., 0])
 
     @property

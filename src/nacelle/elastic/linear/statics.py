@@ -93,7 +93,7 @@ class StaticDeflection(Drawn):
         return result
 
     def jacobian(self, place: int) -> Array:
-        """Jacobian (..., 6, r) of a body or tool of the deformed robot, base axes."""
+        """Jacobian (..., 6, r) of a body or tool of the deformed robot: from rates to [v; w], base axes."""
         size = self.motion.shape[-1]
         result = np.full((*self.flags.shape, 6, size), np.nan)
         for where, balance in self.balances.items():
@@ -102,7 +102,7 @@ class StaticDeflection(Drawn):
 
     @cached_property
     def weights(self) -> Array:
-        """What gravity acts on (..., 3, r): sum of m J."""
+        """What gravity acts on, sum over bodies of m J (..., 3, r), base axes."""
         result = np.full((*self.flags.shape, 3, self.motion.shape[-1]), np.nan)
         for where, balance in self.balances.items():
             result[where] = weights(balance.state.frames())

@@ -68,5 +68,5 @@ class Measurement(Drawn):
 
     @property
     def rate(self) -> float:
-        """Samples a second, by the median of the steps."""
+        """Samples a second, Hz, by the median of the steps."""
         return float(1.0 / np.median(np.diff(self.time)))

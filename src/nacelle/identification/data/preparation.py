@@ -113,7 +113,7 @@ class Samples(Drawn):
 
     @property
     def rate(self) -> float:
-        """Samples a second."""
+        """Samples a second, Hz."""
         return float((len(self.time) - 1) / (self.time[-1] - self.time[0]))
 
 

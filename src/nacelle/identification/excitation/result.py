@@ -104,7 +104,7 @@ class Excitation(Drawn):
 
     @property
     def condition(self) -> float:
-        """Condition number of the weighted rows in units of the parameters."""
+        """Condition number of the weighted rows, parameters counted in their units; a pure number."""
         return float(self.singular_values[0] / self.singular_values[-1])
 
     @property

@@ -102,7 +102,7 @@ class ElementState(Drawn):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
+        """Names of the variables, in the order of `arrays`."""
         return tuple(self.layout.shapes)
 
     @property

@@ -64,7 +64,7 @@ class Check(Shown):
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """The errors among the problems."""
+        """The errors among the problems, without warnings."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     def require(self) -> Check:

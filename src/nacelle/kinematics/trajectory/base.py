@@ -81,7 +81,7 @@ class Trajectory(ABC, Drawn):
 
     @abstractmethod
     def inside(self, t: Array) -> Sample:
-        """The motion at times (m,) that lie in [0, duration]."""
+        """Pose x (m, nx), reduced twist v and its derivative a (m, n) at times (m,), s, in [0, duration]."""
 
     def __call__(self, t: ArrayLike) -> Sample:
         """The motion at times t (...), in seconds; not-finite times give NaN."""
@@ -147,11 +147,11 @@ class Trajectory(ABC, Drawn):
         write_table(Path(path), names, units, np.column_stack([times, x, v, a]))
 
     def then(self, *others: Trajectory) -> Chain:
-        """This trajectory, and the others after it."""
+        """This trajectory, and the others after it; each begins at the pose where the one before ends."""
         return Chain(self, *others)
 
     def reversed(self) -> Reversed:
-        """The same way backwards."""
+        """The same way backwards: x(T - t), -v(T - t), a(T - t), T the duration."""
         return Reversed(self)
 
     def __repr__(self) -> str:
