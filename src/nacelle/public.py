@@ -5,6 +5,14 @@ Type checkers read the imports in `nacelle/__init__.py` instead; a test compares
 
 from __future__ import annotations
 
+MODEL_NAMES = (
+    *("inverse_dynamics", "forward_dynamics", "inverse_kinematics", "jacobian", "mass_matrix"),
+    *("bias_forces", "gravity_forces", "regressor", "reference_regressor"),
+)
+"""Names that `nacelle.model` takes. They are here because completing one must not wait for imports."""
+ELASTIC_MODEL_NAMES = ("elastic_inverse_dynamics", "elastic_forward_dynamics")
+"""Names that `nacelle.elastic_model` takes."""
+
 # Public names by module.
 _MODULES = {
     "nacelle.compile": ("Compiled", "Parametric"),

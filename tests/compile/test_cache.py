@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nacelle.compile.cache import Form, kept, remembered
+from nacelle.compile.cache import CachedForm, kept, remembered
 from nacelle.compile.specification import Specification
 from nacelle.emit.store import Store
 from nacelle.program.program import Program
@@ -24,7 +24,7 @@ class Maker:
     def __init__(self) -> None:
         self.traced = self.compiled = 0
         self.specification = Specification(doubled, None, {"x": (2,)})
-        self.form = Form[str](
+        self.form = CachedForm[str](
             "test", self.emit, lambda image, program, packed: image.decode(), lambda program: "plain"
         )
 

@@ -19,7 +19,7 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import arithmetic
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import physics, sampled
@@ -268,7 +268,7 @@ def drawn(robot, shapes):
     over = arithmetic().divide
     triples = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41)]
     rows = [(*(over(Decimal(k), Decimal(c)) for k in (a, b)), Decimal(a) / 8) for a, b, c in triples]
-    return Samples(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
+    return PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
 
 
 def seen_otherwise(robot, shapes):

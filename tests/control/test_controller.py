@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import Motion, law_of, motion_of, row_size
+from nacelle.control.kind import DesiredMotion, law_of, motion_of, row_size
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnderactuatedError
 from support.described import mechanism
@@ -34,7 +34,7 @@ def test_a_sample_is_that_of_the_law_on_numbers() -> None:
     robot = library_robot("fivebar")
     law = controller(robot, "cf-rb", period=T, bandwidth=10.0)
     x = nacelle.reference_pose(robot)
-    motion = Motion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
+    motion = DesiredMotion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
     row = np.concatenate(motion)
     assert row_size(robot) == row.shape
     assert all(np.array_equal(a, b) for a, b in zip(motion_of(robot, row), motion, strict=True))

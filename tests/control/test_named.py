@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
@@ -18,7 +18,7 @@ def test_the_model_of_a_name_is_fed_forward(name: str, fivebar: Robot) -> None:
     law = controller(fivebar, name, period=1e-3, bandwidth=5.0)
     assert law.name == name
     x, v, a = nacelle.reference_pose(fivebar), np.array([0.2, -0.1]), np.array([1.0, 2.0])
-    force, _ = law.step(law.start(x), law.coordinates(x), Motion(x, v, a))
+    force, _ = law.step(law.start(x), law.coordinates(x), DesiredMotion(x, v, a))
     friction = name == "cf-rb-friction"
     expected = nacelle.inverse_dynamics(
         fivebar, x, v, a, friction=friction, smooth=1e-3 if friction else None

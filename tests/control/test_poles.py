@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.control.poles import loop_poles
 from nacelle.dynamics.poses import sample_poses
@@ -22,7 +22,7 @@ def test_poles_are_those_of_the_loop_over_a_sample(delay: float) -> None:
     robot = library_robot("fivebar")
     law = controller(robot, "cf-rb", period=T, delay=delay, bandwidth=20.0)
     x, n = sample_poses(robot, 3)[1], robot.motion.n
-    rest = Motion(x, np.zeros(n), np.zeros(n))
+    rest = DesiredMotion(x, np.zeros(n), np.zeros(n))
     q, z = law.coordinates(x), law.start(x)
     for _ in range(5):
         force, z = law.step(z, q, rest)

@@ -9,7 +9,7 @@ import pytest
 
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.plan import plan_of
-from nacelle.elastic.frames import Frames, frames_at, stiffness_matrix
+from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.model.leg import BASE
@@ -24,19 +24,21 @@ CASES = [prrrp, lambda: flexible("delta", number=1)]
 STEP = 1e-6
 
 
-def bent(make: Callable[[], Robot]) -> tuple[Frames, np.ndarray, Callable[[np.ndarray], Frames]]:
+def bent(
+    make: Callable[[], Robot],
+) -> tuple[ElasticFrames, np.ndarray, Callable[[np.ndarray], ElasticFrames]]:
     """A robot in a bent state, rates that keep its loops closed, and the robot after a small motion."""
     robot = make()
     own = plan_of(robot).extended
     state = general_state(robot, np.random.default_rng(3))
 
-    def after(step: np.ndarray) -> Frames:
+    def after(step: np.ndarray) -> ElasticFrames:
         return frames_at(own, *positions.split(own, positions.moved(own, state.p, step)))
 
     return after(np.zeros(len(state.r))), state.r, after
 
 
-def rotation_energy(frames: Frames, r: np.ndarray) -> float:
+def rotation_energy(frames: ElasticFrames, r: np.ndarray) -> float:
     """Energy of rotation about centres of mass, of sections of beams (Simpson's rule) and of rotors, J."""
     own, nz, total = frames.extended, len(frames.extended.rigid_rates), 0.0
     for joint, place in zip(own.robot.tree_joints, own.robot.v_slices, strict=True):

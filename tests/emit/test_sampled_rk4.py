@@ -59,7 +59,11 @@ def drivers(law: str) -> dict[str, Integrator]:
     kernel = target("numpy").kernel
     assert kernel is not None
     made: dict[str, Integrator] = {"numpy": NumpyRk4(program, kernel, control, sampled=True)}
-    for name, options in (("1", jit.Options(width=1)), ("4", jit.Options(width=4)), ("host", jit.DEFAULT)):
+    for name, options in (
+        ("1", jit.NativeOptions(width=1)),
+        ("4", jit.NativeOptions(width=4)),
+        ("host", jit.DEFAULT),
+    ):
         image = compile_rk4(program, options, control, sampled=True)
         made[name] = Rk4(image, program, control, sampled=True)
     return made

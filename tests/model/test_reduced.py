@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from nacelle.model.platform import Motion, parse_motion
-from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.reduced import ReducedLayout, layout_of
 
 
 def test_se3() -> None:
-    layout = Layout(parse_motion("se3"))
+    layout = ReducedLayout(parse_motion("se3"))
     assert (layout.n, layout.nx) == (6, 7)
     assert layout.x_names == ("x", "y", "z", "qx", "qy", "qz", "qw")
     assert layout.v_names == ("v_x", "v_y", "v_z", "v_rx", "v_ry", "v_rz")
@@ -22,7 +22,7 @@ def test_se3() -> None:
 
 
 def test_the_quaternion_stands_at_the_place_of_the_first_rotation() -> None:
-    layout = Layout(Motion(("z", "rx", "ry", "rz", "swing")))
+    layout = ReducedLayout(Motion(("z", "rx", "ry", "rz", "swing")))
     assert layout.x_names == ("z", "qx", "qy", "qz", "qw", "swing")
     assert (layout.linear_x, layout.linear_v) == ((0, 5), (0, 4))
     assert layout.x_index("swing") == 5
@@ -48,19 +48,19 @@ def test_one_or_two_rotations_are_plain_numbers(motion: str) -> None:
 @pytest.mark.parametrize("names", [("rx", "x", "ry", "rz"), ("rz", "ry", "rx"), ("rx", "rz", "ry")])
 def test_rotations_stand_side_by_side(names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="side by side"):
-        Layout(Motion(names))
+        ReducedLayout(Motion(names))
 
 
 def test_a_joint_cannot_have_the_name_of_an_entry() -> None:
     with pytest.raises(ValueError, match="twice"):
-        Layout(Motion(("rx", "ry", "rz", "qw")))
+        ReducedLayout(Motion(("rx", "ry", "rz", "qw")))
 
 
 def test_parts_are_put_together_again() -> None:
-    layout = Layout(Motion(("z", "rx", "ry", "rz", "swing")))
+    layout = ReducedLayout(Motion(("z", "rx", "ry", "rz", "swing")))
     rng = np.random.default_rng(0)
     x, v = rng.normal(size=(3, 2, 6)), rng.normal(size=(3, 2, 5))
     np.testing.assert_array_equal(layout.join_x(*layout.split_x(x)), x)
     np.testing.assert_array_equal(layout.join_v(*layout.split_v(v)), v)
-    plain = Layout(parse_motion("xy+rz"))
+    plain = ReducedLayout(parse_motion("xy+rz"))
     np.testing.assert_array_equal(plain.join_x(*plain.split_x(v[..., :3])), v[..., :3])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.page.svg import Panel, span, ticks
+from nacelle.page.svg import ChartPanel, span, ticks
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -40,7 +40,7 @@ def test_span_holds_all_finite_values(values: list[float]) -> None:
 
 
 def test_curves_have_gaps_and_dots() -> None:
-    panel = Panel(0.0, 0.0, 100.0, 100.0, (0.0, 10.0), (0.0, 1.0))
+    panel = ChartPanel(0.0, 0.0, 100.0, 100.0, (0.0, 10.0), (0.0, 1.0))
     time = np.arange(11.0)
     path = panel.curve(time, time / 10.0, [slice(0, 3), slice(5, 6), slice(8, 8)], "x")
     assert path.count("M") == 2
@@ -50,7 +50,7 @@ def test_curves_have_gaps_and_dots() -> None:
 
 
 def test_many_points_in_a_pixel_keep_their_extremes() -> None:
-    panel = Panel(0.0, 0.0, 100.0, 100.0, (0.0, 1.0), (-1.0, 1.0))
+    panel = ChartPanel(0.0, 0.0, 100.0, 100.0, (0.0, 1.0), (-1.0, 1.0))
     time = np.linspace(0.0, 1.0, 20001)
     values = 0.5 * np.sin(300.0 * time)
     values[7777] = 0.9

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from nacelle.page.svg_map import Kind, Mark, map_chart
+from nacelle.page.svg_map import CellKind, MapPoint, map_chart
 
 
 def test_areas_of_cells_are_those_of_the_map() -> None:
@@ -15,9 +15,9 @@ def test_areas_of_cells_are_those_of_the_map() -> None:
     page = map_chart(
         places,
         kind_of,
-        [Kind("<a>", "#123456"), Kind("b")],
+        [CellKind("<a>", "#123456"), CellKind("b")],
         labels=("x (m)", "y (m)"),
-        marks=[Mark(1.0, 1.0, "here")],
+        marks=[MapPoint(1.0, 1.0, "here")],
     )
     assert "&lt;a&gt;" in page
     assert "here" in page

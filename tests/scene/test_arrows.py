@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import NacelleError
-from nacelle.scene.arrows import LONGEST, Arrows, Trace
+from nacelle.scene.arrows import LONGEST, Arrows, PathLine
 
 
 def test_the_longest_arrow_is_a_part_of_the_extent() -> None:
@@ -22,5 +22,5 @@ def test_the_longest_arrow_is_a_part_of_the_extent() -> None:
 
 
 def test_traces_leave_out_what_is_not_finite() -> None:
-    line = Trace([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0], [1.0, 0.0, 0.0]]).line
+    line = PathLine([[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0], [1.0, 0.0, 0.0]]).line
     np.testing.assert_array_equal(line, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])

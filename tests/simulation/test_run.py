@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.run import Settings, first_grid, next_grid
+from nacelle.simulation.run import RunSettings, first_grid, next_grid
 
-PLAIN = Settings(
+PLAIN = RunSettings(
     force=None,
     start=0.0,
     until=1.0,

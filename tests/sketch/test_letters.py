@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacelle.errors import NacelleError
-from nacelle.sketch.letters import LegType, is_counted, named, read_legs
+from nacelle.sketch.letters import LegLetters, is_counted, named, read_legs
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ from nacelle.sketch.letters import LegType, is_counted, named, read_legs
     ],
 )
 def test_one_leg(text: str, letters: str, active: tuple[int, ...]) -> None:
-    assert read_legs(text) == [LegType(letters, active)]
-    assert read_legs(f"3-{text}") == read_legs(f"3{text}") == [LegType(letters, active)] * 3
+    assert read_legs(text) == [LegLetters(letters, active)]
+    assert read_legs(f"3-{text}") == read_legs(f"3{text}") == [LegLetters(letters, active)] * 3
     # What is printed is read again.
     assert read_legs(str(read_legs(text)[0])) == read_legs(text)
 

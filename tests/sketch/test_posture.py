@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nacelle.sketch.letters import read_legs
-from nacelle.sketch.posture import ALONG, UP, Shape, cross, dot, less, plus, posture
+from nacelle.sketch.posture import ALONG, UP, RobotLengths, cross, dot, less, plus, posture
 
-SHAPE = Shape(500, 200, 600, 30.0, ALONG)
+SHAPE = RobotLengths(500, 200, 600, 30.0, ALONG)
 
 
 @pytest.mark.parametrize("letters", ["UPS", "RRR", "PRRS", "RPPR", "PPS", "PPP", "URU", "SRP", "CPR"])
@@ -37,6 +37,6 @@ def test_axes_of_a_universal_joint_are_perpendicular_to_each_other_and_to_the_li
 
 
 def test_in_the_plane_axes_are_upright() -> None:
-    flat = posture(read_legs("RRR")[0], Shape(400, 120, 0, 0.0, ALONG))
+    flat = posture(read_legs("RRR")[0], RobotLengths(400, 120, 0, 0.0, ALONG))
     assert all(flat.choices(k, planar=True) == [(UP,)] for k in range(3))
     assert {point[2] for point in flat.points} == {0}

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from nacelle.sketch.letters import read_legs
-from nacelle.sketch.posture import ALONG, UP, Shape, Vector, cross, posture
-from nacelle.sketch.screws import LegScrews, Placement, leg_screws, platform_motion
+from nacelle.sketch.posture import ALONG, UP, RobotLengths, Vector, cross, posture
+from nacelle.sketch.screws import LegPlacement, LegScrews, leg_screws, platform_motion
 
-SHAPE = Shape(500, 200, 600, 0.0, cross(ALONG, (-300, 0, 600)))
-THREE = [Placement(120.0 * k) for k in range(3)]
+SHAPE = RobotLengths(500, 200, 600, 0.0, cross(ALONG, (-300, 0, 600)))
+THREE = [LegPlacement(120.0 * k) for k in range(3)]
 
 
 def leg(letters: str, *axes: tuple[Vector, ...]) -> LegScrews:
@@ -29,13 +29,13 @@ def test_three_rps_lift_and_tilt() -> None:
 def test_a_regular_hexapod_is_singular_and_a_semiregular_one_is_not() -> None:
     """Fichter 1986: similar hexagons of anchors leave a motion uncontrolled."""
     ups = leg("UPS", (ALONG, (2, 0, 1)), ((-300, 0, 600),), ())
-    regular = platform_motion([ups] * 6, [Placement(60.0 * k) for k in range(6)], tuple(range(6)))
+    regular = platform_motion([ups] * 6, [LegPlacement(60.0 * k) for k in range(6)], tuple(range(6)))
     assert regular.freedoms == 6
     assert regular.conditioning < 1e-12
-    shape = Shape(500, 200, 600, 30.0, ALONG)
+    shape = RobotLengths(500, 200, 600, 30.0, ALONG)
     place = posture(read_legs("UPS")[0], shape)
     ups = leg_screws(place, ((ALONG, cross(ALONG, place.links[0])), (place.links[1],), ()))
-    pairs = [Placement(120.0 * k + 15.0 * s, s < 0) for k in range(3) for s in (-1, 1)]
+    pairs = [LegPlacement(120.0 * k + 15.0 * s, s < 0) for k in range(3) for s in (-1, 1)]
     assert platform_motion([ups] * 6, pairs, tuple(range(6))).conditioning > 0.05
 
 
@@ -46,7 +46,7 @@ def test_the_spin_of_a_rod_is_idle() -> None:
 
 def test_a_mirrored_leg_moves_as_its_image() -> None:
     """The twist of the image of a moving body is the image of its twist, reflected as a pseudovector."""
-    turn = Placement(0.0, mirrored=True).twist_map
+    turn = LegPlacement(0.0, mirrored=True).twist_map
     point, spin, speed = np.array([0.3, -0.2, 0.5]), np.array([0.4, 0.1, -0.7]), np.array([1.0, 2.0, 3.0])
     image = turn @ np.concatenate([speed, spin])
     F = np.diag([1.0, -1.0, 1.0])

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def mass_points(frames: Frames) -> tuple[np.ndarray, np.ndarray]:
+def mass_points(frames: ElasticFrames) -> tuple[np.ndarray, np.ndarray]:
     """Masses (n,), kg, and positions (n, 3), m, base axes: centres of mass of bodies, points of beams."""
     masses, places = [], []
     own = frames.extended

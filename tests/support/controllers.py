@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.simulation.flow import pose_of, reference_orientation
@@ -50,7 +50,7 @@ class CController:
         """Start at a pose."""
         return int(self._reset(at(self.struct), at(np.array(x, dtype=float))))
 
-    def step(self, q: Array, motion: Motion) -> tuple[int, Array]:
+    def step(self, q: Array, motion: DesiredMotion) -> tuple[int, Array]:
         """A sample: what it returns, and forces."""
         force = np.full(self.m, np.nan)
         arrays = [np.array(array, dtype=float) for array in (q, *motion)]
@@ -72,7 +72,7 @@ def macro(folder: Path, name: str) -> int:
 
 def swing(
     controller: Controller, count: int, *, reach: float = 0.05, seed: int = 0
-) -> tuple[Array, list[Motion]]:
+) -> tuple[Array, list[DesiredMotion]]:
     """Readings (count, actuators) and a desired motion around the reference pose, from rest.
 
     c = c_0 + reach sin^2(w t) d. Readings are off by some 1e-4; where a rotation is free its axis is kept, so
@@ -89,6 +89,6 @@ def swing(
     for k in range(count):
         s, c = np.sin(w * k * T), np.cos(w * k * T)
         x = np.asarray(pose_of(mechanism, x0 + s * s * d, quat_0), dtype=float)
-        motions.append(Motion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
+        motions.append(DesiredMotion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
     q = controller.coordinates(np.array([motion.x for motion in motions]))
     return q + 1e-4 * rng.uniform(-1.0, 1.0, q.shape[1]) + 1e-5 * rng.uniform(-1.0, 1.0, q.shape), motions

@@ -7,19 +7,19 @@ import numpy as np
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.library import load
 from nacelle.program.cost import Count
-from nacelle.report.demo.circle import Circle, Flight
-from nacelle.report.demo.counted import Counted
+from nacelle.report.demo.circle import CircleRuns, Flight
+from nacelle.report.demo.counted import CountedOperations
 from nacelle.report.demo.exported import Exported
 from nacelle.report.demo.flexible import Flexible
 from nacelle.report.demo.identified import Identified
-from nacelle.report.demo.step import DONE, Result, Step
+from nacelle.report.demo.step import DONE, DemoStep, Result
 from nacelle.report.demo.verified import Agreement, Verified
-from nacelle.report.operations import Operations, Stage
+from nacelle.report.operations import Operations, StageCount
 from nacelle.report.published import published
 from nacelle.report.published_frequencies import PRRRP
 
 
-def steps(circle: Circle | None = None) -> list[Step]:
+def steps(circle: CircleRuns | None = None) -> list[DemoStep]:
     """All steps, done; the circle may be another one."""
     results: dict[str, Result] = {
         "verified": verified(),
@@ -30,7 +30,8 @@ def steps(circle: Circle | None = None) -> list[Step]:
         "flexible": flexible(),
     }
     return [
-        Step(key, f"The step {key}", DONE, 1.5 + k, result) for k, (key, result) in enumerate(results.items())
+        DemoStep(key, f"The step {key}", DONE, 1.5 + k, result)
+        for k, (key, result) in enumerate(results.items())
     ]
 
 
@@ -40,8 +41,8 @@ def verified() -> Verified:
     return Verified("PaLiDA", 20, both, (), ("nacelle verify palida",))
 
 
-def counted() -> Counted:
-    stages = (Stage("rigid", 400, 574), Stage("friction", 36, 64))
+def counted() -> CountedOperations:
+    stages = (StageCount("rigid", 400, 574), StageCount("friction", 36, 64))
     operations = Operations(
         "palida",
         "inverse_dynamics",
@@ -54,7 +55,7 @@ def counted() -> Counted:
         "everything",
         published("palida", "inverse_dynamics", "pose"),
     )
-    return Counted(operations, ("nacelle ops palida --friction",))
+    return CountedOperations(operations, ("nacelle ops palida --friction",))
 
 
 def identified() -> Identified:
@@ -78,7 +79,7 @@ def identified() -> Identified:
     )
 
 
-def flown(name: str = "palida") -> Circle:
+def flown(name: str = "palida") -> CircleRuns:
     """An inclined circle of 0.2 m with errors of 5, 4 and 0.2 mm, for a robot that moves along x, y and z."""
     robot = load(name)
     time = np.linspace(0.0, 2.5, 126)
@@ -92,7 +93,7 @@ def flown(name: str = "palida") -> Circle:
         off = error * np.column_stack([np.sin(angle), np.cos(3.0 * angle), np.sin(2.0 * angle)])
         force = 60.0 * np.sin(angle[:, None] + np.arange(6.0))
         flights.append(Flight(label, x, desired + off, 1e-2 * force * error, force))
-    return Circle(
+    return CircleRuns(
         robot, "inclined circle", "a machine", time, desired, tuple(flights), ("nacelle control palida",)
     )
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.program import Program, Variable
 
 
-def samples(size: int, seed: int = 0, proof: int = 4, check: int = 2) -> Samples:
+def samples(size: int, seed: int = 0, proof: int = 4, check: int = 2) -> PreciseInputs:
     """Independent inputs between 0.5 and 1.5 in size."""
     rng = np.random.default_rng(seed)
 
@@ -19,7 +19,9 @@ def samples(size: int, seed: int = 0, proof: int = 4, check: int = 2) -> Samples
         values = rng.uniform(0.5, 1.5, size) * rng.choice([-1.0, 1.0], size)
         return tuple(Decimal(float(value)) for value in values)
 
-    return Samples(tuple(row() for _ in range(proof)), tuple(row() for _ in range(check)), (0.0,) * size)
+    return PreciseInputs(
+        tuple(row() for _ in range(proof)), tuple(row() for _ in range(check)), (0.0,) * size
+    )
 
 
 class Writer:

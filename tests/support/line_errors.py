@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.bound import line_bound, normals_bound
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.band import Band, band_around
 from nacelle.vision.image.fit import fit_edges
@@ -16,8 +15,9 @@ from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measure import FLAT
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.placing import directions
-from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
+from support.line_bound import line_bound, normals_bound
 
 # How far the image of the corner is moved by the lens, as a part of its distance from the centre.
 LENS = 0.05
@@ -73,7 +73,9 @@ def best_place(scenery: Scenery, index: int) -> Array:
     return min(places[:10], key=uncertainty)
 
 
-def _read(scene: Scene, index: int, model: PixelModel) -> tuple[EdgeVisibility, Band, LineMeasurement] | None:
+def _read(
+    scene: CameraScene, index: int, model: PixelModel
+) -> tuple[EdgeVisibility, Band, LineMeasurement] | None:
     """What a fit reads of a cylinder, and the bound for that; None without two edges."""
     seen = edge_visibility(scene, index, model.reach)
     band = band_around(scene, index, seen, model, wide=FLAT, slack=0.4)

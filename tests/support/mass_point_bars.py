@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.kinematics.bars.form import Carriage, Drive, LegForm, Passive
+from nacelle.kinematics.bars.form import ActuatedJoint, Carriage, LegForm, Passive
 from nacelle.model.joint import JointKind
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.rotation import skew
@@ -80,7 +80,7 @@ def form_of(kind: str, *, rod: Array, tube: Array, cross: float, length: float =
         rod=rod,
         cross=cross,
         carriage=Carriage(),
-        drive=Drive(0, joint, revolute=False),
+        drive=ActuatedJoint(0, joint, revolute=False),
         passive=NO_FRICTION,
     )
 

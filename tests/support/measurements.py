@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import nacelle
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.along import along
 from nacelle.kinematics.forward.actuator_path import unwound_path
 from nacelle.kinematics.jacobian import NEAR, twist_units
@@ -97,7 +97,7 @@ def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measure
     columns = {"time": "t"}
     columns |= {f"q.{name}": f"enc{k}" for k, name in enumerate(names)}
     columns |= {f"force.{name}": f"i{k}" for k, name in enumerate(names)}
-    return Measurement(robot, t, q, force, source=Source("run.csv", 2, columns))
+    return Measurement(robot, t, q, force, source=MeasurementSource("run.csv", 2, columns))
 
 
 def with_other_effects(clean: Measurement, seed: int) -> Measurement:

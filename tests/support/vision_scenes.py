@@ -11,7 +11,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scene, SeenSolid
+from nacelle.vision.scene import CameraScene, SeenSolid
 
 LENS = (-0.2, 0.05, 0.001, -0.0005, 0.0)
 
@@ -26,7 +26,7 @@ def rod(start: tuple[float, ...], stop: tuple[float, ...], radius: float) -> Rod
     return Rod(np.array(start), np.array(stop), radius)
 
 
-def scene_of(camera: Camera, *solids: Solid) -> Scene:
+def scene_of(camera: Camera, *solids: Solid) -> CameraScene:
     """Solids in camera axes, each a body of its own; rods are cylinders of legs, others are not."""
     seen, cylinders = [], []
     for k, solid in enumerate(solids):
@@ -37,11 +37,11 @@ def scene_of(camera: Camera, *solids: Solid) -> Scene:
             )
         else:
             seen.append(SeenSolid(solid, k + 1, -1, -1))
-    return Scene(camera, cylinders, tuple(seen))
+    return CameraScene(camera, cylinders, tuple(seen))
 
 
 def cast(
-    scene: Scene, model: PixelModel, corner: tuple[int, int], size: tuple[int, int], fine: int = 12
+    scene: CameraScene, model: PixelModel, corner: tuple[int, int], size: tuple[int, int], fine: int = 12
 ) -> Array:
     """The image of a region by rays, `fine` x `fine` a pixel, the blur as a sum over them."""
     pad = int(np.ceil(5.0 * model.blur)) + 1

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 import nacelle
-from nacelle.view.export import Shown, viewer_page
+from nacelle.view.export import PageRobot, viewer_page
 from nacelle.view.loads import ACTUATORS
 from nacelle.view.timeline import motion_of
 
@@ -15,7 +15,9 @@ def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
     motion = motion_of(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
-    text = viewer_page([Shown(robot, x, motion, (ACTUATORS,)), Shown(robot, x, offset=(1.0, 0.0, 0.0))])
+    text = viewer_page(
+        [PageRobot(robot, x, motion, (ACTUATORS,)), PageRobot(robot, x, offset=(1.0, 0.0, 0.0))]
+    )
     data = json.loads(re.findall(r"<script[^>]*scene-data[^>]*>(.*?)</script>", text, re.S)[0])
     moving, still = data["items"]
     assert moving["times"][-1] == 1.5

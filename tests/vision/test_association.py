@@ -8,7 +8,7 @@ from nacelle.shapes.solid import Rod
 from nacelle.spatial.pose import Pose
 from nacelle.vision.association import associate
 from nacelle.vision.image.detect import Segments
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import edge_visibility
 from support.vision_scenes import rod, scene_of, small_camera
 
@@ -19,7 +19,7 @@ RODS = (
 )
 
 
-def segments_of(scene: Scene, rng: np.random.Generator, noise: float = 0.2) -> tuple[Segments, list]:
+def segments_of(scene: CameraScene, rng: np.random.Generator, noise: float = 0.2) -> tuple[Segments, list]:
     """Both edges of all rods as segments, brighter on the right of their way, in random order."""
     ends, owners = [], []
     for k in range(len(scene.rods)):
@@ -35,7 +35,7 @@ def segments_of(scene: Scene, rng: np.random.Generator, noise: float = 0.2) -> t
     return Segments(np.array(ends)[order], np.full(len(ends), 160.0)), [owners[i] for i in order]
 
 
-def moved(scene: Scene, by: float) -> Scene:
+def moved(scene: CameraScene, by: float) -> CameraScene:
     shift = Pose(np.eye(3), np.array([by, -0.5 * by, 0.0]))
     return scene_of(scene.camera, *(one.moved(shift) for one in scene.rods))
 

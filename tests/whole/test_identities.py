@@ -14,7 +14,7 @@ from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from nacelle.program.identities.merge import merged, with_identities
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
@@ -24,7 +24,7 @@ from support.library import library_robot
 from support.program_hashes import structure
 
 
-def tree(robot: Robot) -> tuple[Program, Samples]:
+def tree(robot: Robot) -> tuple[Program, PreciseInputs]:
     """Inverse dynamics by the equivalent tree as it is traced, and samples of its inputs."""
     shapes = input_shapes(reference.inverse, robot)
     assert shapes is not None

@@ -11,24 +11,13 @@ from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.complete import words
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
+from nacelle.public import ELASTIC_MODEL_NAMES, MODEL_NAMES
 
 if TYPE_CHECKING:
     from nacelle.report.operations import Operations
 
-# Names of models, the last two of robots with flexible links: completing one must not wait for imports.
-MODELS = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "inverse_kinematics",
-    "jacobian",
-    "mass_matrix",
-    "bias_forces",
-    "gravity_forces",
-    "regressor",
-    "reference_regressor",
-    "elastic_inverse_dynamics",
-    "elastic_forward_dynamics",
-)
+# The last two of robots with flexible links.
+MODELS = (*MODEL_NAMES, *ELASTIC_MODEL_NAMES)
 
 
 @command("ops")

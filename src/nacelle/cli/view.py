@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nacelle.model.robot import Robot
-    from nacelle.view.timeline import Motion
+    from nacelle.view.timeline import PlayedMotion
     from nacelle.view.watch import Watched
 
 
@@ -88,7 +88,7 @@ def view_command(
         _serve(watched, poses, motions, port, not no_browser)
 
 
-def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Motion | None]:
+def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[PlayedMotion | None]:
     """What each robot plays; None if nothing."""
     from nacelle.view.runs import read_run
     from nacelle.view.timeline import motion_of
@@ -99,20 +99,24 @@ def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) ->
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
     if given.kind:
         return [motion_of(robot, make_trajectory(robot, given), given.kind) for robot in robots]
-    played: list[Motion | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
+    played: list[PlayedMotion | None] = [
+        read_run(robot, path) for robot, path in zip(robots, runs, strict=False)
+    ]
     return played + [None] * (len(robots) - len(runs))
 
 
-def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[Motion | None]) -> None:
+def _write_page(
+    out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[PlayedMotion | None]
+) -> None:
     """Write robots side by side as one page."""
     from nacelle.kinematics.pose_input import reference_pose
-    from nacelle.view.export import Shown, viewer_page
+    from nacelle.view.export import PageRobot, viewer_page
     from nacelle.view.side_by_side import offsets
 
     with task(f"drawing {out}"):
         places = [reference_pose(robot) if x is None else x for robot, x in zip(robots, poses, strict=True)]
         shown = [
-            Shown(robot, x, motion, (), (float(offset[0]), float(offset[1]), float(offset[2])))
+            PageRobot(robot, x, motion, (), (float(offset[0]), float(offset[1]), float(offset[2])))
             for robot, x, motion, offset in zip(robots, places, motions, offsets(robots, places), strict=True)
         ]
         write_new(out, viewer_page(shown))
@@ -120,7 +124,11 @@ def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: l
 
 
 def _serve(
-    watched: list[Watched], poses: list[Any], motions: list[Motion | None], port: int | None, browser: bool
+    watched: list[Watched],
+    poses: list[Any],
+    motions: list[PlayedMotion | None],
+    port: int | None,
+    browser: bool,
 ) -> None:
     """Serve the page until Ctrl-C."""
     import sys

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.cache import Form, kept
+from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.function import compile_function
 from nacelle.compile.parametric import Parametric
@@ -136,7 +136,9 @@ class BatchRk4:
             return plain(make())
         from nacelle.emit.jit import rk4
 
-        form = Form[Integrator]("rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain)
+        form = CachedForm[Integrator](
+            "rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain
+        )
         return kept(form, self._specification, make, Store(), "batch")
 
     @cached_property

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Form(Generic[_T]):
+class CachedForm(Generic[_T]):
     """What is made of a program.
 
     Attributes:
@@ -41,7 +41,7 @@ class Form(Generic[_T]):
 
 
 def kept(
-    form: Form[_T],
+    form: CachedForm[_T],
     specification: Specification,
     make: Callable[[], Program],
     store: Store | None,
@@ -111,7 +111,7 @@ def _there(payload: bytes | None) -> bytes:
     return payload
 
 
-def _keys(form: Form[Any], part: str, specification: Specification) -> list[str] | None:
+def _keys(form: CachedForm[Any], part: str, specification: Specification) -> list[str] | None:
     """Keys of a program and of those beside it, each of which depends on all; None if one has none."""
     keys = [_key(form.kind, part, specification)]
     keys += [_key("beside", part, other) for other in form.beside]

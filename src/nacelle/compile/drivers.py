@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from nacelle.compile.cache import Form, kept
+from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.specification import Specification, shapes_of
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.newton import NumpyNewton, Solver
@@ -38,7 +38,7 @@ def compile_newton(
         return plain(step.program())
     from nacelle.emit.jit import newton
 
-    form = Form[Solver](
+    form = CachedForm[Solver](
         "newton", newton.compile_newton, lambda image, signature, _: newton.Newton(image, signature), plain
     )
     return kept(form, step, step.program, (store or Store()) if use_cache else None)
@@ -108,5 +108,5 @@ def compiled_steps(
     if target_that_runs("jit").name != "jit":
         return plain(*(part.program() for part in parts))
     emit, load = native()
-    form = Form[_T](kind, emit, lambda image, own, _, *law: load(image, own, *law), plain, tuple(laws))
+    form = CachedForm[_T](kind, emit, lambda image, own, _, *law: load(image, own, *law), plain, tuple(laws))
     return kept(form, derivative, derivative.program, store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nacelle.compile.cache import Form, kept
+from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.specification import Specification
 from nacelle.compile.targets import tiles
@@ -32,4 +32,4 @@ def compiled(
     def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
 
-    return kept(Form("function", jit.compile_object, load, plain), specification, make, store, part)
+    return kept(CachedForm("function", jit.compile_object, load, plain), specification, make, store, part)

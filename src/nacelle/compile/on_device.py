@@ -20,7 +20,7 @@ from nacelle.compile.compiled import Bound, Compiled
 from nacelle.compile.fingerprint import package_hash
 from nacelle.compile.packed import pack
 from nacelle.compile.parametric import Parametric
-from nacelle.emit.cuda.device import Loaded, cupy, device_array, on_device
+from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
 from nacelle.emit.cuda.kernel import Kernels, Launch, kernels
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.store import Store
@@ -53,7 +53,7 @@ class OnDevice(Compiled):
         cupy()
         super().__init__(program, None, "cuda")
         self.options, self._store = options, store
-        self._loaded: dict[tuple[str, ...], Loaded] = {}
+        self._loaded: dict[tuple[str, ...], LoadedKernels] = {}
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Evaluate on arrays of the device with leading batch dimensions (..., *shape), which broadcast.
@@ -102,11 +102,11 @@ class OnDevice(Compiled):
         passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
         return results, self.loaded(names).prepared(passed, count)
 
-    def loaded(self, shared: tuple[str, ...] = ()) -> Loaded:
+    def loaded(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
         """The kernels on the device for calls in which some inputs are shared by all states."""
         if shared not in self._loaded:
             made = kept_kernels(self.program, self.options, shared, self._store)
-            self._loaded[shared] = Loaded(made, self.options, self.name)
+            self._loaded[shared] = LoadedKernels(made, self.options, self.name)
         return self._loaded[shared]
 
     def _on_device(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import Change, Loop
+from nacelle.control.loop.closed_loop import Change, ControlLoop
 from nacelle.control.loop.desired import Course
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.sensors import Sensors
@@ -132,13 +132,13 @@ def compare(
     if len(names) != len(controllers) or len(set(names)) != len(names):
         raise KinematicsError(f"each of {len(controllers)} controllers has a label of its own, got {names}")
     course = Course(settle, repeat, duration)
-    loops: dict[tuple[str, float], Loop] = {}
+    loops: dict[tuple[str, float], ControlLoop] = {}
     runs = []
     with task("controllers") as report:
         for k, (controller, label) in enumerate(zip(controllers, names, strict=True)):
             key = (controller.robot.hash, controller.period)
             if key not in loops:
-                loops[key] = Loop(
+                loops[key] = ControlLoop(
                     plant,
                     controller.robot,
                     trajectory,

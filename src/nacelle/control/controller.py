@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import Kind, Motion, law_of
+from nacelle.control.kind import ControllerKind, DesiredMotion, law_of
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
@@ -30,7 +30,7 @@ class Controller(Shown):
         gains: the parts of `kind.gains`, as one vector.
     """
 
-    kind: Kind
+    kind: ControllerKind
     robot: Robot
     period: float
     gains: Array
@@ -53,7 +53,7 @@ class Controller(Shown):
         return self.kind.name
 
     def gain(self, name: str) -> Array:
-        """One part of the gains by name, SI units; its size is that of `Kind.gains`."""
+        """One part of the gains by name, SI units; its size is that of `ControllerKind.gains`."""
         return np.asarray(self.gains[self.kind.gains(self.robot).place(name)])
 
     def with_gains(self, **parts: Any) -> Controller:
@@ -104,7 +104,7 @@ class Controller(Shown):
             stop=(self.kind.memory(self.robot).place("stopped").start, STOPPED),
         )
 
-    def step(self, memory: Array, q: Any, motion: Motion) -> tuple[Array, Array]:
+    def step(self, memory: Array, q: Any, motion: DesiredMotion) -> tuple[Array, Array]:
         """One sample as native code: forces (actuators,) and the memory after it.
 
         Args:
@@ -124,7 +124,7 @@ class Controller(Shown):
         return law_alone(law, self.robot)
 
     def coordinates(self, x: Any) -> Array:
-        """Coordinates of the actuators of the model at poses (..., nx)."""
+        """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 

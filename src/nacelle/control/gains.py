@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Kind, Masses, Tuning
+from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial, poles_of
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.poses import sample_poses
@@ -69,7 +69,7 @@ class ControlWarning(UserWarning):
 
 
 @lru_cache(maxsize=64)
-def masses_of(robot: Robot) -> tuple[Masses, StateSpaces]:
+def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
     """What the actuators of a robot feel over its workspace.
 
     With it the linear models at the reference pose and where k is smallest and largest.
@@ -91,11 +91,11 @@ def masses_of(robot: Robot) -> tuple[Masses, StateSpaces]:
     poses, M, J, low, high = poses[fair], M[fair], J[fair], low[fair], high[fair]
     picked = np.unique([0, *np.argsort(low)[:_WORST], *np.argsort(high)[-_WORST:]])
     models = inertial(poses[picked], M[picked], J[picked])
-    return Masses(np.array(held), float(np.max(high)), float(np.min(low))), models
+    return FeltMasses(np.array(held), float(np.max(high)), float(np.min(low))), models
 
 
 def tuned(
-    kind: Kind,
+    kind: ControllerKind,
     robot: Robot,
     *,
     period: float,
@@ -173,7 +173,7 @@ def _first(period: float) -> float:
 
 @lru_cache(maxsize=256)
 def _chosen(
-    kind: Kind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
+    kind: ControllerKind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
 ) -> Controller:
     """The largest bandwidth of a falling row at which the loop is well damped everywhere.
 
@@ -194,7 +194,7 @@ def _chosen(
     )
 
 
-def _made(kind: Kind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
+def _made(kind: ControllerKind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
     """A controller of a bandwidth."""
     period, damping, delay, _ = stated
     masses, _ = masses_of(robot)

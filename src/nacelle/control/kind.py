@@ -25,7 +25,7 @@ from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array
 
 
-class Motion(NamedTuple):
+class DesiredMotion(NamedTuple):
     """The desired motion at a sample: pose x (nx,), twist v (n,), its derivative a (n,)."""
 
     x: Array
@@ -33,14 +33,14 @@ class Motion(NamedTuple):
     a: Array
 
 
-class Step(NamedTuple):
+class ControlStep(NamedTuple):
     """What a sample gives: forces (actuators,), N or N m, and the parts of the memory."""
 
     force: Array
     memory: dict[str, Any]
 
 
-class Masses(NamedTuple):
+class FeltMasses(NamedTuple):
     """What actuators feel, by M^-1 J^T diag(held) J with eigenvalues k (`nacelle.control.gains`).
 
     Attributes:
@@ -70,11 +70,11 @@ class Tuning(NamedTuple):
     bandwidth: float
     damping: float
     delay: float
-    masses: Masses
+    masses: FeltMasses
     limits: Array
 
 
-class Kind(ABC):
+class ControllerKind(ABC):
     """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program."""
 
     @property
@@ -93,7 +93,7 @@ class Kind(ABC):
         return False
 
     @property
-    def feedback(self) -> Kind:
+    def feedback(self) -> ControllerKind:
         """The kind with the same memory, gains and poles whose program is the smallest."""
         return self
 
@@ -106,7 +106,9 @@ class Kind(ABC):
         """The parts of its gains."""
 
     @abstractmethod
-    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
+    def step(
+        self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
+    ) -> ControlStep:
         """A sample, over any scalar.
 
         Args:
@@ -130,7 +132,7 @@ class Kind(ABC):
     def plausible_gains(self, robot: Robot) -> Array:
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
         m = len(robot.actuators)
-        masses = Masses(np.ones(m), 1.0, 1.0)
+        masses = FeltMasses(np.ones(m), 1.0, 1.0)
         tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
         return self.gains(robot).join(self.tuned(robot, tuning))
 
@@ -158,14 +160,14 @@ def row_size(robot: Robot) -> tuple[int]:
     return (mechanism_of(robot).layout.nx + 2 * robot.motion.n,)
 
 
-def motion_of(robot: Robot, row: Array) -> Motion:
+def motion_of(robot: Robot, row: Array) -> DesiredMotion:
     """The desired motion of a row [x; v; a]."""
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
-    return Motion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])
+    return DesiredMotion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])
 
 
 @lru_cache(maxsize=128)
-def law_of(kind: Kind) -> Callable[..., dict[str, Array]]:
+def law_of(kind: ControllerKind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller."""
 
     @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))

@@ -7,7 +7,7 @@ from typing import Any
 
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
-from nacelle.control.kind import Kind
+from nacelle.control.kind import ControllerKind
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
@@ -15,7 +15,7 @@ from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
 
-KINDS: dict[str, Callable[..., Kind]] = {
+KINDS: dict[str, Callable[..., ControllerKind]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),

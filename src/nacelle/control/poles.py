@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.dynamics.derivatives.linear import linearise
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -157,7 +157,7 @@ def _derivatives(controller: Controller, x: Array) -> tuple[Array, Array, Array,
     robot, law = controller.robot, controller.compiled
     n = robot.motion.n
     q = controller.coordinates(x)
-    row = np.concatenate(Motion(x, np.zeros(n), np.zeros(n)))
+    row = np.concatenate(DesiredMotion(x, np.zeros(n), np.zeros(n)))
     z = controller.start(x)
     for _ in range(_SETTLING):
         z = np.asarray(law(z, q, row, controller.gains)["memory"])

@@ -21,7 +21,7 @@ from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.identities.samples import PreciseInputs, Row
 from nacelle.spatial.scalar import Array
 
 # How far memory and readings are from those at the pose, over their own size.
@@ -35,7 +35,7 @@ def law_samples(
     memory: Callable[[Robot], Fields],
     start: Callable[[Robot, Array, Array], Mapping[str, Any]],
     gains: Callable[[Robot], Array],
-) -> Callable[..., Samples | None]:
+) -> Callable[..., PreciseInputs | None]:
     """The sampler of a law of (z, q, r, gains).
 
     Args:
@@ -46,7 +46,7 @@ def law_samples(
 
     def sampler(
         robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
-    ) -> Samples | None:
+    ) -> PreciseInputs | None:
         mechanism = mechanism_of(robot)
         nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
         fields = memory(robot)
@@ -71,7 +71,7 @@ def law_samples(
             return None
         before = (0.0,) * (fields.size + len(robot.actuators))
         after = (0.0,) * (2 * n + shapes["gains"][0])
-        return Samples(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
+        return PreciseInputs(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
 
     return sampler
 

@@ -29,7 +29,7 @@ from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.settings import Settings, above_zero
-from nacelle.dynamics.underactuated.free_motion import Equations, FreeMotion, free_motion
+from nacelle.dynamics.underactuated.free_motion import EquationsOfMotion, FreeMotion, free_motion
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError, renamed
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
@@ -217,7 +217,7 @@ def _free_inverse(
     b = h - external_load(robot, x, y, external) - np.einsum("...ij,...i->...j", A, held)
     shape = np.broadcast_shapes(flags.shape, b.shape[:-1])
     n = robot.motion.n
-    sound = Equations(
+    sound = EquationsOfMotion(
         np.where(bad[..., None, None], np.eye(n), M),
         np.where(bad[..., None], 0.0, b),
         np.where(bad[..., None, None], np.eye(*A.shape[-2:]), A),

@@ -34,19 +34,10 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.program import Program
+from nacelle.public import MODEL_NAMES
 from nacelle.spatial.physics import input_shapes
 
-NAMES = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "inverse_kinematics",
-    "jacobian",
-    "mass_matrix",
-    "bias_forces",
-    "gravity_forces",
-    "regressor",
-    "reference_regressor",
-)
+NAMES = MODEL_NAMES
 INPUTS = ("pose", "elements", "encoders")
 TAKEN_BY = {
     "pose": NAMES,

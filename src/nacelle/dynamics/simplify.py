@@ -25,36 +25,36 @@ from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.scalar import Array
 
 
-class End(NamedTuple):
+class RodEnd(NamedTuple):
     """An end of a rod: the body that it is joined to, and the joint's place in that body's frame, m."""
 
     body: int
     point: Array
 
 
-class Rod(NamedTuple):
+class TwoEndRod(NamedTuple):
     """A rod: its body, its end towards the base, and its end towards the nacelle."""
 
     body: int
-    inner: End
-    outer: End
+    inner: RodEnd
+    outer: RodEnd
 
 
-def rods(robot: Robot) -> tuple[Rod, ...]:
+def rods(robot: Robot) -> tuple[TwoEndRod, ...]:
     """The rods of a robot: leg bodies between two spherical or universal joints."""
 
-    def end(body: int, j: int) -> End:
+    def end(body: int, j: int) -> RodEnd:
         _, other, frame = end_frames(robot.joints[j], body)
-        return End(other, frame.p)
+        return RodEnd(other, frame.p)
 
     return tuple(
-        Rod(link.body, end(link.body, link.inner), end(link.body, link.outer))
+        TwoEndRod(link.body, end(link.body, link.inner), end(link.body, link.outer))
         for leg in robot.legs
         for link in leg_type(robot, leg).links
     )
 
 
-def _require_rods(robot: Robot) -> tuple[Rod, ...]:
+def _require_rods(robot: Robot) -> tuple[TwoEndRod, ...]:
     present = rods(robot)
     if not present:
         raise ParameterError(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import Moving, moving
+from nacelle.kinematics.tree.rates import MovingConfiguration, moving
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -31,7 +31,7 @@ class State:
     """
 
     now: Configuration
-    moving: Moving
+    moving: MovingConfiguration
 
     @property
     def robot(self) -> Robot:

@@ -38,7 +38,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_step,
     elastic_terms,
 )
-from nacelle.elastic.dynamics.plan import Plan, plan_of, undeformed
+from nacelle.elastic.dynamics.plan import RatePlan, plan_of, undeformed
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
@@ -62,7 +62,7 @@ class Undeformed(NamedTuple):
     u: Array
 
 
-class Form(Protocol):
+class ElasticForm(Protocol):
     """What a plant needs of a form."""
 
     @property
@@ -114,7 +114,7 @@ class Form(Protocol):
         """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
 
 
-def form_of(robot: Robot, name: str | None = None) -> Form:
+def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
     """The form of a robot: the smallest one that supports it, or the one named.
 
     Raises:
@@ -127,7 +127,7 @@ def form_of(robot: Robot, name: str | None = None) -> Form:
 
 
 @lru_cache(maxsize=64)
-def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> Form:
+def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> ElasticForm:
     del names  # only tells robots apart that differ in them alone
     if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
         return Condensed(robot, natural_of(robot))
@@ -177,7 +177,7 @@ class General(_Native):
 
     programs: ClassVar[Programs] = Programs(elastic_inverse, elastic_forward, elastic_energies)
     robot: Robot
-    plan: Plan
+    plan: RatePlan
     name: str = "general"
 
     @property

@@ -34,7 +34,7 @@ from nacelle.spatial.scalar import Array, is_zero, pack, product
 
 
 @dataclass(frozen=True)
-class Frames:
+class ElasticFrames:
     """A robot with flexible links in a configuration.
 
     Attributes:
@@ -151,7 +151,7 @@ def _added(total: Array, block: Array, rows: Array, columns: Array | None = None
     return result
 
 
-def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> Frames:
+def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
     """The robot in a configuration.
 
     Args:
@@ -161,7 +161,7 @@ def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> Frames
         qe: elastic coordinates (ne,).
     """
     motion = tree_motion(extended.tree, platform, extended.coordinates(q, qe))
-    return Frames(extended, qe, motion)
+    return ElasticFrames(extended, qe, motion)
 
 
 def stiffness_matrix(extended: Extended) -> Array:

@@ -30,10 +30,11 @@ from nacelle.elastic.forms import Undeformed, form_of
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
+from nacelle.public import ELASTIC_MODEL_NAMES
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
 
-ELASTIC_NAMES = ("elastic_inverse_dynamics", "elastic_forward_dynamics")
+ELASTIC_NAMES = ELASTIC_MODEL_NAMES
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "lengths": (lengths_inverse, lengths_forward),
     "condensed": (condensed_inverse, condensed_forward),

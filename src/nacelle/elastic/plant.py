@@ -104,7 +104,7 @@ class ElasticPlant:
 
     @property
     def size(self) -> int:
-        """Number of states."""
+        """Number of states: positions and independent rates."""
         return self.form.size + self.form.n
 
     @property
@@ -138,11 +138,11 @@ class ElasticPlant:
         return np.concatenate([settled(self.form, p, self._settings) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:
-        """Positions p of states (..., size)."""
+        """Positions p (..., positions) of states (..., size)."""
         return np.asarray(s[..., : self.form.size])
 
     def rates(self, s: Array) -> Array:
-        """Independent rates y (..., n) of states, those of the actuators first."""
+        """Independent rates y (..., n) of states (..., size), those of the actuators first."""
         return np.asarray(s[..., self.form.size :])
 
     def elastic(self, s: Array) -> Array:
@@ -155,11 +155,11 @@ class ElasticPlant:
         return extended(self.robot).names
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
-        """Coordinates and rates (..., actuators) of the actuated joints at states."""
+        """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
         return self.positions(s)[..., self.form.encoders], self.rates(s)[..., : self.inputs]
 
     def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses and twists of the platform at states (..., size)."""
+        """Reduced poses (..., nx) and twists (..., n) of the platform, base axes, at states (..., size)."""
         p = self.positions(s)
         mechanism = mechanism_of(self.robot)
         R = np.broadcast_to(np.eye(3), (*p.shape[:-1], 3, 3))
@@ -210,7 +210,7 @@ class ElasticPlant:
         return float(np.max(bends if bends.size else frequencies)), float(np.max(frequencies))
 
     def derivative(self) -> Derivative:
-        """The flow: native code, or programs between which LAPACK solves."""
+        """The flow ds/dt = f(s, u): native code, or programs between which LAPACK solves."""
         if self.form.flow is not None:
             return bound(native(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
         return self.derivatives
@@ -292,11 +292,11 @@ class ElasticPlant:
         return {name: result[name] for name in ("kinetic", "potential", "dissipation")}
 
     def forces(self, s: Array, u: Array) -> Array:
-        """The actuators' forces (..., actuators) at states (..., size) and inputs (..., actuators)."""
+        """Actuators' forces (..., actuators), N m or N, at states (..., size), inputs (..., actuators)."""
         if not self.prescribed:
             return np.asarray(u)
         return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self._settings)["force"])
 
     def power(self, s: Array, u: Array) -> Array:
-        """Power of the actuators (...,), W."""
+        """Power Gamma . q' of the actuators (...,) at states (..., size), W."""
         return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.inputs], axis=-1))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Form, Options
+from nacelle.elastic.forms import ElasticForm, Options
 from nacelle.errors import BucklingError
 from nacelle.spatial.scalar import Array
 
@@ -22,13 +22,13 @@ _SHIFT = 1e-6
 _SMALL, _STEPS = 1e-10, 60
 
 
-def moves(form: Form, p: Array, options: Options) -> Array:
+def moves(form: ElasticForm, p: Array, options: Options) -> Array:
     """Accelerations (n - na,) at rest, at positions p (size,), of the rates but the actuators', held."""
     hold = np.zeros(len(form.robot.actuators))
     return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
 
 
-def tangent(form: Form, p: Array, options: Options) -> Array:
+def tangent(form: ElasticForm, p: Array, options: Options) -> Array:
     """Derivative (others, others) of these accelerations by steps of the rates, by central differences.
 
     The others are all independent rates but the actuators', which are held: -M^-1 K, 1/s^2.
@@ -43,13 +43,13 @@ def tangent(form: Form, p: Array, options: Options) -> Array:
     return np.stack(columns, axis=1)
 
 
-def fastest(form: Form, p: Array, options: Options) -> float:
+def fastest(form: ElasticForm, p: Array, options: Options) -> float:
     """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
     values = np.linalg.eigvals(tangent(form, p, options))
     return float(np.sqrt(np.max(np.abs(values))))
 
 
-def vibrations(form: Form, p: Array, options: Options) -> tuple[Array, Array]:
+def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Array]:
     """Vibrations with the actuators held: angular frequencies (m,), rad/s, and how much they stretch links.
 
     Returns:
@@ -79,7 +79,7 @@ def vibrations(form: Form, p: Array, options: Options) -> tuple[Array, Array]:
     return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
 
 
-def settled(form: Form, p: Array, options: Options) -> Array:
+def settled(form: ElasticForm, p: Array, options: Options) -> Array:
     """Positions at rest under gravity and springs, the actuators where they are.
 
     Raises:

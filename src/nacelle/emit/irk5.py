@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP
 from nacelle.emit.registry import Kernel
-from nacelle.emit.rk4 import Task, sizes
+from nacelle.emit.rk4 import IntegrationTask, sizes
 from nacelle.program.program import Program
 
 _Array = NDArray[np.float64]
@@ -151,7 +151,7 @@ class ImplicitIntegrator(ABC):
         return self._integrate(task, h, stored)
 
     @abstractmethod
-    def _integrate(self, task: Task, h: float, stored: _Array) -> Irk5Result:
+    def _integrate(self, task: IntegrationTask, h: float, stored: _Array) -> Irk5Result:
         """Fill the stored states (stored, n)."""
 
 
@@ -288,7 +288,7 @@ class NumpyIrk5(ImplicitIntegrator):
         self._control = None if control is None else kernel(control)
         self._inputs = program.inputs[1].size
 
-    def _integrate(self, task: Task, h: float, stored: _Array) -> Irk5Result:
+    def _integrate(self, task: IntegrationTask, h: float, stored: _Array) -> Irk5Result:
         n = self.sizes.n
         radau, x = Radau(n), np.array(task.x0[0])
         rows = np.zeros((3, self._inputs))

@@ -1,8 +1,8 @@
 """Names and remarks for emitted source.
 
 The names of robots, variables and units come from descriptions and may be any Unicode text. Nothing of
-them reaches emitted source but through `identifier`, `Names` and `remark`, which give plain ASCII that no
-language used here reads as anything else.
+them reaches emitted source but through `identifier`, `Identifiers` and `remark`, which give plain ASCII that
+no language used here reads as anything else.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def entry_name(text: str) -> str:
     return name if "_" in name else f"{name}_eval"
 
 
-class Names:
+class Identifiers:
     """Identifiers of one scope, no two alike."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

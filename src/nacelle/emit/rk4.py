@@ -101,13 +101,13 @@ class Integrator(ABC):
 
     @abstractmethod
     def _integrate(
-        self, task: Task, h: float, stored: _Array, threads: int
+        self, task: IntegrationTask, h: float, stored: _Array, threads: int
     ) -> tuple[_Array, NDArray[np.int64]]:
         """Fill the stored states (N, stored, n); give the last states (N, n) and the steps to them (N,)."""
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledSizes:
     """Sizes in the sampled form.
 
     Attributes:
@@ -135,9 +135,9 @@ class Sizes:
     n: int
     m: int
     k: int
-    sampled: Sampled | None = None
+    sampled: SampledSizes | None = None
 
-    def task(self, x0: Any, u: Any, p: Any, *counts: int) -> Task:
+    def task(self, x0: Any, u: Any, p: Any, *counts: int) -> IntegrationTask:
         """Check what `integrate` was given; `counts` are steps, every, held and delay."""
         steps, every, held, delay = counts
         start, parameters = rows(x0, self.n, "x0"), rows(p, self.k, "p")
@@ -159,11 +159,11 @@ class Sizes:
             )
         if len(inputs) not in (1, steps // held) if not staged else len(inputs) != 3 * steps:
             raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps // held} steps")
-        return Task(start, inputs, parameters, staged, steps, every, held, delay)
+        return IntegrationTask(start, inputs, parameters, staged, steps, every, held, delay)
 
 
 @dataclass(frozen=True)
-class Task:
+class IntegrationTask:
     """What is to be integrated.
 
     Attributes:
@@ -227,7 +227,7 @@ def sizes(program: Program, control: Program | None = None, *, sampled: bool = F
                 f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {taken} and "
                 f"{given}"
             )
-        return Sizes(n + nz + m, taken[1], taken[2], Sampled(n, nz, m))
+        return Sizes(n + nz + m, taken[1], taken[2], SampledSizes(n, nz, m))
     if len(taken) != 3 or [taken[0], taken[2]] != [n, k] or given != [m]:
         raise ValueError(
             f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
@@ -260,7 +260,7 @@ class NumpyRk4(Integrator):
         self._control = None if control is None else _Rows(control, kernel(control))
 
     def _integrate(
-        self, task: Task, h: float, stored: _Array, threads: int
+        self, task: IntegrationTask, h: float, stored: _Array, threads: int
     ) -> tuple[_Array, NDArray[np.int64]]:
         final = np.broadcast_to(task.x0, (task.count, self.sizes.n)).copy()
         p = np.broadcast_to(task.p, (task.count, self.sizes.k))

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from nacelle.dynamics.models import Model
 from nacelle.emit.schedule import last_uses, schedule
-from nacelle.export.states import States
+from nacelle.export.states import SampleStates
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
@@ -41,7 +41,7 @@ class Entry:
     words: Mapping[str, str]
     model: Model | None
     given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    at: Callable[[States], Mapping[str, Array]] | None = None
+    at: Callable[[SampleStates], Mapping[str, Array]] | None = None
     driver: str = ""
 
     @property

@@ -26,7 +26,7 @@ _RATE, _ACCELERATION = 1.0, 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class States:
+class SampleStates:
     """States of a robot, a row each: pose x, unknowns y, twist v, its derivative a, forces tau."""
 
     robot: Robot
@@ -43,7 +43,7 @@ class States:
         return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).force
 
 
-def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> States:
+def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
     """Seeded states around the reference pose, far from singularities.
 
     Args:
@@ -58,10 +58,10 @@ def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options
     v = rng.uniform(-_RATE, _RATE, (count, robot.motion.n)) * units
     a = rng.uniform(-_ACCELERATION, _ACCELERATION, (count, robot.motion.n)) * units
     y, _ = unknowns(mechanism_of(robot), x)
-    return States(robot, x, y, v, a, options)
+    return SampleStates(robot, x, y, v, a, options)
 
 
-def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+def inputs_at(states: SampleStates, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     """The inputs of a model at some states, by name, a row each."""
     values = {
         "x": states.x,
@@ -78,11 +78,11 @@ def inputs_at(states: States, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
     return {name: np.asarray(values[name]).reshape(len(states.x), -1) for name in shapes}
 
 
-def _encoders(states: States) -> dict[str, Array]:
+def _encoders(states: SampleStates) -> dict[str, Array]:
     q, q_dot, q_ddot = joint_motion(states.robot, states.x, states.v, states.a).actuators
     return {"q": q, "q_dot": q_dot, "q_ddot": q_ddot}
 
 
-def _elements(states: States) -> dict[str, Array]:
+def _elements(states: SampleStates) -> dict[str, Array]:
     """The variables of the kinematic elements with two derivatives."""
     return elements_at(states.robot, states.x, states.y, states.v, states.a)

@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.elastic.named import ELASTIC_NAMES, sample_inputs
 from nacelle.errors import ExportError
 from nacelle.export.entry import Entry
-from nacelle.export.states import States, inputs_at
+from nacelle.export.states import SampleStates, inputs_at
 from nacelle.program import precise
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
@@ -51,7 +51,7 @@ class Vectors:
         return len(next(iter(self.outputs.values())))
 
 
-def vectors(entry: Entry, states: States) -> Vectors:
+def vectors(entry: Entry, states: SampleStates) -> Vectors:
     """Compute the reference vectors of an entry at some states.
 
     Raises:

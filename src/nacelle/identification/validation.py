@@ -59,12 +59,12 @@ class Validation(Drawn):
 
     @property
     def measured(self) -> Array:
-        """Measured forces (M, rows)."""
+        """Measured forces (M, rows), N or N m."""
         return self.regression.force
 
     @property
     def residuals(self) -> Array:
-        """Measured less predicted forces (M, rows); zero where a sample does not count."""
+        """Measured less predicted forces (M, rows), N or N m; zero where a sample does not count."""
         return (self.measured - self.predicted) * self.regression.used[:, None]
 
     @property
@@ -74,14 +74,14 @@ class Validation(Drawn):
 
     @property
     def relative(self) -> Array:
-        """Root mean square of the residuals over that of the forces' variation (rows,)."""
+        """Root mean square of the residuals over that of the forces' variation (rows,), a pure number."""
         force = self.measured[self.regression.used]
         size = np.std(force, axis=0)
         return np.asarray(self.rms / np.where(size > 0.0, size, 1.0))
 
     @property
     def score(self) -> float:
-        """R^2 of all rows together."""
+        """R^2 = 1 - sum e^2 / sum (f - mean f)^2 of all rows together; 1 at best."""
         used = self.measured[self.regression.used]
         off = self.residuals[self.regression.used]
         return float(1.0 - np.sum(off**2) / np.sum((used - np.mean(used, axis=0)) ** 2))

@@ -146,7 +146,7 @@ class Workspace(Drawn):
 
     @cached_property
     def x(self) -> Array:
-        """The poses (..., nx)."""
+        """The reduced poses (..., nx) of the grid, m and rad or quat_xyzw, base axes."""
         return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool)
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import why_unread
 from nacelle.model.build.assemble import build_robot
-from nacelle.model.build.declared import Written
+from nacelle.model.build.declared import DeclaredDescription
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.version import NEWEST, problems_of_version
@@ -80,7 +80,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
     if description is not None and not problems:
         try:
             robot = build_robot(description, expanded)
-            return replace(robot, declaration=Written(source, expanded, units)), expanded
+            return replace(robot, declaration=DeclaredDescription(source, expanded, units)), expanded
         except DescriptionError as error:
             problems += error.problems
     raise DescriptionError(unique(problems))

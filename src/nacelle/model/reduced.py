@@ -25,7 +25,7 @@ QUATERNION = ("qx", "qy", "qz", "qw")
 
 
 @dataclass(frozen=True)
-class Layout:
+class ReducedLayout:
     """Places of the coordinates in the reduced pose x and the reduced twist v of a motion.
 
     Raises:
@@ -157,13 +157,13 @@ class Layout:
 
 
 @lru_cache(maxsize=256)
-def layout_of(motion: Motion) -> Layout:
+def layout_of(motion: Motion) -> ReducedLayout:
     """The layout of a motion, made once.
 
     Raises:
-        ValueError: as `Layout` does.
+        ValueError: as `ReducedLayout` does.
     """
-    return Layout(motion)
+    return ReducedLayout(motion)
 
 
 def _others(count: int, taken: slice | None) -> tuple[int, ...]:

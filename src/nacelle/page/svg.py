@@ -68,7 +68,7 @@ def dot(x: float, y: float, radius: float, kind: str) -> str:
 
 
 @dataclass(frozen=True)
-class Panel:
+class ChartPanel:
     """Axes on a drawing.
 
     Attributes:
@@ -186,7 +186,7 @@ def line_chart(
     """
     width, height = size
     legend, rows = _legend(series, width)
-    panel = Panel(
+    panel = ChartPanel(
         64.0,
         24.0 + 18.0 * rows,
         width - 80.0,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.page.markup import element, text
-from nacelle.page.svg import Panel, drawing, write
+from nacelle.page.svg import ChartPanel, drawing, write
 from nacelle.spatial.scalar import Array
 
 # Light to dark, so that the order remains in black and white (viridis, reversed).
@@ -21,7 +21,7 @@ _HATCH = (
 )
 
 
-class Kind(NamedTuple):
+class CellKind(NamedTuple):
     """A kind of cell.
 
     Attributes:
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
         return self.colour or "url(#hatch)"
 
 
-class Mark(NamedTuple):
+class MapPoint(NamedTuple):
     """A point on a map: its place and what it is, plain words."""
 
     x: float
@@ -49,10 +49,10 @@ class Mark(NamedTuple):
 def map_chart(
     places: tuple[Array, Array],
     kind_of: Array,
-    kinds: Sequence[Kind],
+    kinds: Sequence[CellKind],
     *,
     labels: tuple[str, str],
-    marks: Sequence[Mark] = (),
+    marks: Sequence[MapPoint] = (),
     title: str = "",
 ) -> str:
     """A map as a figure, legible in black and white.
@@ -71,7 +71,7 @@ def map_chart(
     # One scale for both axes where their units are the same, unless the map would be a ribbon.
     same = labels[0].rpartition("(")[2] == labels[1].rpartition("(")[2]
     height = _WIDTH * ratio if same and 0.4 < ratio < 1.4 else _WIDTH
-    panel = Panel(58.0, 24.0, _WIDTH, height, spans[0], spans[1])
+    panel = ChartPanel(58.0, 24.0, _WIDTH, height, spans[0], spans[1])
     parts = [element("defs", _HATCH)]
     for k, kind in enumerate(kinds):
         cells = _cells(panel, kind_of == k, places, steps)
@@ -91,7 +91,7 @@ def _cross(x: float, y: float) -> str:
     return element("path", kind="mark", d=f"M{x - 6.0:.1f} {y:.1f}h12M{x:.1f} {y - 6.0:.1f}v12")
 
 
-def _cells(panel: Panel, chosen: Array, places: tuple[Array, Array], steps: Sequence[float]) -> str:
+def _cells(panel: ChartPanel, chosen: Array, places: tuple[Array, Array], steps: Sequence[float]) -> str:
     """Cells as one path, those side by side in a row together."""
     x, y = places
     commands = []
@@ -105,13 +105,13 @@ def _cells(panel: Panel, chosen: Array, places: tuple[Array, Array], steps: Sequ
     return "".join(commands)
 
 
-def _legend(kinds: Sequence[Kind], marks: Sequence[Mark], top: float) -> tuple[str, int]:
+def _legend(kinds: Sequence[CellKind], marks: Sequence[MapPoint], top: float) -> tuple[str, int]:
     """Samples of all kinds and marks with their labels in two columns; and the number of rows."""
-    entries: list[Kind | Mark] = [*kinds, *marks]
+    entries: list[CellKind | MapPoint] = [*kinds, *marks]
     parts, rows = [], (len(entries) + 1) // 2
     for k, entry in enumerate(entries):
         left, at = 58.0 + 170.0 * (k // rows), top + 18.0 * (k % rows)
-        if isinstance(entry, Kind):
+        if isinstance(entry, CellKind):
             size = {"x": f"{left:.0f}", "y": f"{at - 1.0:.0f}", "width": "16", "height": "11"}
             parts.append(element("rect", fill=entry.fill, stroke="#aab2bb", **size))
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacelle.program.algebra.algebra import Algebra
-from nacelle.program.algebra.read import Source, read, source
+from nacelle.program.algebra.read import ReadGraph, read, source
 from nacelle.program.algebra.write import write
 from nacelle.program.cost import cost, cost_of
 from nacelle.program.factor import factor
@@ -113,7 +113,7 @@ class Ways:
 
     def __init__(self, program: Program) -> None:
         """Read the program as a graph."""
-        self._source: Source = source(*graph_of(program))
+        self._source: ReadGraph = source(*graph_of(program))
         self._read: dict[tuple[bool, bool], Algebra] = {}
 
     def written(self, strategy: Strategy) -> tuple[Graph, list[int]]:

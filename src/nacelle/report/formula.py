@@ -22,7 +22,7 @@ Cell = str | Maths
 
 
 @dataclass(frozen=True)
-class Grid:
+class FormulaTable:
     """A table."""
 
     header: tuple[Cell, ...]
@@ -30,12 +30,12 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Section:
+class FormulaSection:
     """A heading with a sentence, tables and equations."""
 
     title: str
     sentence: str = ""
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[FormulaTable, ...] = ()
     equations: tuple[str, ...] = field(default=())
 
 
@@ -53,7 +53,7 @@ class ElementReport:
     name: str
     title: str
     grammar: str
-    sections: tuple[Section, ...]
+    sections: tuple[FormulaSection, ...]
 
     def text(self) -> str:
         """The report as plain text."""
@@ -210,14 +210,14 @@ def _command(s: str, i: int) -> tuple[str, int]:
     return inner + _AFTER.get(name, ""), end
 
 
-def _text_table(grid: Grid) -> list[str]:
+def _text_table(grid: FormulaTable) -> list[str]:
     rows = [[str(cell) for cell in row] for row in (grid.header, *grid.rows)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(grid.header))]
     lines = ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
     return [lines[0], "  " + "  ".join("-" * w for w in widths), *lines[1:]]
 
 
-def _latex_table(grid: Grid) -> list[str]:
+def _latex_table(grid: FormulaTable) -> list[str]:
     def row(cells: tuple[Cell, ...]) -> str:
         shown = [f"${cell.latex}$" if isinstance(cell, Maths) else escaped(cell) for cell in cells]
         return " & ".join(shown) + r" \\"

@@ -19,7 +19,7 @@ from nacelle.spatial.physics import input_shapes
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageCount:
     """Operations of a part of a model: +/- and x/÷."""
 
     name: str
@@ -52,7 +52,7 @@ class Operations(Drawn):
     friction: bool
     form: str
     count: Count
-    stages: tuple[Stage, ...]
+    stages: tuple[StageCount, ...]
     inputs: dict[str, tuple[int, ...]]
     includes: str
     published: tuple[Published, ...]
@@ -145,12 +145,12 @@ def _program_count(
     return count(make_program(function, robot, dict(inputs), options=dict(options)))
 
 
-def _stages(counted: Model, total: Count) -> tuple[Stage, ...]:
+def _stages(counted: Model, total: Count) -> tuple[StageCount, ...]:
     """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
     if not counted.options.get("friction"):
         return ()
     without = _count(counted, False)
     return (
-        Stage("rigid", without.add, without.mul),
-        Stage("friction", total.add - without.add, total.mul - without.mul),
+        StageCount("rigid", without.add, without.mul),
+        StageCount("friction", total.add - without.add, total.mul - without.mul),
     )

@@ -13,7 +13,7 @@ from nacelle.files import write_whole
 from nacelle.model.robot import Robot
 from nacelle.scene.figure import SceneItem, body_points, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import BodyMotion, body_motion, still
+from nacelle.scene.motion import PosesOverTime, body_motion, still
 
 # Samples of a page: more cannot be seen, and make it large.
 _MOST = 600
@@ -61,7 +61,7 @@ def animate(
     return place
 
 
-def _motion(robot: Robot, x: Any, times: Any) -> BodyMotion:
+def _motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:
     if x is not None and hasattr(x, "x") and hasattr(x, "t"):
         x, times = x.x, x.t if times is None else times
     if x is None:

@@ -53,7 +53,7 @@ class Arrows:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class PathLine:
     """A line in space, such as the path of the nacelle.
 
     Attributes:
@@ -73,6 +73,6 @@ class Trace:
         return np.asarray(line[np.all(np.isfinite(line), axis=1)])
 
 
-def as_trace(given: Any) -> Trace:
+def as_trace(given: Any) -> PathLine:
     """A trace from points (T, 3), m, or as it is."""
-    return given if isinstance(given, Trace) else Trace(given)
+    return given if isinstance(given, PathLine) else PathLine(given)

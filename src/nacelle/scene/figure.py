@@ -19,7 +19,7 @@ from nacelle.scene.arrows import Arrows, as_trace
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import BodyPart, RobotGeometry
-from nacelle.scene.motion import BodyMotion, rotations
+from nacelle.scene.motion import PosesOverTime, rotations
 from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
@@ -42,7 +42,7 @@ class SceneItem:
     """
 
     geometry: RobotGeometry
-    motion: BodyMotion
+    motion: PosesOverTime
     arrows: Sequence[Arrows] = ()
     offset: Sequence[float] = (0.0, 0.0, 0.0)
     label: str = ""
@@ -95,7 +95,7 @@ def scene_page(items: Sequence[SceneItem], title: str, *, caption: str = "", aut
     return document(title, element("div", figure, kind="scene-large"), scripts=(SCRIPT,))
 
 
-def body_points(motion: BodyMotion, body: int, point: Any = (0.0, 0.0, 0.0)) -> Array:
+def body_points(motion: PosesOverTime, body: int, point: Any = (0.0, 0.0, 0.0)) -> Array:
     """Where a point of a body, given in its frame (3,), is over time: (T, 3) in the base, m."""
     return np.asarray(
         rotations(motion.quaternion[:, body]) @ np.asarray(point, dtype=float) + motion.position[:, body]

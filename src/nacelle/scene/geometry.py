@@ -28,7 +28,7 @@ from nacelle.scene.colours import (
 )
 from nacelle.scene.marks import joint_marks
 from nacelle.scene.meshes import body_meshes
-from nacelle.scene.motion import BodyMotion, rotations
+from nacelle.scene.motion import PosesOverTime, rotations
 from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
 from nacelle.shapes.solid import Ball, Block, Drawn, Rod, described_solids
 from nacelle.shapes.strokes import Range
@@ -75,7 +75,7 @@ class RobotGeometry:
     extent: float
 
 
-def robot_geometry(robot: Robot, motion: BodyMotion | None = None) -> RobotGeometry:
+def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGeometry:
     """What is drawn of a robot, in body frames.
 
     Telescopic pairs and rails are as long as the limits of their joints require, and as `motion` does.
@@ -142,7 +142,7 @@ def _thick(solid: Drawn, extent: float) -> Drawn:
     return solid
 
 
-def _travelled(robot: Robot, motion: BodyMotion) -> dict[int, Range]:
+def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Range]:
     """Least and greatest stroke of all sliding joints over a motion, m."""
     R, p = rotations(motion.quaternion), motion.position
     strokes = {}

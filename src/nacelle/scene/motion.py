@@ -16,7 +16,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False)
-class BodyMotion:
+class PosesOverTime:
     """Poses of all bodies at T times.
 
     Attributes:
@@ -34,7 +34,7 @@ class BodyMotion:
     ok: Array
 
 
-def body_motion(robot: Robot, times: Any, x: Any) -> BodyMotion:
+def body_motion(robot: Robot, times: Any, x: Any) -> PosesOverTime:
     """Poses of all bodies along poses of the nacelle.
 
     Args:
@@ -59,10 +59,10 @@ def body_motion(robot: Robot, times: Any, x: Any) -> BodyMotion:
     held = np.maximum.accumulate(np.where(ok, np.arange(len(ok)), -1))
     held = np.where(held < 0, int(np.argmax(ok)), held)
     R, p = np.asarray(R)[held], np.asarray(p)[held]
-    return BodyMotion(times, p, quaternions(R), ok)
+    return PosesOverTime(times, p, quaternions(R), ok)
 
 
-def still(robot: Robot, x: Any = None) -> BodyMotion:
+def still(robot: Robot, x: Any = None) -> PosesOverTime:
     """One pose as a motion of one sample; the reference pose if x (nx,) is None.
 
     Raises:
@@ -70,7 +70,7 @@ def still(robot: Robot, x: Any = None) -> BodyMotion:
     """
     pose = reference_pose(robot) if x is None else np.asarray(x, dtype=float)
     bodies = inverse_kinematics(robot, pose, limits=False).bodies
-    return BodyMotion(np.zeros(1), bodies.p[None], quaternions(bodies.R[None]), np.ones(1, dtype=bool))
+    return PosesOverTime(np.zeros(1), bodies.p[None], quaternions(bodies.R[None]), np.ones(1, dtype=bool))
 
 
 def quaternions(R: Array) -> Array:

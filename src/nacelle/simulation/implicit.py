@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau, Rates
-from nacelle.simulation.inputs import Drive
-from nacelle.simulation.integrators import Block, FixedSteps
+from nacelle.simulation.inputs import PlantInputs
+from nacelle.simulation.integrators import FixedSteps, StepBlock
 from nacelle.simulation.protocol import Core, HasDerivatives, HasImplicitDriver, ImplicitDriver
 from nacelle.spatial.scalar import Array
 
@@ -27,7 +27,7 @@ class ImplicitStepper(FixedSteps):
         "take a shorter step, or friction that changes its sign over a wider rate (smooth=)"
     )
 
-    def __init__(self, drive: Drive) -> None:
+    def __init__(self, drive: PlantInputs) -> None:
         self.drive = drive
         self._driver = _driver(drive)
         self._native_evaluations = 0
@@ -75,7 +75,7 @@ class ImplicitStepper(FixedSteps):
             return np.full_like(s, np.nan), first
         return s, first
 
-    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
         if self._driver is None:
             return None
         drive, count = self.drive, len(t) - 1
@@ -88,7 +88,7 @@ class ImplicitStepper(FixedSteps):
         return self._with_forces(s, motion.x, begin)
 
 
-def _driver(drive: Drive) -> ImplicitDriver | None:
+def _driver(drive: PlantInputs) -> ImplicitDriver | None:
     """The native loop of a drive; None where the inputs must be evaluated in Python."""
     if not drive.free or not isinstance(drive.core, HasImplicitDriver):
         return None

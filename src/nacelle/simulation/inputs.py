@@ -18,7 +18,7 @@ Source = Callable[[int, float, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class PlantInputs:
     """A plant with its inputs.
 
     Attributes:
@@ -38,7 +38,7 @@ class Drive:
     free: bool
     steady: bool
     hold: bool
-    rows: Rows | None = None
+    rows: StepRows | None = None
     substeps: int = 1
 
     @property
@@ -75,14 +75,14 @@ class Drive:
         return np.stack([self._given(k, t[:-1] + part * h, None) for part in parts], axis=1)
 
     def _given(self, k: Array, t: Array, s: Array | None) -> Array:
-        if isinstance(self.source, Rows | TimedRows):
+        if isinstance(self.source, StepRows | TimedRows):
             return self.source.many(k, t)
         states = [np.zeros(0)] * len(t) if s is None else s
         rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
         return np.array(rows).reshape(len(t), self.core.inputs)
 
 
-class Problem(NamedTuple):
+class InitialValueProblem(NamedTuple):
     """An initial value problem: ds/dt = f(s, u(t, s)) from s(start) = s0 on, until an event.
 
     Attributes:
@@ -92,13 +92,13 @@ class Problem(NamedTuple):
         events: what ends it.
     """
 
-    drive: Drive
+    drive: PlantInputs
     s0: Array
     start: float
     events: Events
 
 
-class Rows:
+class StepRows:
     """Rows of an array, one for each step from the first on, or one for all of them."""
 
     def __init__(self, table: Array, first: int) -> None:
@@ -121,7 +121,7 @@ class Rows:
 class TimedRows:
     """Rows of an array behind the time, [t; row]."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: StepRows) -> None:
         self.rows = rows
 
     def __call__(self, k: int, t: float, s: Array) -> Array:
@@ -160,7 +160,7 @@ def _finite(array: Array, what: str, t: float) -> Array:
     return array
 
 
-def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int] | None) -> Rows:
+def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int] | None) -> StepRows:
     """Rows from an array; `span` has the first step and the number of steps, None without fixed steps."""
     try:
         table = np.asarray(given, dtype=float)
@@ -181,7 +181,7 @@ def _table(plant: Plant, given: Any, size: int, what: str, span: tuple[int, int]
         )
     if not np.isfinite(table).all():
         raise KinematicsError(f"{what} of {plant.name} are not finite: row {_first_row(table)}")
-    return Rows(np.ascontiguousarray(table), 0 if span is None else span[0])
+    return StepRows(np.ascontiguousarray(table), 0 if span is None else span[0])
 
 
 def _first_row(table: Array) -> str:
@@ -189,7 +189,9 @@ def _first_row(table: Array) -> str:
     return f"{row}, {table[row]}"
 
 
-def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int, int] | None = None) -> Drive:
+def make_drive(
+    plant: Plant, force: Any, *, hold: bool = False, span: tuple[int, int] | None = None
+) -> PlantInputs:
     """Bring what the user gives as the force to one form.
 
     Args:
@@ -208,21 +210,21 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, span: tuple[int,
     count = plant.inputs
     if not callable(force):
         rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", span)
-        return Drive(plant, plant, rows, free=True, steady=True, hold=hold, rows=rows)
+        return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold, rows=rows)
     if _arguments(force) == 1:
 
         def of_time(k: int, t: float, s: Array) -> Array:
             return _finite(_sized(force(t), count, "the force f(t)", t), "the force f(t)", t)
 
-        return Drive(plant, plant, of_time, free=True, steady=False, hold=hold)
+        return PlantInputs(plant, plant, of_time, free=True, steady=False, hold=hold)
 
     def fed_back(k: int, t: float, s: Array) -> Array:
         return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t)
 
-    return Drive(plant, plant, fed_back, free=False, steady=False, hold=hold)
+    return PlantInputs(plant, plant, fed_back, free=False, steady=False, hold=hold)
 
 
-def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> Drive:
+def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | None) -> PlantInputs:
     """The drive of a compiled feedback."""
     if not isinstance(plant, Traceable):
         raise KinematicsError(
@@ -239,6 +241,6 @@ def _traced(plant: Plant, law: Feedback, hold: bool, span: tuple[int, int] | Non
         def follow(k: int, t: float, s: Array) -> Array:
             return np.concatenate([[t], _finite(_sized(reference(t), size, what, t), what, t)])
 
-        return Drive(plant, core, follow, free=True, steady=False, hold=hold)
+        return PlantInputs(plant, core, follow, free=True, steady=False, hold=hold)
     rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, span)
-    return Drive(plant, core, TimedRows(rows), free=True, steady=False, hold=hold, rows=rows)
+    return PlantInputs(plant, core, TimedRows(rows), free=True, steady=False, hold=hold, rows=rows)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.simulation.inputs import Drive, Problem
+from nacelle.simulation.inputs import InitialValueProblem, PlantInputs
 from nacelle.simulation.protocol import Derivative, Driver, EventGroup, Events, HasDriver, HasJacobian
 from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.scalar import Array
@@ -104,7 +104,7 @@ def event_within(
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     """Times origin + k h of fixed steps, of which those from `first` to `last` are taken.
 
     A run may begin within the first step, where an earlier one has ended.
@@ -136,7 +136,7 @@ def one_step(f: Derivative, u: Callable[[int, Array], Array], s: Array, h: float
     return np.asarray(s + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
 
 
-class Block(NamedTuple):
+class StepBlock(NamedTuple):
     """Some steps: the states after them, the plant's inputs at their begin, and what cut them short."""
 
     states: Array
@@ -153,7 +153,7 @@ class FixedSteps(ABC):
     """
 
     failure: str
-    drive: Drive
+    drive: PlantInputs
 
     @abstractmethod
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
@@ -172,14 +172,14 @@ class FixedSteps(ABC):
         """How often the derivative was evaluated for so many steps."""
 
     @abstractmethod
-    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
         """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
 
     def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
         """The state (size,) as a function of time within step k, which begins at a state s."""
         return lambda t: self.step(s, k, begin, t - begin, held)[0] if t > begin else s
 
-    def block(self, s: Array, k: int, t: Array) -> Block:
+    def block(self, s: Array, k: int, t: Array) -> StepBlock:
         """Steps k and on between times t (count + 1,), up to one that fails and is not finite."""
         native = self._native(s, k, t)
         if native is not None:
@@ -191,17 +191,17 @@ class FixedSteps(ABC):
             try:
                 s, used[i] = self.step(s, k + i, float(t[i]), h)
             except (Exception, KeyboardInterrupt) as error:
-                return Block(states[:i], used[:i], error)
+                return StepBlock(states[:i], used[:i], error)
             states[i] = s
             if not np.isfinite(s).all():
-                return Block(states[: i + 1], used[: i + 1])
-        return Block(states, used)
+                return StepBlock(states[: i + 1], used[: i + 1])
+        return StepBlock(states, used)
 
-    def _with_forces(self, s: Array, states: Array, inputs: Array) -> Block:
+    def _with_forces(self, s: Array, states: Array, inputs: Array) -> StepBlock:
         """States of a native loop from s on, with the plant's inputs, which a controller may give."""
         if self.drive.closed is None:
-            return Block(states, inputs)
-        return Block(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), inputs))
+            return StepBlock(states, inputs)
+        return StepBlock(states, self.drive.closed.forces(np.concatenate([s[None], states[:-1]]), inputs))
 
 
 class Stepper(FixedSteps):
@@ -209,7 +209,7 @@ class Stepper(FixedSteps):
 
     failure = "the state is not finite"
 
-    def __init__(self, drive: Drive) -> None:
+    def __init__(self, drive: PlantInputs) -> None:
         self.drive = drive
         self._driver = _driver(drive)
 
@@ -241,7 +241,7 @@ class Stepper(FixedSteps):
 
         return one_step(self._core, given, s, h), first
 
-    def _native(self, s: Array, k: int, t: Array) -> Block | None:
+    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
         if self._driver is None:
             return None
         count = len(t) - 1
@@ -251,7 +251,7 @@ class Stepper(FixedSteps):
         return self._with_forces(s, states, table if table.ndim == 2 else table[:, 0])
 
 
-def _driver(drive: Drive) -> Driver | None:
+def _driver(drive: PlantInputs) -> Driver | None:
     """The native loop of a drive; None where the inputs must be evaluated in Python."""
     if not drive.free:
         return None
@@ -261,8 +261,8 @@ def _driver(drive: Drive) -> Driver | None:
 
 
 def integrate_fixed(
-    problem: Problem,
-    grid: Grid,
+    problem: InitialValueProblem,
+    grid: TimeGrid,
     report: Callable[[float], None],
     *,
     stepper: FixedSteps,
@@ -289,7 +289,7 @@ def integrate_fixed(
             at = np.concatenate([[t], grid.times(k + 1, count - 1)])
             if partial:
                 after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
-                part = Block(after[None], u[None])
+                part = StepBlock(after[None], u[None])
             else:
                 part = stepper.block(now, k, at)
             done = len(part.states)
@@ -340,7 +340,7 @@ def integrate_fixed(
 # ---- step control
 
 
-def make_solver(problem: Problem, until: float, method: str, options: Mapping[str, Any]) -> Any:
+def make_solver(problem: InitialValueProblem, until: float, method: str, options: Mapping[str, Any]) -> Any:
     """The solver of a method around a plant with its inputs."""
     from scipy import integrate
 
@@ -369,7 +369,7 @@ def _rows(dense: Any) -> Callable[[Array], Array]:
 
 
 def integrate_adaptive(
-    problem: Problem,
+    problem: InitialValueProblem,
     until: float,
     method: str,
     report: Callable[[float], None],

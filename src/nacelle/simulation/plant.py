@@ -22,7 +22,7 @@ from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.actuation import actuator_rows, actuator_steps
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
-from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse, scales
 from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
@@ -113,7 +113,7 @@ class RigidPlant:
 
     @property
     def size(self) -> int:
-        """Number of states."""
+        """Number of states: 2 n, and what iteration finds, ny."""
         return 2 * self.robot.motion.n + self.mechanism.ny
 
     @property
@@ -143,7 +143,7 @@ class RigidPlant:
         return np.concatenate([coordinates_of(self.mechanism, pose, self.quat_0), twist, joints.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses and twists of states (..., size)."""
+        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
         n = self.robot.motion.n
         c = s[..., :n]
         if self.mechanism.layout.quaternion is None:
@@ -152,17 +152,17 @@ class RigidPlant:
         return np.asarray(x), s[..., n : 2 * n]
 
     def unknowns(self, s: Array) -> Array:
-        """What iteration found, in states (..., size)."""
+        """What iteration found, y (..., ny), in states (..., size)."""
         return np.asarray(s[..., 2 * self.robot.motion.n :])
 
     # ---- what integrators run
 
     def derivative(self) -> Derivative:
-        """The flow as native code."""
+        """The flow ds/dt = f(s, tau) as native code, of a state (size,) and forces (actuators,), N m or N."""
         return bound(compiled_flow(self.robot, self.options), self.quat_0)
 
     def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives (N, size) of states (N, size) under forces (N, actuators), in one call."""
+        """The derivatives ds/dt (N, size) of states (N, size) under forces (N, actuators), in one call."""
         return np.asarray(compiled_flow(self.robot, self.options)(s, u, self.quat_0))
 
     def jacobian(self) -> Derivative | None:
@@ -220,12 +220,12 @@ class RigidPlant:
         return np.asarray(power)
 
     def joints(self, s: Array) -> InverseKinematics:
-        """All joints and bodies at states (..., size)."""
+        """All joints and bodies at states (..., size) (`InverseKinematics`)."""
         x = self.split(s)[0]
-        return inverse_kinematics(self.robot, x, guess=Start(x, self.unknowns(s)), limits=False)
+        return inverse_kinematics(self.robot, x, guess=SearchStart(x, self.unknowns(s)), limits=False)
 
     def motion(self, s: Array) -> JointMotion:
-        """Rates of all joints at states (..., size)."""
+        """Rates of all joints at states (..., size) (`JointMotion`), rad/s or m/s."""
         return joint_motion(self.robot, *self.split(s))
 
     def closure_error(self, s: Array) -> float:

@@ -149,7 +149,7 @@ class Plant(Core, Protocol):
         """Names and units of the entries of x, v and the inputs."""
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state (size,) at a pose and a twist; the same for the same x and v."""
+        """The state (size,) at a pose x (nx,) and a twist v (n,); the same for the same x and v."""
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Poses (..., nx) and twists (..., n) of states (..., size)."""

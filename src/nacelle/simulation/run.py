@@ -14,8 +14,8 @@ from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
 from nacelle.simulation.implicit import ImplicitStepper
-from nacelle.simulation.inputs import Problem, make_drive
-from nacelle.simulation.integrators import Grid, Stepper, integrate_adaptive, integrate_fixed, met
+from nacelle.simulation.inputs import InitialValueProblem, make_drive
+from nacelle.simulation.integrators import Stepper, TimeGrid, integrate_adaptive, integrate_fixed, met
 from nacelle.simulation.protocol import Events, Plant
 from nacelle.simulation.sampled.law import Sampled
 from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
@@ -34,7 +34,7 @@ Progress = bool | Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class RunSettings:
     """Options of a run; `nacelle.simulate` says what the entries mean."""
 
     force: Any
@@ -51,7 +51,7 @@ class Settings:
     events: Events
     progress: Progress
 
-    def changed(self, **options: Any) -> Settings:
+    def changed(self, **options: Any) -> RunSettings:
         """The same with some entries changed.
 
         Raises:
@@ -102,7 +102,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class End:
+class RunEnd:
     """Where a run has ended, for one that goes on.
 
     Attributes:
@@ -114,7 +114,7 @@ class End:
         memory: what a digital controller remembered.
     """
 
-    grid: Grid | None
+    grid: TimeGrid | None
     first_row: int
     rows: int
     held: Array | None
@@ -122,29 +122,29 @@ class End:
     memory: Array | None = None
 
 
-def first_grid(settings: Settings) -> Grid:
+def first_grid(settings: RunSettings) -> TimeGrid:
     """Steps that fill the time of a run, as long as the settings say or a little different."""
     step = STEP if settings.step is None else settings.step
     count = max(1, round((settings.until - settings.start) / step))
-    return Grid(settings.start, (settings.until - settings.start) / count, 0, count)
+    return TimeGrid(settings.start, (settings.until - settings.start) / count, 0, count)
 
 
-def next_grid(settings: Settings, grid: Grid, t: float) -> Grid:
+def next_grid(settings: RunSettings, grid: TimeGrid, t: float) -> TimeGrid:
     """Steps from a time on: those of an earlier run where the new end is on its grid, else new ones."""
     step = STEP if settings.step is None else settings.step
     done, whole = (t - grid.origin) / grid.h, (settings.until - grid.origin) / grid.h
     same = abs(grid.h - step) < 0.5 * step and abs(whole - round(whole)) < _ON_GRID * max(1.0, whole)
     if same:
         first = round(done) if abs(done - round(done)) < _ON_GRID else int(np.floor(done))
-        return Grid(grid.origin, grid.h, first, round(whole))
+        return TimeGrid(grid.origin, grid.h, first, round(whole))
     new = first_grid(dataclasses.replace(settings, start=t))
     first = int(np.ceil(done - _ON_GRID))
-    return Grid(t - first * new.h, new.h, first, first + new.last)
+    return TimeGrid(t - first * new.h, new.h, first, first + new.last)
 
 
 def execute(
-    plant: Plant, s0: Array, t: float, settings: Settings, before: End | None, *, new_force: bool = True
-) -> tuple[Outcome, End]:
+    plant: Plant, s0: Array, t: float, settings: RunSettings, before: RunEnd | None, *, new_force: bool = True
+) -> tuple[Outcome, RunEnd]:
     """Run from a state on.
 
     Args:
@@ -181,7 +181,7 @@ def execute(
                     f"the array has rows for {rows} steps: give the force anew, with "
                     f"{grid.last - grid.first} rows for the steps to come"
                 )
-            problem = Problem(drive, s0, t, settings.events)
+            problem = InitialValueProblem(drive, s0, t, settings.events)
             outcome = integrate_fixed(
                 problem,
                 grid,
@@ -189,7 +189,9 @@ def execute(
                 stepper=Stepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
                 held=None if before is None else before.held,
             )
-            return _thinned(outcome, settings.samples), End(grid, first_row, rows, outcome.inputs[-1], None)
+            return _thinned(outcome, settings.samples), RunEnd(
+                grid, first_row, rows, outcome.inputs[-1], None
+            )
         wanted = None
         if settings.samples is not None:
             wanted = np.linspace(settings.start, settings.until, settings.samples)
@@ -200,21 +202,21 @@ def execute(
             "max_step": settings.max_step,
             "first_step": None if first is None else min(first, settings.until - t),
         }
-        problem = Problem(make_drive(plant, settings.force), s0, t, settings.events)
+        problem = InitialValueProblem(make_drive(plant, settings.force), s0, t, settings.events)
         outcome = integrate_adaptive(
             problem, settings.until, settings.method, report, wanted=wanted, options=options
         )
-    return outcome, End(None, 0, 0, None, outcome.next_step)
+    return outcome, RunEnd(None, 0, 0, None, outcome.next_step)
 
 
 def _sampled(
     plant: Plant,
     s0: Array,
     t: float,
-    settings: Settings,
-    before: End | None,
+    settings: RunSettings,
+    before: RunEnd | None,
     report: Callable[[float], None],
-) -> tuple[Outcome, End]:
+) -> tuple[Outcome, RunEnd]:
     """Run a digital controller from a state on.
 
     Raises:
@@ -243,11 +245,11 @@ def _sampled(
     done = (float(outcome.t[-1]) - t) / law.period
     whole = abs(done - round(done)) < _ON_GRID * max(1.0, done)
     memory = outcome.memory[-1] if whole else None
-    end = End(None, 0, taken + round(done), outcome.inputs[-1], None, memory)
+    end = RunEnd(None, 0, taken + round(done), outcome.inputs[-1], None, memory)
     return _thinned(outcome, settings.samples), end
 
 
-def _require_memory(plant: Plant, settings: Settings, t: float) -> None:
+def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
     """Refuse a run whose results would not fit into memory."""
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)

@@ -22,7 +22,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
-from nacelle.simulation.run import End, Progress, Settings, execute
+from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
@@ -84,7 +84,7 @@ def simulate(
         raise KinematicsError(
             f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
-    settings = Settings(
+    settings = RunSettings(
         force=force,
         start=float(start),
         until=float(until),
@@ -121,7 +121,7 @@ def simulate(
     )
 
 
-def _suited(plant: Plant, s0: Array, settings: Settings) -> Settings:
+def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     """The settings with a step that suits the plant, where it says so.
 
     Raises:
@@ -185,7 +185,7 @@ class Simulation(Drawn):
     """
 
     plant: Plant
-    settings: Settings
+    settings: RunSettings
     t: Array
     states: Array
     inputs: Array
@@ -193,7 +193,7 @@ class Simulation(Drawn):
     message: str
     evaluations: int
     tracks: tuple[Track, ...]
-    end: End
+    end: RunEnd
     memory: Array | None = None
 
     @property
@@ -219,12 +219,12 @@ class Simulation(Drawn):
 
     @property
     def x(self) -> Array:
-        """Reduced poses (N, nx)."""
+        """Reduced poses (N, nx) at the times, m and rad or quat_xyzw, base axes."""
         return self._split[0]
 
     @property
     def v(self) -> Array:
-        """Reduced twists (N, n)."""
+        """Reduced twists (N, n) at the times, m/s and rad/s, base axes."""
         return self._split[1]
 
     @property
@@ -277,7 +277,7 @@ class Simulation(Drawn):
 
     @cached_property
     def closure_error(self) -> float:
-        """What the loops leave open at the worst time, over the robot's size."""
+        """What the loops leave open at the worst time, over the robot's size: a pure number."""
         return self._jointed.closure_error(self.states)
 
     # ---- energy
@@ -304,7 +304,7 @@ class Simulation(Drawn):
 
     @property
     def work(self) -> Array:
-        """What the inputs have done since the start (N,), J."""
+        """What the inputs have done since the start (N,), J: the integral of their power."""
         return np.asarray(self._flows[:, 0])
 
     @property

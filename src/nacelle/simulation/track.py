@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from nacelle.progress import task
-from nacelle.simulation.inputs import Drive
+from nacelle.simulation.inputs import PlantInputs
 from nacelle.simulation.protocol import HasDerivatives, Plant
 from nacelle.spatial.scalar import Array
 
@@ -41,7 +41,7 @@ class DenseTrack:
     """
 
     def __init__(
-        self, drive: Drive, breaks: Sequence[float], pieces: Sequence[Callable[[Array], Array]]
+        self, drive: PlantInputs, breaks: Sequence[float], pieces: Sequence[Callable[[Array], Array]]
     ) -> None:
         self.drive, self.breaks, self.pieces = drive, np.array(breaks), tuple(pieces)
 
@@ -81,7 +81,7 @@ class HermiteTrack:
         used: the plant's inputs at the begin of each interval (K, inputs).
     """
 
-    def __init__(self, drive: Drive, breaks: Array, values: Array, steps: Array, used: Array) -> None:
+    def __init__(self, drive: PlantInputs, breaks: Array, values: Array, steps: Array, used: Array) -> None:
         self.drive, self.breaks, self.values = drive, breaks, values
         self.steps, self.used = steps, used
 
@@ -111,7 +111,7 @@ class HermiteTrack:
 class StillTrack:
     """A run without a step."""
 
-    def __init__(self, drive: Drive, t: float, s: Array) -> None:
+    def __init__(self, drive: PlantInputs, t: float, s: Array) -> None:
         self.drive, self.breaks, self._state = drive, np.array([t]), s
 
     def states(self, t: Array) -> Array:

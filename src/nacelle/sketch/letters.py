@@ -27,7 +27,7 @@ _JOINT = re.compile(rf"\[([A-Za-z])\]|\(([A-Za-z])\)|_([A-Za-z])|([A-Za-z])([*{_
 
 
 @dataclass(frozen=True)
-class LegType:
+class LegLetters:
     """One leg.
 
     Attributes:
@@ -53,7 +53,7 @@ class LegType:
         return "".join(f"[{letter}]" if k in self.active else letter for k, letter in enumerate(self.letters))
 
 
-def read_legs(text: str, count: int | None = None) -> list[LegType]:
+def read_legs(text: str, count: int | None = None) -> list[LegLetters]:
     """Read the legs of a robot, one entry a leg or with its number before it.
 
     Args:
@@ -69,7 +69,7 @@ def read_legs(text: str, count: int | None = None) -> list[LegType]:
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if not entries:
         raise NacelleError("a leg has no joints; write the letters of its joints, such as UPS or 3-RRR")
-    legs: list[LegType] = []
+    legs: list[LegLetters] = []
     numbered = False
     for entry in entries:
         match = _ENTRY.fullmatch(entry)
@@ -93,13 +93,13 @@ def is_counted(text: str) -> bool:
     return "," in text or text.strip()[:1].isdigit()
 
 
-def named(legs: Sequence[LegType]) -> str:
+def named(legs: Sequence[LegLetters]) -> str:
     """Legs in short: "6-U[P]S"."""
     runs = [(len(list(run)), leg) for leg, run in itertools.groupby(legs)]
     return ", ".join(f"{count}-{leg}" for count, leg in runs)
 
 
-def _leg(text: str) -> LegType:
+def _leg(text: str) -> LegLetters:
     """Read one leg."""
     word = text.replace(" ", "").replace("-", "")
     if re.search(r"Pa|[|]|\u03a0|\{", word):
@@ -139,4 +139,4 @@ def _leg(text: str) -> LegType:
                 "or PR for C"
             )
         active = [first]
-    return LegType(letters, tuple(active))
+    return LegLetters(letters, tuple(active))

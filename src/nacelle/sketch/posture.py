@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nacelle.sketch.letters import LegType
+from nacelle.sketch.letters import LegLetters
 
 Vector = tuple[int, int, int]
 
@@ -26,7 +26,7 @@ STEEP = (7, 0, 5)
 
 
 @dataclass(frozen=True)
-class Shape:
+class RobotLengths:
     """The lengths of a robot in its reference pose.
 
     Attributes:
@@ -70,8 +70,8 @@ class Posture:
         links: for each joint the direction of the link that it carries, or of that before it.
     """
 
-    leg: LegType
-    shape: Shape
+    leg: LegLetters
+    shape: RobotLengths
     points: tuple[Vector, ...]
     links: tuple[Vector, ...]
 
@@ -103,7 +103,7 @@ class Posture:
         return [(direction,) for direction in _different(listed)]
 
 
-def posture(leg: LegType, shape: Shape) -> Posture:
+def posture(leg: LegLetters, shape: RobotLengths) -> Posture:
     """Place the joints of a leg."""
     A, B = (shape.base, 0, 0), plus(shape.origin, shape.anchor)
     letters = leg.letters

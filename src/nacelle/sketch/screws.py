@@ -78,7 +78,7 @@ def leg_screws(posture: Posture, axes: tuple[tuple[Vector, ...], ...]) -> LegScr
 
 
 @dataclass(frozen=True)
-class Placement:
+class LegPlacement:
     """Where a leg is: reflected in y = 0 if mirrored, then turned about z.
 
     Attributes:
@@ -118,7 +118,9 @@ class PlatformMotion:
     conditioning: float = 0.0
 
 
-def platform_motion(legs: list[LegScrews], places: list[Placement], axes: tuple[int, ...]) -> PlatformMotion:
+def platform_motion(
+    legs: list[LegScrews], places: list[LegPlacement], axes: tuple[int, ...]
+) -> PlatformMotion:
     """The motion of a platform on some legs.
 
     Args:

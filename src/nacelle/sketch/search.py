@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from nacelle.errors import NacelleError
 from nacelle.model.platform import AXES
 from nacelle.progress import task
-from nacelle.sketch.letters import LegType, named
-from nacelle.sketch.posture import ALONG, Shape, Vector, cross, posture
-from nacelle.sketch.screws import LegScrews, Placement, PlatformMotion, leg_screws, platform_motion
+from nacelle.sketch.letters import LegLetters, named
+from nacelle.sketch.posture import ALONG, RobotLengths, Vector, cross, posture
+from nacelle.sketch.screws import LegPlacement, LegScrews, PlatformMotion, leg_screws, platform_motion
 
 # Combinations of a leg's directions that are looked at, and of several types; descriptions that are checked.
 _MOST_AXES, _MOST_TOGETHER, _MOST_CHECKED = 600, 600, 8
@@ -39,15 +39,15 @@ class Arrangement:
         cost: the lower the more usual.
     """
 
-    shape: Shape
+    shape: RobotLengths
     legs: tuple[LegScrews, ...]
-    places: tuple[Placement, ...]
+    places: tuple[LegPlacement, ...]
     motion: PlatformMotion
     cost: float
 
 
 def arranged(
-    legs: list[LegType], motion: tuple[str, ...], check: Callable[[Arrangement], str]
+    legs: list[LegLetters], motion: tuple[str, ...], check: Callable[[Arrangement], str]
 ) -> Arrangement:
     """The most usual arrangement that has a motion.
 
@@ -92,7 +92,7 @@ def _first_right(
     return None
 
 
-def _refuse(legs: list[LegType], motion: tuple[str, ...]) -> None:
+def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     """What counting alone rules out.
 
     Raises:
@@ -126,14 +126,16 @@ def _refuse(legs: list[LegType], motion: tuple[str, ...]) -> None:
         )
 
 
-def _spreads(count: int, planar: bool, n: int, alike: bool) -> Iterator[tuple[Shape, tuple[Placement, ...]]]:
+def _spreads(
+    count: int, planar: bool, n: int, alike: bool
+) -> Iterator[tuple[RobotLengths, tuple[LegPlacement, ...]]]:
     """Ways to spread legs around the base: evenly, with a twist, and in pairs as in a hexapod."""
     base, platform, height = (400, 120, 0) if planar else (500, 200, 600)
-    even = tuple(Placement(360.0 * k / count) for k in range(count))
+    even = tuple(LegPlacement(360.0 * k / count) for k in range(count))
     # Planar knees bend along the circle; spatial ones in the plane through the axis, or across.
     bulges: tuple[Vector, ...] = (ALONG,) if planar else (cross(ALONG, (platform - base, 0, height)), ALONG)
     pairs = tuple(
-        Placement(720.0 * pair / count + sign * 90.0 / count, sign < 0)
+        LegPlacement(720.0 * pair / count + sign * 90.0 / count, sign < 0)
         for pair in range(count // 2)
         for sign in (-1, 1)
     )
@@ -143,14 +145,14 @@ def _spreads(count: int, planar: bool, n: int, alike: bool) -> Iterator[tuple[Sh
             paired = (pairs, 180.0 / count)
             ways = [paired, *ways] if n > 4 else [*ways, paired]
         for places, twist in ways:
-            yield Shape(base, platform, height, twist, bulge), places
+            yield RobotLengths(base, platform, height, twist, bulge), places
 
 
 def _in_shape(
-    legs: list[LegType],
+    legs: list[LegLetters],
     axes: tuple[int, ...],
-    shape: Shape,
-    places: tuple[Placement, ...],
+    shape: RobotLengths,
+    places: tuple[LegPlacement, ...],
     planar: bool,
     seen: list[PlatformMotion],
 ) -> list[Arrangement]:
@@ -175,7 +177,9 @@ def _in_shape(
     return good
 
 
-def _legs_of(leg: LegType, shape: Shape, planar: bool, n: int, most: int) -> list[tuple[LegScrews, float]]:
+def _legs_of(
+    leg: LegLetters, shape: RobotLengths, planar: bool, n: int, most: int
+) -> list[tuple[LegScrews, float]]:
     """A leg with its most usual directions of axes, each with its cost, where it is not singular."""
     place = posture(leg, shape)
     choices = [place.choices(k, planar) for k in range(len(leg.letters))]
@@ -204,7 +208,7 @@ def _cost(chosen: tuple[tuple[int, tuple[Vector, ...]], ...]) -> float:
 
 
 def _why_none(
-    legs: list[LegType], motion: tuple[str, ...], seen: list[PlatformMotion], faults: list[str]
+    legs: list[LegLetters], motion: tuple[str, ...], seen: list[PlatformMotion], faults: list[str]
 ) -> str:
     """Why no arrangement was right."""
     n, words = len(motion), f"{named(legs)} with the motion {', '.join(motion)}"

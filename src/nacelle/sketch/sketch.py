@@ -9,7 +9,7 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.model.platform import Motion, MotionError, parse_motion
 from nacelle.model.read import read_text
-from nacelle.sketch.letters import LegType, is_counted, named, read_legs
+from nacelle.sketch.letters import LegLetters, is_counted, named, read_legs
 from nacelle.sketch.search import Arrangement, arranged
 from nacelle.sketch.text import description
 
@@ -35,7 +35,7 @@ class Sketch:
     """
 
     text: str
-    legs: tuple[LegType, ...]
+    legs: tuple[LegLetters, ...]
     motion: str
 
     @property
@@ -87,7 +87,7 @@ def _motion(words: str) -> Motion:
     return motion
 
 
-def _motions(types: list[LegType], counted: bool) -> tuple[str, ...]:
+def _motions(types: list[LegLetters], counted: bool) -> tuple[str, ...]:
     """Motions to try where none is asked for."""
     flat = all(set(leg.letters) <= set("RP") and leg.freedoms == 3 for leg in types)
     actuators = min(sum(len(leg.active) for leg in types), 6)
@@ -96,7 +96,7 @@ def _motions(types: list[LegType], counted: bool) -> tuple[str, ...]:
     return ("xy+rz", *usual) if flat and n == 3 else usual
 
 
-def _sketched(name: str, types: list[LegType], motion: Motion) -> Sketch:
+def _sketched(name: str, types: list[LegLetters], motion: Motion) -> Sketch:
     def text_of(arrangement: Arrangement) -> str:
         return description(name, arrangement, motion.coordinates, motion.name)
 

@@ -10,9 +10,9 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from nacelle.sketch.letters import KINDS, LegType
+from nacelle.sketch.letters import KINDS, LegLetters
 from nacelle.sketch.posture import ALONG, OUT, UP, Vector, less
-from nacelle.sketch.screws import LegScrews, Placement
+from nacelle.sketch.screws import LegPlacement, LegScrews
 from nacelle.sketch.search import Arrangement
 
 # Rods, kg/m and m; what has no length, kg and kg m^2; the platform, kg.
@@ -87,7 +87,7 @@ def _gravity_comment(motion: tuple[str, ...]) -> str:
     return "" if {"z", "rx", "ry"} & set(motion) else "    # perpendicular to the plane of motion: a table"
 
 
-def _template_name(leg: LegType, types: list[LegType]) -> str:
+def _template_name(leg: LegLetters, types: list[LegLetters]) -> str:
     return "leg" if len(types) == 1 else f"{leg.letters.lower()}{types.index(leg) + 1}"
 
 
@@ -145,9 +145,11 @@ def _drive(letter: str, number: str) -> Iterator[str]:
         yield "          limits: {position: [-60 deg, 60 deg], speed: 300 deg/s, force: 100 N*m}"
 
 
-def _legs(legs: list[LegType], names: dict[LegType, str], places: tuple[Placement, ...]) -> Iterator[str]:
+def _legs(
+    legs: list[LegLetters], names: dict[LegLetters, str], places: tuple[LegPlacement, ...]
+) -> Iterator[str]:
     """Where the legs are."""
-    even = [Placement(360.0 * k / len(legs)) for k in range(len(legs))]
+    even = [LegPlacement(360.0 * k / len(legs)) for k in range(len(legs))]
     if len(set(legs)) == 1 and list(places) == even:
         yield f"  - {{repeat: {names[legs[0]]}, count: {len(legs)}}}"
         return

@@ -56,7 +56,7 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     Args:
         sampler: called as sampler(robot, shapes), with the names and shapes of all inputs, or as
             sampler(robot, shapes, groups), where the first are free numbers of the robot; gives
-            `nacelle.program.identities.samples.Samples`, or None where there are none.
+            `nacelle.program.identities.samples.PreciseInputs`, or None where there are none.
     """
 
     def declare(function: _F) -> _F:

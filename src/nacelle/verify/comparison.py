@@ -25,11 +25,11 @@ from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
-from nacelle.verify.engine import ENGINES, Engine, Loaded, Snapshot, TreeState, VerifyError, builder
-from nacelle.verify.loops import AxisMotion, Loop, coupling, loop, tree_axes
+from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeForces, TreeState, VerifyError, builder
+from nacelle.verify.loops import AxisMotion, ClosureAtState, coupling, loop, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
-from nacelle.verify.states import States, random_states, twist_units
+from nacelle.verify.states import RandomStates, random_states, twist_units
 
 KINEMATICS = 1e-11
 DYNAMICS = 1e-9
@@ -105,7 +105,7 @@ def _names(against: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _worst(reports: Sequence[EngineReport], drawn: States) -> WorstState:
+def _worst(reports: Sequence[EngineReport], drawn: RandomStates) -> WorstState:
     def badness(quantity: Quantity) -> float:
         return quantity.error / quantity.tolerance if np.isfinite(quantity.error) else np.inf
 
@@ -134,7 +134,7 @@ class _Seen:
 
     state: TreeState
     now: Snapshot
-    loops: tuple[Loop, ...]
+    loops: tuple[ClosureAtState, ...]
     axes: tuple[tuple[AxisMotion, ...], ...]
     projection: Projection
 
@@ -186,7 +186,7 @@ class _Errors:
 
 
 def _kinematics(
-    errors: _Errors, k: int, view: _Seen, robot: Robot, mine: ours.Kinematics, drawn: States
+    errors: _Errors, k: int, view: _Seen, robot: Robot, mine: ours.Kinematics, drawn: RandomStates
 ) -> None:
     now, projected = view.now, view.projection
 
@@ -273,7 +273,7 @@ def _dynamics(
         h = G.T @ (now.bias + tree @ view.projection.bias + beside)
         a = np.linalg.solve(M, A.T @ mine.tau[k] - h)
         add("forward dynamics", mine.forward[k], a)
-        loaded = Loaded(state, _applied(view, robot, extra, mine.tau[k]))
+        loaded = TreeForces(state, _applied(view, robot, extra, mine.tau[k]))
         own = engine.closed_loop(loaded)
         if own is not None:
             add("forward dynamics, own solver", mine.forward[k], own[independent(robot)])

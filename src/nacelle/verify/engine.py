@@ -93,7 +93,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class TreeForces:
     """What an engine's own closed-loop solver is given: forces of the tree, beside its bodies and gravity.
 
     Attributes:
@@ -123,7 +123,7 @@ class Engine(Protocol):
     def at(self, state: TreeState) -> Snapshot:
         """Evaluate a state."""
 
-    def closed_loop(self, loaded: Loaded) -> Array | None:
+    def closed_loop(self, loaded: TreeForces) -> Array | None:
         """Accelerations (rates,) by the engine's own solver of closed loops; None if it has none."""
 
 
@@ -164,7 +164,7 @@ def builder(name: str) -> Callable[[Robot], Engine]:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class JointPlaces:
     """Where an engine keeps the tree's joints: for every entry of q and of their rates its place there."""
 
     q: Array

@@ -38,7 +38,7 @@ class AxisMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class ClosureAtState:
     """A closure at a state.
 
     Attributes:
@@ -59,7 +59,7 @@ def skew(r: Array) -> Array:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
-def coupling(robot: Robot, joint: Joint, q: Array) -> Loop:
+def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
     """A coupling at coordinates q of the tree: its factors over the rates, and sum factor q - offset."""
     row = np.zeros((1, robot.platform_nv + robot.nv))
     gap = -joint.offset
@@ -67,10 +67,10 @@ def coupling(robot: Robot, joint: Joint, q: Array) -> Loop:
         row[0, robot.platform_nv + robot.v_slices[j].start] = factor
         gap += factor * float(q[robot.q_slices[j].start])
     scale = max(abs(factor) for _, factor in joint.terms)
-    return Loop(row, np.zeros(1), (), np.array([gap / scale]))
+    return ClosureAtState(row, np.zeros(1), (), np.array([gap / scale]))
 
 
-def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
+def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> ClosureAtState:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
@@ -102,7 +102,7 @@ def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Loop:
         AxisMotion(rows[group], rate_bias[group], coordinate)
         for group, coordinate in zip(groups, coordinates, strict=True)
     )
-    return Loop(
+    return ClosureAtState(
         complement.T @ J, complement.T @ (bias - rotating_part), axes, _gap(robot, joint, first, second)
     )
 

@@ -24,7 +24,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import TreeState
-from nacelle.verify.states import States
+from nacelle.verify.states import RandomStates
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,13 @@ class Kinematics:
     A: Array
     actuators: tuple[Array, Array, Array]
 
-    def tree_state(self, k: int, states: States) -> TreeState:
+    def tree_state(self, k: int, states: RandomStates) -> TreeState:
         """The state of the tree at state number k."""
         platform = Pose(self.R[k, PLATFORM], self.p[k, PLATFORM])
         return TreeState(platform, self.q[k], self.u[k], self.u_dot[k], states.external[k])
 
 
-def kinematics(robot: Robot, states: States) -> Kinematics:
+def kinematics(robot: Robot, states: RandomStates) -> Kinematics:
     """All positions, rates and accelerations."""
     x, v, a = states.x, states.v, states.a
     bodies = inverse_kinematics(robot, x).bodies
@@ -107,7 +107,7 @@ class Dynamics:
     dissipation: Array
 
 
-def dynamics(robot: Robot, states: States) -> Dynamics:
+def dynamics(robot: Robot, states: RandomStates) -> Dynamics:
     """Forces, accelerations and energies, with friction and external wrenches on all bodies."""
     x, v, a = states.x, states.v, states.a
     names = [body.name for body in robot.bodies]

@@ -22,7 +22,7 @@ from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import Snapshot, VerifyError
-from nacelle.verify.loops import Loop
+from nacelle.verify.loops import ClosureAtState
 
 _RANK = 1e-9
 
@@ -35,7 +35,7 @@ class Projection:
     bias: Array
 
 
-def projection(robot: Robot, now: Snapshot, loops: Sequence[Loop], u: Array) -> Projection:
+def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: Array) -> Projection:
     """Find the map from the independent rates to all rates of the tree.
 
     Raises:

@@ -28,7 +28,7 @@ _REASONS = ("out of reach", "beyond limits", "near a singularity")
 
 
 @dataclass(frozen=True, eq=False)
-class States:
+class RandomStates:
     """Random states, and what was left out on the way.
 
     Attributes:
@@ -54,7 +54,7 @@ class States:
         return len(self.x)
 
 
-def random_states(robot: Robot, count: int, seed: int) -> States:
+def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
     """Draw states in the workspace.
 
     Raises:
@@ -96,7 +96,7 @@ def random_states(robot: Robot, count: int, seed: int) -> States:
     wrench = np.array([1.0] * 3 + [robot.size] * 3) * (0.05 * weight)
     external = rng.normal(size=(count, len(robot.bodies), 6)) * wrench
     external[:, 0] = 0.0
-    return States(
+    return RandomStates(
         x=x[pick],
         v=rng.normal(size=(count, n)) * unit,
         a=rng.normal(size=(count, n)) * unit * 10.0,

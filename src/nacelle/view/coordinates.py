@@ -25,7 +25,7 @@ _BEYOND = 0.2
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class PoseCoordinate:
     """One coordinate of a robot's pose.
 
     Attributes:
@@ -64,7 +64,7 @@ def pose_of_values(robot: Robot, values: Array) -> Array:
     return layout_of(robot.motion).join_x(linear, None if turn is None else quat_exp(turn))
 
 
-def coordinates(robot: Robot) -> tuple[Coordinate, ...]:
+def coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
     """All coordinates of a robot's motion, each with the range that it has from the reference pose.
 
     A range is what is reached without a gap while the others stay, and a little beyond; where nothing ends
@@ -80,7 +80,7 @@ def coordinates(robot: Robot) -> tuple[Coordinate, ...]:
         low, high = _unbroken(inverse_kinematics(robot, _varied(robot, start, k, steps)).ok, steps)
         beyond = max(_BEYOND * (high - low), 0.02 * reach)
         low, high = max(low - beyond, -reach), min(high + beyond, reach)
-        found.append(Coordinate(name, angle, float(values[k] + low), float(values[k] + high)))
+        found.append(PoseCoordinate(name, angle, float(values[k] + low), float(values[k] + high)))
     return tuple(found)
 
 

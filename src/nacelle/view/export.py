@@ -17,14 +17,14 @@ from nacelle.scene.motion import body_motion, still
 from nacelle.spatial.scalar import Array
 from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.loads import loads
-from nacelle.view.timeline import Motion
+from nacelle.view.timeline import PlayedMotion
 
 # Samples of a motion in a page.
 _SAMPLES = 240
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class PageRobot:
     """A robot of a page.
 
     Attributes:
@@ -37,12 +37,12 @@ class Shown:
 
     robot: Robot
     x: Array
-    motion: Motion | None = None
+    motion: PlayedMotion | None = None
     kinds: tuple[str, ...] = ()
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-def viewer_page(shown: Sequence[Shown], title: str = "") -> str:
+def viewer_page(shown: Sequence[PageRobot], title: str = "") -> str:
     """The text of a page that needs nothing besides itself.
 
     Raises:
@@ -52,7 +52,7 @@ def viewer_page(shown: Sequence[Shown], title: str = "") -> str:
     return scene_page([_item(one) for one in shown], title or words)
 
 
-def _item(one: Shown) -> SceneItem:
+def _item(one: PageRobot) -> SceneItem:
     traces: tuple[Array, ...] = ()
     if one.motion is None:
         times, poses = np.zeros(1), one.x[None]
@@ -66,7 +66,7 @@ def _item(one: Shown) -> SceneItem:
     return SceneItem(geometry, moving, arrows, one.offset, one.robot.title, traces)
 
 
-def _arrows(one: Shown, kind: str, times: Array, poses: Array) -> list[Arrows]:
+def _arrows(one: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
     """Arrows of loads of a kind over a motion, forces and moments; none where there are none."""
     samples = []
     for t, x in zip(times, poses, strict=True):
@@ -88,5 +88,5 @@ def _arrows(one: Shown, kind: str, times: Array, poses: Array) -> list[Arrows]:
     return found
 
 
-def _reference(one: Shown) -> BodyPoses:
+def _reference(one: PageRobot) -> BodyPoses:
     return inverse_kinematics(one.robot, one.x, limits=False).bodies

@@ -25,7 +25,7 @@ ACTUATORS, REACTIONS = "actuator forces", "joint reactions"
 KINDS = (ACTUATORS, REACTIONS)
 
 
-class Row(NamedTuple):
+class LoadRow(NamedTuple):
     """A line of the table of loads: a name, a force (N) and a moment (N m), None where there is none."""
 
     name: str
@@ -50,7 +50,7 @@ class Loads:
     points: Array
     forces: Array
     moments: Array
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
     note: str = ""
 
 
@@ -87,7 +87,9 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     along = np.array([force[k] * fixed[j].R[:, 2] for k, j in enumerate(joints)]).reshape(-1, 3)
     revolute = np.array(robot.revolute_actuators, dtype=bool)[:, None]
     rows = [
-        Row(actuator.name, None, float(force[k])) if turns else Row(actuator.name, float(force[k]), None)
+        LoadRow(actuator.name, None, float(force[k]))
+        if turns
+        else LoadRow(actuator.name, float(force[k]), None)
         for k, (actuator, turns) in enumerate(zip(robot.actuators, robot.revolute_actuators, strict=True))
     ]
     points = np.array([moving[j].p for j in joints]).reshape(-1, 3)
@@ -102,7 +104,7 @@ def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     forces = np.einsum("jab,jb->ja", R, result.wrench[:, :3])
     moments = np.einsum("jab,jb->ja", R, result.wrench[:, 3:])
     rows = [
-        Row(joint.name, float(np.linalg.norm(forces[j])), float(np.linalg.norm(moments[j])))
+        LoadRow(joint.name, float(np.linalg.norm(forces[j])), float(np.linalg.norm(moments[j])))
         for j, joint in enumerate(robot.joints)
     ]
     note = ""

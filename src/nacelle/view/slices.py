@@ -37,7 +37,7 @@ _ANGLE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Patch:
+class ColouredPoints:
     """Points of a slice of one colour.
 
     Attributes:
@@ -60,7 +60,7 @@ class Slice:
     """A slice of the workspace: the patches to draw, and what it says in words."""
 
     grid: Workspace
-    patches: tuple[Patch, ...]
+    patches: tuple[ColouredPoints, ...]
     words: str
 
 
@@ -125,7 +125,7 @@ def _axes(robot: Robot, names: tuple[str, str]) -> tuple[int, int]:
     return int(taken[0] or 0), int(taken[1] or 0)
 
 
-def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[Patch]:
+def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[ColouredPoints]:
     """Rectangles around the points of a grid, by bands."""
     corners = [0.5 * (a * steps[0] + b * steps[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     inside, figure = grid.inside_limits, grid.conditioning
@@ -143,11 +143,13 @@ def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[Patch]
     return [patch for patch in found if len(patch.vertices)]
 
 
-def _patch(label: str, colour: str, centres: Array, corners: list[Array], *, faint: bool = False) -> Patch:
+def _patch(
+    label: str, colour: str, centres: Array, corners: list[Array], *, faint: bool = False
+) -> ColouredPoints:
     vertices = (centres[:, None, :] + np.array(corners)[None]).reshape(-1, 3)
     first = 4 * np.arange(len(centres))[:, None]
     faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
-    return Patch(label, colour, vertices, faces, faint)
+    return ColouredPoints(label, colour, vertices, faces, faint)
 
 
 def _words(grid: Workspace, robot: Robot, extent: float) -> str:

@@ -16,14 +16,14 @@ from nacelle.files import write_whole
 from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.camera import FOV, View, free_part, nice_step, view_of
-from nacelle.view.browser.loop import Loop
+from nacelle.view.browser.camera import FOV, CameraView, free_part, nice_step, view_of
+from nacelle.view.browser.loop import EventLoop
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.playbar import Playbar
 from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
 from nacelle.view.side_by_side import joint_box, row
-from nacelle.view.timeline import Motion, motion_of
+from nacelle.view.timeline import PlayedMotion, motion_of
 from nacelle.view.watch import Watched
 
 # How often descriptions on disk are looked at, s.
@@ -61,7 +61,7 @@ class Viewer:
         self._closed = False
         self._looked = 0.0
         self._containers: list[Any] = []
-        self._loop = Loop(self._tick, self._say)
+        self._loop = EventLoop(self._tick, self._say)
         self._members: list[Member] = []
         try:
             self._loop.call(lambda: self._build(given), timeout=600.0)
@@ -127,7 +127,7 @@ class Viewer:
         high = np.max([box[1] + offset for box, offset in boxes], axis=0)
         return low, high
 
-    def _view(self, low: Array, high: Array) -> View:
+    def _view(self, low: Array, high: Array) -> CameraView:
         """The camera for a box around all robots."""
         flat = {member.stage.geometry.across for member in self._members}
         return view_of(low, high, flat.pop() if len(flat) == 1 else None, len(self._members) > 1)
@@ -258,7 +258,7 @@ class Viewer:
             NacelleError: if it cannot be played, or there is no such robot.
         """
         member = self._member(robot)
-        motion = result if isinstance(result, Motion) else motion_of(member.session.robot, result, name)
+        motion = result if isinstance(result, PlayedMotion) else motion_of(member.session.robot, result, name)
 
         def load() -> None:
             member.motion = motion
@@ -372,6 +372,6 @@ def _box(member: Member) -> tuple[Array, Array]:
     return joint_box(member.session.robot, member.session.bodies)
 
 
-def _motion_words(motion: Motion) -> str:
+def _motion_words(motion: PlayedMotion) -> str:
     words = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
     return words + (f", {motion.lost} of them out of reach" if motion.lost else "")

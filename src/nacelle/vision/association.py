@@ -22,7 +22,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.image.detect import Segments
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import ContactLines
 
 # The cosine of the angle between a segment and an edge that still may be one.
@@ -53,7 +53,7 @@ class Association:
 
 
 def associate(
-    predicted: Scene, segments: Segments, gate: float = 8.0, model: PixelModel | None = None
+    predicted: CameraScene, segments: Segments, gate: float = 8.0, model: PixelModel | None = None
 ) -> Association:
     """Assign detected segments to the edges of the cylinders of a predicted scene.
 
@@ -91,7 +91,7 @@ def associate(
     )
 
 
-def _patch(predicted: Scene, segments: Segments) -> Patch:
+def _patch(predicted: CameraScene, segments: Segments) -> Patch:
     """Both ends of all segments (k, 2) as pixels."""
     return Patch.of(predicted.camera, segments.ends[..., 0], segments.ends[..., 1])
 

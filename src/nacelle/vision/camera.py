@@ -87,7 +87,7 @@ class Camera(Shown):
         return cls((f, f), centre, size, Pose(R, position), (k1, k2, p1, p2, k3))
 
     def placed(self, pose: Pose) -> Camera:
-        """The same camera at another pose in the base."""
+        """The same camera at another pose in the base: axes R (3, 3), centre p (3,), m."""
         return replace(self, pose=pose)
 
     def region(self, corner: tuple[int, int], size: tuple[int, int]) -> Camera:
@@ -100,7 +100,7 @@ class Camera(Shown):
         return np.asarray((np.asarray(points, dtype=float) - self.pose.p) @ self.pose.R)
 
     def project(self, points: Any) -> Array:
-        """Pixels (..., 2) of points (..., 3) of the base; NaN behind the camera."""
+        """Pixels (u, v) (..., 2) of points (..., 3), m, base axes; NaN behind the camera."""
         return self.pixels(self.seen(points))
 
     def pixels(self, rays: Any) -> Array:
@@ -131,7 +131,7 @@ class Camera(Shown):
         return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
 
     def flat(self, pixels: Any) -> Array:
-        """Undistorted coordinates (x, y) (..., 2) of pixels: their rays are along (x, y, 1)."""
+        """Undistorted coordinates (x, y) (..., 2), without unit, of pixels: rays are along (x, y, 1)."""
         pixels = np.asarray(pixels, dtype=float)
         return np.stack(self.undistorted(pixels[..., 0], pixels[..., 1]), axis=-1)
 

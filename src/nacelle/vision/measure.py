@@ -19,7 +19,7 @@ from nacelle.vision.image.fit import EdgeFit, fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.shutter import Exposure
 from nacelle.vision.visibility import edge_visibility
 
@@ -56,7 +56,7 @@ class CylinderMeasurement:
 
 def measure(
     image: Array,
-    predicted: Scene,
+    predicted: CameraScene,
     index: int,
     model: PixelModel,
     *,
@@ -92,8 +92,8 @@ def measure(
 
 
 def look(
-    true: Scene,
-    predicted: Scene,
+    true: CameraScene,
+    predicted: CameraScene,
     index: int,
     model: PixelModel,
     rng: np.random.Generator,

@@ -28,7 +28,7 @@ from nacelle.vision.measure import CylinderMeasurement, measure
 from nacelle.vision.observer.process import Displacer, apart
 from nacelle.vision.placing import camera_for
 from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
-from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.views import CylinderView, View, view
 
 # How far the predicted pose is from the true one, over the robot's size.
@@ -85,7 +85,7 @@ class Observation(Drawn):
     pixels: PixelModel
     x: Array
     image: Array
-    scene: Scene
+    scene: CameraScene
     seen: tuple[SeenCylinder, ...]
     view: View
     pose: SeenPose | None
@@ -197,7 +197,7 @@ def _predicted(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> 
     return Displacer(robot)(x, y, d)
 
 
-def _distance(scene: Scene, predicted: Scene) -> float:
+def _distance(scene: CameraScene, predicted: CameraScene) -> float:
     """The largest distance of the ends of cylinders in the image between two scenes, px."""
     ends = [
         scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods]))
@@ -207,7 +207,7 @@ def _distance(scene: Scene, predicted: Scene) -> float:
     return float(np.max(gaps[np.isfinite(gaps)], initial=0.0))
 
 
-def _seen(judged: CylinderView, scene: Scene, measured: CylinderMeasurement | None) -> SeenCylinder:
+def _seen(judged: CylinderView, scene: CameraScene, measured: CylinderMeasurement | None) -> SeenCylinder:
     if measured is None or len(measured.edges) < 2:
         return SeenCylinder(judged, measured)
     rod = scene.rods[judged.cylinder]

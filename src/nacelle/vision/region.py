@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import edge_visibility
 
 
 def region_of_interest(
-    predicted: Scene, index: int, size: tuple[int, int] = (64, 64), clearance: float = 6.0
+    predicted: CameraScene, index: int, size: tuple[int, int] = (64, 64), clearance: float = 6.0
 ) -> tuple[int, int] | None:
     """First pixel (u, v) of the region that sees most of the edges of a cylinder; None where none is free.
 

@@ -71,23 +71,23 @@ class Scenery:
             self.robot, reference_pose(self.robot) if x is None else x, limits=False
         ).bodies
 
-    def scene(self, camera: Camera, R: Array, p: Array) -> Scene:
+    def scene(self, camera: Camera, R: Array, p: Array) -> CameraScene:
         """What a camera sees at poses of the bodies R (bodies, 3, 3), p (bodies, 3)."""
         view = camera.pose.inverse()
         placed = [view @ Pose(turn, origin) for turn, origin in zip(R, p, strict=True)]
-        return Scene(
+        return CameraScene(
             camera,
             self.cylinders,
             tuple(SeenSolid(s.solid.moved(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids),
         )
 
-    def at(self, camera: Camera, x: Any = None) -> Scene:
+    def at(self, camera: Camera, x: Any = None) -> CameraScene:
         """What a camera sees at a reduced pose (nx,); at the reference pose if None."""
         return self.scene(camera, *self.bodies(x))
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class CameraScene:
     """Solids before a camera.
 
     Attributes:
@@ -106,7 +106,7 @@ class Scene:
         rods = {seen.cylinder: seen.solid for seen in self.solids if seen.cylinder >= 0}
         return tuple(rod for _, rod in sorted(rods.items()) if isinstance(rod, Rod))
 
-    def region(self, corner: tuple[int, int], size: tuple[int, int]) -> Scene:
+    def region(self, corner: tuple[int, int], size: tuple[int, int]) -> CameraScene:
         """The same solids before a region of the camera, from its first pixel (u, v), px."""
         return replace(self, camera=self.camera.region(corner, size))
 

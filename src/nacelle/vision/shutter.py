@@ -68,7 +68,7 @@ class Shutter:
             raise KinematicsError(f"a shutter is global or sequential, not {self.kind!r}")
 
     def robot_time(self, time: float) -> float:
-        """A time of the camera's clock by the robot's clock, s."""
+        """The time of the robot's clock, s, at a time of the camera's clock, s."""
         return time - self.clock_offset
 
     def exposures(self, start: float, stop: float, order: Sequence[int]) -> Iterator[Exposure]:

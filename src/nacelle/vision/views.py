@@ -25,7 +25,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, LegBlock, leg_blocks
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.ray_casting import holds
-from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.sensitivity import image_jacobian, seen_motions
 from nacelle.vision.visibility import EdgeVisibility, edge_visibilities
 
@@ -190,7 +190,7 @@ def view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelModel | No
     return View(robot, views, boxes, jacobian, seen, least)
 
 
-def cylinder_views(scene: Scene, model: PixelModel) -> tuple[CylinderView, ...]:
+def cylinder_views(scene: CameraScene, model: PixelModel) -> tuple[CylinderView, ...]:
     """Judge all cylinders of a scene."""
     seen = edge_visibilities(scene, range(len(scene.rods)), model.reach, _SAMPLES)
     exchanged = _exchangeable(seen, scene)
@@ -234,7 +234,7 @@ def _judged(
     return CylinderView(cylinder.name, cylinder.leg, k, flags, sides, visible, length, width, others)
 
 
-def _exchangeable(seen: list[EdgeVisibility], scene: Scene) -> list[tuple[int, ...]]:
+def _exchangeable(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[int, ...]]:
     """For each cylinder those of other bodies whose edges coincide with its own in the image, end to end."""
     ends = np.stack([one.pixels[:, [0, -1]] for one in seen]) if seen else np.zeros((0, 2, 2, 2))
     with np.errstate(invalid="ignore"):

@@ -21,7 +21,7 @@ from nacelle.shapes.solid import Rod
 from nacelle.spatial.scalar import Array
 from nacelle.vision.cylinders import tangent_normals
 from nacelle.vision.image.patch import Patch
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 
 # Samples along an edge, and probes outside it.
 SAMPLES = 97
@@ -114,13 +114,13 @@ class EdgeVisibility:
         return np.asarray(np.sum(np.where(both, self.steps, 0.0), axis=1))
 
 
-def edge_visibility(scene: Scene, index: int, clearance: float = 6.0) -> EdgeVisibility:
+def edge_visibility(scene: CameraScene, index: int, clearance: float = 6.0) -> EdgeVisibility:
     """See what is free of the edges of cylinder `index` of a scene; see `edge_visibilities`."""
     return edge_visibilities(scene, (index,), clearance)[0]
 
 
 def edge_visibilities(
-    scene: Scene, indices: Sequence[int], clearance: float = 6.0, samples: int = SAMPLES
+    scene: CameraScene, indices: Sequence[int], clearance: float = 6.0, samples: int = SAMPLES
 ) -> list[EdgeVisibility]:
     """See what is free of the edges of cylinders of a scene.
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from nacelle.cli import app
 from nacelle.cli.demo import command
 from nacelle.errors import NacelleError
-from nacelle.report.demo.step import Task
+from nacelle.report.demo.step import DemoTask
 from support.demo_steps import steps
 
 
@@ -34,9 +34,10 @@ def cheap(monkeypatch: pytest.MonkeyPatch, **broken: BaseException) -> None:
             raise broken[key]
         return result
 
-    def listed(*_: object) -> list[Task]:
+    def listed(*_: object) -> list[DemoTask]:
         return [
-            Task(step.key, step.title, lambda step=step: compute(step.key, step.result)) for step in steps()
+            DemoTask(step.key, step.title, lambda step=step: compute(step.key, step.result))
+            for step in steps()
         ]
 
     monkeypatch.setattr(command, "tasks", listed)

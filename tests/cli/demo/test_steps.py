@@ -9,7 +9,7 @@ import pytest
 from nacelle.cli.demo.steps import counted, done
 from nacelle.errors import NacelleError
 from nacelle.library import load
-from nacelle.report.demo.step import DONE, FAILED, STOPPED, Task
+from nacelle.report.demo.step import DONE, FAILED, STOPPED, DemoTask
 from support.demo_steps import exported
 
 
@@ -28,7 +28,7 @@ def test_what_comes_of_a_step(error: BaseException | None, state: str, message: 
             raise error
         return exported()
 
-    step = done(Task("exported", "Code", compute))
+    step = done(DemoTask("exported", "Code", compute))
     assert (step.state, step.message) == (state, message)
     assert (step.result is not None) == (state == DONE)
     assert step.seconds >= 0.0

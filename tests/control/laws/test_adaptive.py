@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import Motion, law_of, motion_of
+from nacelle.control.kind import DesiredMotion, law_of, motion_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
 from nacelle.control.pieces.adapted import adapted_parameters, scales
@@ -113,7 +113,7 @@ def test_parameters_rest_without_readings_and_at_limits():
     x = np.array([0.02, 0.25])
     # An error of 2 mm: parameters would move.
     memory, q = control.start(x), control.coordinates(x + np.array([0.0, 2e-3]))
-    goal = Motion(x, np.zeros(2), np.zeros(2))
+    goal = DesiredMotion(x, np.zeros(2), np.zeros(2))
     place = control.kind.memory(robot).place("parameters")
     _, after = control.step(memory, q, goal)
     assert np.abs(after[place] - memory[place]).max() > 1e-6

@@ -7,7 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
@@ -113,7 +113,7 @@ def test_without_readings_it_stops() -> None:
     own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
     x = mechanism_of(robot).reference[0]
     zero = np.zeros(2)
-    motion = Motion(np.asarray(x), zero, zero)
+    motion = DesiredMotion(np.asarray(x), zero, zero)
     memory, q = own.start(x), own.coordinates(x)
     held = nacelle.inverse_dynamics(robot, x, zero, zero, friction=False).force
     patience = int(own.gain("patience")[0])
@@ -151,7 +151,7 @@ def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
     for k in range(8):
         # Both cranks turned outwards, so far that the distal bars do not meet.
         readings = q + (np.array([-2.0, 2.0]) if k == 5 else 0.0)
-        force[k], memory = own.step(memory, readings, Motion(x, zero, zero))
+        force[k], memory = own.step(memory, readings, DesiredMotion(x, zero, zero))
     np.testing.assert_allclose(force[5], force[4], atol=1e-6)
     np.testing.assert_allclose(force[7], force[4], atol=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
@@ -68,7 +68,7 @@ def at_rest(law: Controller, q: Array, samples: int) -> tuple[Array, Array]:
     z = law.start(x)
     forces, memories = [], []
     for _ in range(samples):
-        force, z = law.step(z, q, Motion(x, np.zeros(n), np.zeros(n)))
+        force, z = law.step(z, q, DesiredMotion(x, np.zeros(n), np.zeros(n)))
         forces.append(force)
         memories.append(z)
     return np.array(forces), np.array(memories)
@@ -92,7 +92,7 @@ def test_missing_readings_are_bridged_and_end_in_a_stop(bad: float) -> None:
     robot = library_robot("fivebar")
     law = controller(robot, "cf-rb-friction", period=T).with_gains(patience=3.0)
     x, n = nacelle.reference_pose(robot), robot.motion.n
-    q, rest = law.coordinates(x), Motion(nacelle.reference_pose(robot), np.zeros(n), np.zeros(n))
+    q, rest = law.coordinates(x), DesiredMotion(nacelle.reference_pose(robot), np.zeros(n), np.zeros(n))
     fields, z = law.kind.memory(robot), law.start(x)
     held, z = law.step(z, q, rest)
     for sample in range(1, 6):
@@ -115,7 +115,7 @@ def test_a_reading_that_comes_back_goes_on() -> None:
     robot = library_robot("fivebar")
     law = controller(robot, "sj", period=T)
     x, n = nacelle.reference_pose(robot), robot.motion.n
-    q, rest = law.coordinates(x), Motion(x, np.zeros(n), np.zeros(n))
+    q, rest = law.coordinates(x), DesiredMotion(x, np.zeros(n), np.zeros(n))
     z = law.start(x)
     for reading in (q, q * np.nan, q):
         _, z = law.step(z, reading, rest)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.loop.closed_loop import Loop
+from nacelle.control.loop.closed_loop import ControlLoop
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.trajectory.circle import Circle
 from nacelle.kinematics.trajectory.line import Line
@@ -29,7 +29,7 @@ def test_a_path_out_of_reach_is_refused_with_its_time(fivebar: Robot) -> None:
     with pytest.raises(
         UnreachableError, match=r"at ([\d.]+) s fivebar cannot follow the path: unreach"
     ) as said:
-        Loop(fivebar, fivebar, line, period=1e-3)
+        ControlLoop(fivebar, fivebar, line, period=1e-3)
     time = float(str(said.value).split()[1])
     reached = nacelle.inverse_kinematics(fivebar, line([time - 3e-3, time]).x).reachable
     assert reached.tolist() == [True, False]
@@ -42,7 +42,7 @@ def test_a_path_beyond_limits_names_the_joint(fivebar: Robot, turn: Circle) -> N
     with pytest.raises(
         UnreachableError, match=r"out of limits \(left.motor is at [\d.-]+ rad, its limits are"
     ):
-        Loop(tight, tight, turn, period=1e-3)
+        ControlLoop(tight, tight, turn, period=1e-3)
 
 
 def test_gravity_above_the_limits_of_drives(fivebar: Robot, turn: Circle) -> None:
@@ -50,15 +50,15 @@ def test_gravity_above_the_limits_of_drives(fivebar: Robot, turn: Circle) -> Non
     weak = DrivenPlant(fivebar, Drives(limits=0.9 * float(np.max(force))))
     words = r"(left|right).motor of fivebar cannot hold the robot at rest on the path: at .* s that takes"
     with pytest.raises(KinematicsError, match=words) as said:
-        Loop(weak, fivebar, turn, period=1e-3)
+        ControlLoop(weak, fivebar, turn, period=1e-3)
     assert f"its limit is {0.9 * float(np.max(force)):.4g} N m" in str(said.value)
     # With a little more than that it goes, and what saturates in motion is said.
     enough = DrivenPlant(fivebar, Drives(limits=1.05 * float(np.max(force))))
-    loop = Loop(enough, fivebar, turn, period=1e-3)
+    loop = ControlLoop(enough, fivebar, turn, period=1e-3)
     assert any("its drive saturates" in line for line in loop.notes)
 
 
 def test_speeds_above_limits_are_said(fivebar: Robot, turn: Circle) -> None:
     slow = _limited(fivebar, speed=1.0)
-    assert any("rad/s of left.motor" in line for line in Loop(slow, slow, turn, period=1e-3).notes)
-    assert Loop(fivebar, fivebar, turn, period=1e-3).notes == ()
+    assert any("rad/s of left.motor" in line for line in ControlLoop(slow, slow, turn, period=1e-3).notes)
+    assert ControlLoop(fivebar, fivebar, turn, period=1e-3).notes == ()

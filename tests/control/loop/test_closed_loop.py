@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.control.compare import Comparison
-from nacelle.control.loop.closed_loop import SMOOTH, Loop, closed_loop
+from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop
 from nacelle.control.loop.run import rms
 from nacelle.control.named import controller
 from nacelle.control.sensors import Sensors
@@ -101,6 +101,6 @@ def test_mistakes(fivebar: Robot, turn: Circle) -> None:
         closed_loop(nacelle.load("prrrp"), law, turn)
     with pytest.raises(KinematicsError, match="a change at 9 s is not within the run"):
         closed_loop(fivebar, law, turn, changes=[(9.0, fivebar)])
-    loop = Loop(fivebar, fivebar, turn, period=2e-3)
+    loop = ControlLoop(fivebar, fivebar, turn, period=2e-3)
     with pytest.raises(KinematicsError, match="another model or sample time"):
         loop.run(law)

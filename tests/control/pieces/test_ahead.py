@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.pose import Platform
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -39,7 +39,7 @@ def test_the_middle_is_that_of_a_constant_acceleration() -> None:
 def test_the_desired_motion_goes_on_at_its_jerk() -> None:
     T, D, a, jerk = 1e-3, 4e-4, np.array([2.0, -1.0]), np.array([50.0, 20.0])
     k = {"period": np.array([T]), "delay": np.array([D])}
-    motion = Motion(np.zeros(2), np.array([0.1, 0.2]), a)
+    motion = DesiredMotion(np.zeros(2), np.array([0.1, 0.2]), a)
     for started, expected in ((1.0, a + (D + 0.5 * T) * jerk), (0.0, a)):
         z = {"a_d": a - T * jerk, "started": np.array([started])}
         there = desired_middle(z, motion, k)

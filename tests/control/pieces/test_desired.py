@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.desired import closed, desired_coordinates, model_force, together
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.library import library_robot
@@ -23,7 +23,7 @@ def test_legs_found_by_iteration_are_followed() -> None:
     there = nacelle.inverse_kinematics(robot, after)
     y = closed(robot, y, after)
     assert np.max(np.abs(y - there.y)) < 1e-9
-    motion = Motion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
+    motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
     assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
     force = nacelle.inverse_dynamics(robot, *motion, friction=False).force
     assert np.max(np.abs(model_force(robot, y, motion, friction=False) - force)) < 1e-9 * np.max(

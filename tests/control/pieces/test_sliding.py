@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.ahead import Ahead
 from nacelle.control.pieces.sliding import sliding
 from nacelle.kinematics.trajectory.fourier import Fourier
@@ -32,7 +32,7 @@ def test_the_reference_acceleration_is_the_derivative_of_the_reference_twist(nam
 
     def at(t):
         a, b = own(t), wanted(t)
-        return sliding(robot, Motion(b.x, b.v, b.a), _platform(a.x, a.v), RATE)
+        return sliding(robot, DesiredMotion(b.x, b.v, b.a), _platform(a.x, a.v), RATE)
 
     h = 1e-5
     for t in (0.1, 0.4, 0.9):
@@ -48,5 +48,5 @@ def test_a_small_error_leads_back():
     angle = 0.02
     x = np.array([0.001, 0.0, -0.4, np.sin(0.5 * angle), 0.0, 0.0, np.cos(0.5 * angle)])
     still = np.zeros(6)
-    found = sliding(robot, Motion(x_d, still, still), _platform(x, still), RATE)
+    found = sliding(robot, DesiredMotion(x_d, still, still), _platform(x, still), RATE)
     np.testing.assert_allclose(found.v_ref, RATE * np.array([-0.001, 0, 0, -angle, 0, 0]), rtol=1e-4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.scenario.paths import Load
+from nacelle.control.scenario.paths import CarriedMass
 from nacelle.control.scenario.plants import drives_of, plants_of, robot_of_spec
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PlantSpec, RobotSpec
 from nacelle.elastic.plant import ElasticPlant
@@ -63,7 +63,7 @@ def test_loads_and_wrenches_over_time() -> None:
         ),
         ChangeSpec.model_validate({"at": 2.0, "load": {"mass": "0.5 kg"}}),
     ]
-    plan = plants_of(robot, PlantSpec(), changes, [Load(0.5, 1.0, 0.2)], None)
+    plan = plants_of(robot, PlantSpec(), changes, [CarriedMass(0.5, 1.0, 0.2)], None)
     assert [change.time for change in plan.changes] == [0.5, 1.0, 2.0, 3.0]
     inner: list[Any] = [plan.plant, *(change.plant for change in plan.changes)]
     masses = [sum(load.inertia[0] for load in plant.robot.payload) for plant in inner]

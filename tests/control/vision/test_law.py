@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.vision.law import ObservedController
 from nacelle.errors import KinematicsError
 
@@ -22,7 +22,7 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
     rng = np.random.default_rng(2)
     for _ in range(2):  # later samples of encoders learn what the model lacks
         # The encoders find the platform where it is; the observer hands the same over.
-        motion = Motion(x, 0.1 * rng.normal(size=n), rng.normal(size=n))
+        motion = DesiredMotion(x, 0.1 * rng.normal(size=n), rng.normal(size=n))
         force, memory = law.step(memory, q, motion)
         parts = fields.split(memory)
         memory = fields.join(parts | {"unmodelled": 0.0})

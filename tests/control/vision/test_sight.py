@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.control.vision.deviation import Deviation
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import Sight, edge_sigma
+from nacelle.control.vision.sight import TrueSight, edge_sigma
 from nacelle.errors import KinematicsError
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.shutter import Shutter
@@ -39,7 +39,7 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
         one.start(nacelle.reference_pose(plant.model), [0.1, 0.0], 0.0)
     shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
     source = Recorder()
-    sight = Sight(plant, shutter, source, (0, 1, 2, 3))
+    sight = TrueSight(plant, shutter, source, (0, 1, 2, 3))
     seen = []
     for k in range(1, 60):
         for one in (plant, twin):
@@ -61,7 +61,7 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
 
 def test_a_camera_that_sees_nothing_is_refused(plant: TruePlant) -> None:
     with pytest.raises(KinematicsError, match="sees no cylinder"):
-        Sight(plant, Shutter(), Recorder(), ())
+        TrueSight(plant, Shutter(), Recorder(), ())
 
 
 @pytest.mark.parametrize("blur", [0.6, 1.5])

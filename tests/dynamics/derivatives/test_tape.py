@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.tape import Tape
+from nacelle.dynamics.derivatives.tape import DerivativeTape
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.trace import trace
@@ -17,7 +17,7 @@ def test_slopes_along_the_pose_are_the_inverse_jacobian() -> None:
     mechanism = mechanism_of(robot)
 
     def slopes(x: np.ndarray, y: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        tape = Tape(robot, x, y)
+        tape = DerivativeTape(robot, x, y)
         q = actuator_positions(robot, x, y)["q"]
         return {"q": q, "pose": tape.by_pose(q), "twist": tape.by(v * v, v)}
 

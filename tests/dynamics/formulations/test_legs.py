@@ -22,7 +22,7 @@ from nacelle.kinematics.jacobian import leg_jacobians
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.rates import Moving
+from nacelle.kinematics.tree.rates import MovingConfiguration
 from nacelle.kinematics.tree.spanning_tree import (
     motion_of_steps,
     point_acceleration,
@@ -269,7 +269,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     motion = motion_of_steps(robot, frame(), steps)
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
-    moving = Moving(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
+    moving = MovingConfiguration(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
     state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
 

@@ -8,14 +8,14 @@ import pytest
 from nacelle.dynamics.general.basis import Basis, find_basis
 from nacelle.dynamics.general.models import settled_way
 from nacelle.dynamics.general.sampled_columns import SampledColumns
-from nacelle.kinematics.general.placed import Plan
+from nacelle.kinematics.general.placed import GeneralPlan
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.model.robot import Robot
 from support.last_bits import moved_robot
 from support.library import library_robot
 
 
-def found(robot: Robot) -> tuple[Plan, Basis]:
+def found(robot: Robot) -> tuple[GeneralPlan, Basis]:
     own = robot.alike
     plan = plan_of(own, settled_way(own, asymmetric=False)[0])
     basis = find_basis(plan)[1]

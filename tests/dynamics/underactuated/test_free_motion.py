@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.underactuated.free_motion import Equations, free_motion
+from nacelle.dynamics.underactuated.free_motion import EquationsOfMotion, free_motion
 from support.described import mechanism
 
 _FREE = {"cart_pole": ("slide",), "carriage": ("swing",)}
@@ -54,7 +54,7 @@ def test_forces_of_least_norm_where_actuators_are_redundant_and_a_motion_is_free
     root = rng.normal(size=(2, 2))
     M, b = root @ root.T + np.eye(2), rng.normal(size=2)
     A = np.array([[1.0, 0.0], [2.0, 0.0]])
-    found = free_motion(robot, Equations(M, b, A), np.array([0.4, 9.0]), (1,))
+    found = free_motion(robot, EquationsOfMotion(M, b, A), np.array([0.4, 9.0]), (1,))
     np.testing.assert_allclose(M @ found.acceleration + b, A.T @ found.force, atol=1e-12)
     assert found.acceleration[0] == 0.4
     assert found.force[1] == pytest.approx(2.0 * found.force[0])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.beam.bending import Plane, bends
-from nacelle.elastic.beam.ends import Carried
-from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, TORSION, Coordinate, Shapes
+from nacelle.elastic.beam.ends import MomentsCarried
+from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, TORSION, ElasticCoordinate, Shapes
 from nacelle.elastic.beam.shapes import _linear as linear
 from nacelle.model.flexible import Beam, Section
 from nacelle.spatial.pose import identity
@@ -30,8 +30,8 @@ def bending(section: Section, number: int, *, pinned: bool, ends: bool, hermite:
     own = beam(section, number, shapes="hermite" if hermite else "modes", pinned=pinned, shear=shear)
     s = E * section.Iz / (section.shear_y * G * section.area) if shear else 0.0
     shapes = bends(Plane(L, s, pinned, ends, ends, hermite, number))
-    coordinates = tuple(Coordinate(BEND_Y, bend.v, bend.psi) for bend in shapes)
-    return Shapes(own, coordinates, (Carried(True, True, ends), Carried(True, True, ends)))
+    coordinates = tuple(ElasticCoordinate(BEND_Y, bend.v, bend.psi) for bend in shapes)
+    return Shapes(own, coordinates, (MomentsCarried(True, True, ends), MomentsCarried(True, True, ends)))
 
 
 def frequencies(shapes: Shapes, held: np.ndarray | None = None) -> np.ndarray:
@@ -97,9 +97,10 @@ def test_axial_and_torsion_converge_with_order_two(kind: int) -> None:
         own = beam(SLENDER, number, shapes="hermite")
         functions = linear(own)
         coordinates = tuple(
-            Coordinate(kind, f, None) if kind == AXIAL else Coordinate(kind, None, f) for f in functions
+            ElasticCoordinate(kind, f, None) if kind == AXIAL else ElasticCoordinate(kind, None, f)
+            for f in functions
         )
-        shapes = Shapes(own, coordinates, (Carried(True, True, True),) * 2)
+        shapes = Shapes(own, coordinates, (MomentsCarried(True, True, True),) * 2)
         errors.append(frequencies(shapes)[0] / (0.5 * math.pi * c / L) - 1.0)
     assert order_of(errors) == pytest.approx(2.0, abs=0.05)
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from nacelle.elastic.beam.ends import Carried
+from nacelle.elastic.beam.ends import MomentsCarried
 from nacelle.elastic.extended import extended
 from support.flexible_robots import flexible
 
 
 def test_ends_carry_what_their_joints_lock() -> None:
-    free, locked = Carried(False, False, False), Carried(True, True, True)
+    free, locked = MomentsCarried(False, False, False), MomentsCarried(True, True, True)
     ends = {shapes.beam.name: shapes.ends for shapes in extended(flexible("delta", ("arm", "rod"))).shapes}
     assert ends["leg1.rod-a"] == (free, free)  # between spherical joints
     # At a motor all; at the end both rods sit on its y axis, about which they give no moment.
-    assert ends["leg1.arm"] == (locked, Carried(True, False, True))
+    assert ends["leg1.arm"] == (locked, MomentsCarried(True, False, True))
     ends = {shapes.beam.name: shapes.ends for shapes in extended(flexible("orthoglide")).shapes}
-    assert ends["x-leg.rod-a"] == (Carried(True, True, False), Carried(True, True, False))
+    assert ends["x-leg.rod-a"] == (MomentsCarried(True, True, False), MomentsCarried(True, True, False))
     planar = extended(flexible("fivebar")).shapes
     assert [shapes.ends[0].z for shapes in planar if "proximal" in shapes.beam.name] == [True, True]
     assert [shapes.ends[1].z for shapes in planar] == [False] * 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.beam.newton_euler import strain_energy
-from nacelle.elastic.condensed.link import Rates, driven, forces, inertia, numbers_of, posture, shifted
+from nacelle.elastic.condensed.link import LinkRates, driven, forces, inertia, numbers_of, posture, shifted
 from nacelle.elastic.extended import extended
 from support.flexible_robots import flexible
 
@@ -25,7 +25,7 @@ def moving(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, 
     n = (n1, np.cross(e, n1))
     v = v_P - v_A
     w = np.array([n_j @ v / length for n_j in n])
-    return driven(OWN, posture(span, length, n, None), Rates(float(e @ v), w, t, t_rate))
+    return driven(OWN, posture(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
 
 
 def energy(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, first: Array) -> float:

@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.elastic.condensed.energy import condensed_energies
 from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
-from nacelle.elastic.condensed.structure import Structure, structure_of
+from nacelle.elastic.condensed.structure import CondensedStructure, structure_of
 from nacelle.elastic.dynamics.models import elastic_energies, elastic_forward, elastic_inverse
 from nacelle.model.robot import Robot
 from support.elastic_states import general_state, natural_state
@@ -53,7 +53,7 @@ CASES: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_general_form(case: str) -> None:
     robot = CASES[case]()
-    assert isinstance(structure_of(robot), Structure)
+    assert isinstance(structure_of(robot), CondensedStructure)
     state = general_state(robot, np.random.default_rng(3))
     p, y = natural_state(robot, state)
     na = len(robot.actuators)

@@ -8,7 +8,7 @@ import pytest
 
 import nacelle
 from nacelle.elastic.condensed.natural import natural_of
-from nacelle.elastic.condensed.structure import Structure, structure_of
+from nacelle.elastic.condensed.structure import CondensedStructure, structure_of
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from support.flexible_robots import LINKS, flexible, prrrp
@@ -30,7 +30,7 @@ MOMENTS = "no flexible link is free of moments"
 def test_links_that_are_taken_out(make: Callable[[], Robot], links: int, left: int) -> None:
     robot = make()
     structure = structure_of(robot)
-    assert isinstance(structure, Structure)
+    assert isinstance(structure, CondensedStructure)
     assert len(structure.links) == links
     assert len(structure.stumps.shapes) == left
     assert structure.stumps.robot.tree == len(structure.stumps.robot.joints)  # no closure is left

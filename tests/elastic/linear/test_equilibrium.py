@@ -8,7 +8,7 @@ import nacelle
 from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.equilibrium import balanced, constraint_rows
 from nacelle.elastic.linear.state import gaps, undeformed_at
-from nacelle.elastic.linear.tangent import Loaded, Loads
+from nacelle.elastic.linear.tangent import ExternalLoads, LoadedRobot
 from support.flexible.references import flexible_robot
 
 
@@ -18,7 +18,7 @@ def test_stiffness_at_an_equilibrium() -> None:
     own = extended(robot)
     x = nacelle.reference_pose(robot)
     start = undeformed_at(own, x, nacelle.inverse_kinematics(robot, x).y)
-    loads = Loads(np.array([0.0, -2.0, 0.0]), {1: np.array([0.6, -1.0, 0.0, 0.0, 0.0, 0.0])})
+    loads = ExternalLoads(np.array([0.0, -2.0, 0.0]), {1: np.array([0.6, -1.0, 0.0, 0.0, 0.0, 0.0])})
     found = balanced(start, loads)
     assert found is not None
     assert found.stable
@@ -29,7 +29,7 @@ def test_stiffness_at_an_equilibrium() -> None:
     less = balanced(start, loads.scaled(0.999))
     assert more is not None
     assert less is not None
-    f = -Loaded(found.state).outside(loads).h
+    f = -LoadedRobot(found.state).outside(loads).h
     moved = found.basis @ np.linalg.solve(K, found.basis.T @ f)
     nz = len(own.rigid_rates)
     np.testing.assert_allclose((more.state.qe - less.state.qe) / 2e-3, moved[nz:], rtol=1e-4, atol=1e-9)
@@ -46,5 +46,5 @@ def test_large_deflections_stay_closed() -> None:
     assert np.linalg.norm(moved) > 0.01
     assert np.linalg.norm(moved - linear) > 0.01 * np.linalg.norm(linear)
     state = found.balances[()].state
-    rows = len(constraint_rows(Loaded(state))) - len(robot.actuators)
+    rows = len(constraint_rows(LoadedRobot(state))) - len(robot.actuators)
     assert np.max(np.abs(gaps(state, found.starts[()], state.frames(), rows))) < 1e-10

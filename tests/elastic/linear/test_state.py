@@ -9,7 +9,7 @@ from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.equilibrium import constraint_rows
 from nacelle.elastic.linear.state import Deformed, gaps, undeformed_at
 from nacelle.elastic.linear.subspace import scales
-from nacelle.elastic.linear.tangent import Loaded
+from nacelle.elastic.linear.tangent import LoadedRobot
 from support.flexible_robots import flexible
 
 
@@ -39,7 +39,7 @@ def test_frames_move_as_their_jacobians_say() -> None:
 def test_gaps_open_as_the_rows_say() -> None:
     straight = start()
     robot = straight.extended.robot
-    rows = constraint_rows(Loaded(straight))
+    rows = constraint_rows(LoadedRobot(straight))
     count = len(rows) - len(robot.actuators)
     assert np.max(np.abs(gaps(straight, straight, straight.frames(), count))) < 1e-12
     unit = scales(straight.extended)

@@ -13,7 +13,7 @@ from nacelle.elastic.linear.equilibrium import constraint_rows
 from nacelle.elastic.linear.matrices import actuator_scale, closure_springs
 from nacelle.elastic.linear.state import Deformed, undeformed_at
 from nacelle.elastic.linear.subspace import null_spaces, scales
-from nacelle.elastic.linear.tangent import Forces, Loaded, Loads
+from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
@@ -56,12 +56,12 @@ def test_derivatives_along_all_rates(name: str) -> None:
     random = np.random.default_rng(2)
     wrenches = {1: np.concatenate([random.normal(size=3), np.zeros(3)])}
     wrenches |= {len(robot.bodies): np.array([1.0, -2.0, 0.5, 0, 0, 0])} if robot.tools else {}
-    loads = Loads(np.array([1.0, -2.0, -9.81]), wrenches)
+    loads = ExternalLoads(np.array([1.0, -2.0, -9.81]), wrenches)
     closures = random.normal(size=len(row_scale(own.tree)))
     efforts = random.normal(size=len(robot.actuators))
 
     def forces(at: Deformed) -> dict[str, Forces]:
-        loaded = Loaded(at)
+        loaded = LoadedRobot(at)
         return {
             "outside": loaded.outside(loads),
             "held": loaded.held(closures, efforts),
@@ -69,7 +69,7 @@ def test_derivatives_along_all_rates(name: str) -> None:
         }
 
     here = forces(state)
-    rows = constraint_rows(Loaded(state))
+    rows = constraint_rows(LoadedRobot(state))
     spins = len(rows) - len(closures) - len(efforts)
     scaled = [closures * row_scale(own.tree), np.zeros(spins), efforts * actuator_scale(robot)]
     np.testing.assert_allclose(here["held"].h, rows.T @ np.concatenate(scaled), atol=1e-12)
@@ -95,12 +95,12 @@ def test_springs_in_the_tree_and_in_closures() -> None:
     x = nacelle.reference_pose(own.robot)
     state = undeformed_at(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     count = len(own.robot.actuators)
-    (space,) = null_spaces(constraint_rows(Loaded(state))[None, :-count], scales(own))
+    (space,) = null_spaces(constraint_rows(LoadedRobot(state))[None, :-count], scales(own))
     N, step = space.basis, 1e-5
-    here = Loaded(state).springs(preload=True)
+    here = LoadedRobot(state).springs(preload=True)
     assert len(closure_springs(own)) == 3
     ahead, behind = (
-        np.stack([Loaded(state.moved(sign * step * n)).springs(preload=True).h for n in N.T], axis=1)
+        np.stack([LoadedRobot(state.moved(sign * step * n)).springs(preload=True).h for n in N.T], axis=1)
         for sign in (1.0, -1.0)
     )
     np.testing.assert_allclose(N.T @ here.D @ N, N.T @ (ahead - behind) / (2.0 * step), atol=1e-7)

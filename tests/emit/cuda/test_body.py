@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.emit.cuda.body import Places, statements
+from nacelle.emit.cuda.body import ValuePlaces, statements
 from nacelle.emit.cuda.plan import CudaOptions, planned
 from nacelle.program.program import Program, Variable
 
@@ -10,7 +10,7 @@ from nacelle.program.program import Program, Variable
 def test_statements() -> None:
     code = (("input", 0), ("input", 1), ("const", -2.5), ("mul", 0, 1), ("sub", 2, 3), ("neg", 4))
     program = Program("p", (Variable("x", (2,)),), (Variable("y", (3,)),), code, (5, 2, 0))
-    places = Places(
+    places = ValuePlaces(
         lambda place, names: f"load {place} {names};", lambda place, texts: f"put {place} {texts};", str
     )
     lines = statements(planned(program), "double", places)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.emit.cuda import device
-from nacelle.emit.cuda.device import Loaded, cupy, device_array, on_device
+from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
 from nacelle.emit.cuda.kernel import kernels
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.errors import CompileError, DeviceError
@@ -75,5 +75,5 @@ def test_tiles_need_aligned_rows() -> None:
         assert device._is_aligned([(rows, "own")]) == (rows.ctypes.data % 16 == 0)
         assert not device._is_aligned([(module.asarray(np.zeros((3, 5))), "own")])
         assert device._is_aligned([(module.asarray(np.zeros(3)), "shared")])
-        loaded = Loaded(kernels(random_program(3)), CudaOptions(), "it")
+        loaded = LoadedKernels(kernels(random_program(3)), CudaOptions(), "it")
         assert loaded.used == {"plain": {"registers": 100, "spilled": 0}}  # no tiles before capability 9

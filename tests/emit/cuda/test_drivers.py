@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from nacelle.emit.cuda.drivers import Frame, Numbers, driver_plan, reads_of
+from nacelle.emit.cuda.drivers import SampleNumbers, ScratchColumns, driver_plan, reads_of
 from nacelle.emit.cuda.plan import CudaOptions
 from support.driver_programs import pendulum
 
 
 def test_columns_are_taken_in_turn() -> None:
-    frame = Frame(CudaOptions(), 2, common=3)
+    frame = ScratchColumns(CudaOptions(), 2, common=3)
     room = frame.room
     assert room == (227 * 1024 // 2 - 1024 - 128) // 1024
     first, second = frame.take(4), frame.take(2)
@@ -19,9 +19,9 @@ def test_columns_are_taken_in_turn() -> None:
 
 
 def test_numbers_that_are_read_most_come_first() -> None:
-    frame = Frame(CudaOptions(), 3)
+    frame = ScratchColumns(CudaOptions(), 3)
     frame.take(frame.room - 2)
-    numbers = Numbers(frame, ["a", "b", "c", "d"], [1, 5, 0, 3])
+    numbers = SampleNumbers(frame, ["a", "b", "c", "d"], [1, 5, 0, 3])
     assert frame.scratch == 2
     loads = [numbers.load(k) for k in range(4)]
     assert [text.split("(")[0] for text in loads] == ["nc_fetch", "nc_load", "nc_fetch", "nc_load"]

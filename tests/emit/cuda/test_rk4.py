@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.emit.cuda.device_drivers import DeviceRk4
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.cuda.rk4 import Given, rk4_kernel
+from nacelle.emit.cuda.rk4 import RunInputs, rk4_kernel
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.program.program import Program, Variable
@@ -78,7 +78,7 @@ def test_numbers_without_room_are_aside() -> None:
     code = (*(("input", k) for k in range(count + 2)), ("mul", 0, 2), *added)
     inputs = (Variable("x", (1,)), Variable("u", (1,)), Variable("p", (count,)))
     program = Program("many", inputs, (Variable("dx", (1,)),), code, (len(code) - 1,))
-    made = rk4_kernel(program, None, CudaOptions(), Given("own", "own"))
+    made = rk4_kernel(program, None, CudaOptions(), RunInputs("own", "own"))
     assert made.scratch > 0
     assert made.shared_bytes <= 227 * 1024 // made.blocks
     rng = np.random.default_rng(1)

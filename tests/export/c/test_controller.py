@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
 from support.cc import COMPILERS, SANITIZE
 from support.controllers import QUICK, CController, library_of, macro, swing
@@ -64,7 +64,7 @@ def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: s
     assert np.max(np.abs(of_c.memory - memory)) < 1e-9 * np.max(np.abs(memory))
 
 
-def run(made: Controller, q: np.ndarray, motions: list[Motion]) -> tuple[np.ndarray, np.ndarray]:
+def run(made: Controller, q: np.ndarray, motions: list[DesiredMotion]) -> tuple[np.ndarray, np.ndarray]:
     """Forces of all samples, and the memory after them, by the controller of Python."""
     memory, forces = made.start(motions[0].x), []
     for reading, motion in zip(q, motions, strict=True):
@@ -114,7 +114,7 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert c.reset(motions[0].x) == 0
         assert c.step(q[0], motions[0])[0] == 0
         before = c.memory.copy()
-        code, force = c.step(q[1], Motion(bad, motions[1].v, motions[1].a))
+        code, force = c.step(q[1], DesiredMotion(bad, motions[1].v, motions[1].a))
         assert code == 3
         assert np.array_equal(force, [0.0, 0.0])
         stopped = made.kind.memory(made.robot).place("stopped").start

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from nacelle.export.fmi.description import About, build_description, model_description
-from nacelle.export.fmi.variables import Table
+from nacelle.export.fmi.description import FmuDescription, build_description, model_description
+from nacelle.export.fmi.variables import VariableTable
 
 
 def test_names_are_escaped_and_units_defined() -> None:
-    table = Table()
+    table = VariableTable()
     name = 'a <"&> b'
     table.add("force", "input", [(name, "N")], "x < y", start=[0.25])
     table.add("out", "output", [("out", "")], "")
     table.add_states([("state", "m")], "")
-    about = About("one", "a < b", "token", "nacelle", False, 1e-3, 5e-4)
+    about = FmuDescription("one", "a < b", "token", "nacelle", False, 1e-3, 5e-4)
     root = ElementTree.fromstring(model_description(about, table))
     variables = root.find("ModelVariables")
     assert variables is not None

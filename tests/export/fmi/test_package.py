@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.errors import ExportError
 from nacelle.export.entries import Wanted
@@ -139,7 +139,7 @@ def test_a_controller_takes_its_samples() -> None:
     law = controller(robot, "cf-rb-friction")
     states = sample_states(robot, 1, smooth=SMOOTH)
     x, q = states.x[0], law.coordinates(states.x[0])
-    memory, motion = law.start(x), Motion(x, np.zeros(2), np.zeros(2))
+    memory, motion = law.start(x), DesiredMotion(x, np.zeros(2), np.zeros(2))
     with loaded(fmu("fivebar", "controller cf-rb-friction")) as one:
         one.set("start.", x)
         one.initialise()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nacelle.export.fmi.variables import Names, Table
+from nacelle.export.fmi.variables import QuantityNames, VariableTable
 from support.library import library_robot
 
 
 def test_groups_lie_side_by_side() -> None:
-    table = Table()
+    table = VariableTable()
     table.add("step", "parameter", [("step", "s")], "a step", start=[0.5])
     table.add("gain", "parameter", [("gain", "")], "a gain", start=[2.0], tunable=True)
     table.add("force", "input", [("force.a", "N"), ("force.b", "N.m")], "a force", start=[0.0, 0.0])
@@ -24,17 +24,17 @@ def test_groups_lie_side_by_side() -> None:
         "continuous",
     ]
     assert [scalar.name for scalar in table.states()] == ["state.x", "state.v"]
-    assert Table().states() == []
+    assert VariableTable().states() == []
     table.add("other", "output", [("step", ""), ("step", "")], "names that are taken")
     assert [scalar.name for scalar in table.scalars[table.places["other"]]] == ["step'", "step''"]
 
 
 def test_names_of_a_robot() -> None:
-    names = Names(library_robot("palida"))
+    names = QuantityNames(library_robot("palida"))
     assert names.pose[2:4] == [("pose.z", "m"), ("pose.qx", "")]
     assert names.twist[-1] == ("twist.v_rz", "rad/s")
     assert names.acceleration[0] == ("acceleration.a_x", "m/s2")
     assert {unit for _, unit in names.force} == {"N"}
-    assert {unit for _, unit in Names(library_robot("fivebar")).force} == {"N.m"}
+    assert {unit for _, unit in QuantityNames(library_robot("fivebar")).force} == {"N.m"}
     pose, twist = names.started()
     assert (pose[0], twist[0]) == (("start.x", "m"), ("start.v_x", "m/s"))

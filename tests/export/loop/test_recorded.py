@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.export.loop.law import controller_entries
 from nacelle.export.loop.recorded import BRIDGED, FINE, STOPPED, record
@@ -18,7 +18,7 @@ def test_a_record_is_that_of_the_controller() -> None:
     assert np.array_equal(memory, samples.first)
     limit = samples.tolerance["double"]["force"] * samples.scale["force"]
     for k, (q, *motion) in enumerate(zip(*samples.inputs.values(), strict=True)):
-        force, memory = made.step(memory, q, Motion(*motion))
+        force, memory = made.step(memory, q, DesiredMotion(*motion))
         assert np.max(np.abs(force - samples.force[k])) <= limit
     assert samples.status == [FINE] * 9 + [BRIDGED] * 2 + [FINE] * 13 + [BRIDGED] * 10 + [STOPPED] * 4
     # Forces are within the drives' limits, so that an error shows.

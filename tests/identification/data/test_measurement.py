@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
 
 
 def test_rows_and_columns_of_the_file() -> None:
-    source = Source("run.csv", 2, {"q.left": "enc1"})
+    source = MeasurementSource("run.csv", 2, {"q.left": "enc1"})
     assert source.row(0) == 2
     assert source.row(10) == 12
     assert source.column("q.left") == "enc1"
     assert source.column("time") == "time"
-    assert Source(rows=np.array([2, 3, 7])).row(2) == 7
+    assert MeasurementSource(rows=np.array([2, 3, 7])).row(2) == 7
 
 
 def test_the_rate_is_that_of_most_steps() -> None:

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.poses import Motion
+from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.estimation.closed_loop import RecordedMotion, closed_loop_motion, estimated_robot
 from nacelle.identification.rehearsal.settings import Controller
 from nacelle.model.linear_parameters import linear_parameters
@@ -21,7 +21,7 @@ def test_straight_lines_between_samples() -> None:
     robot = library_robot("fivebar")
     random = np.random.default_rng(0)
     x, v, a = random.normal(size=(3, 5, 2))
-    path = RecordedMotion(robot, Motion(x, v, a, np.ones(5, dtype=bool)), 0.1)
+    path = RecordedMotion(robot, NacelleMotion(x, v, a, np.ones(5, dtype=bool)), 0.1)
     middle = path(np.array([0.25]))
     np.testing.assert_allclose(middle.x[0], 0.5 * (x[2] + x[3]))
     np.testing.assert_allclose(middle.v[0], 0.5 * (v[2] + v[3]))
@@ -35,7 +35,7 @@ def test_quaternions_that_change_their_sign_are_one_path() -> None:
     x = np.concatenate([np.zeros((3, 3)), turns.as_quat()], axis=1)
     x[1, 3:] *= -1.0
     zero = np.zeros((3, 6))
-    path = RecordedMotion(robot, Motion(x, zero, zero, np.ones(3, dtype=bool)), 1.0)
+    path = RecordedMotion(robot, NacelleMotion(x, zero, zero, np.ones(3, dtype=bool)), 1.0)
     found = Rotation.from_quat(path(np.array([0.5])).x[0, 3:])
     assert (Slerp(angles, turns)(0.05).inv() * found).magnitude() < 1e-12
 
@@ -43,7 +43,7 @@ def test_quaternions_that_change_their_sign_are_one_path() -> None:
 def test_a_robot_like_its_model_follows() -> None:
     @dataclasses.dataclass
     class Samples:
-        instruments: Motion
+        instruments: NacelleMotion
         rate: float
 
     robot = library_robot("fivebar")
@@ -51,7 +51,7 @@ def test_a_robot_like_its_model_follows() -> None:
     A = 0.01 * np.ones((1, 2))
     circle = nacelle.Fourier(nacelle.reference_pose(robot), A, -A, motion=robot.motion, frequency=2.5)
     sample = circle(t)
-    reference = Motion(*sample, np.ones(400, dtype=bool))
+    reference = NacelleMotion(*sample, np.ones(400, dtype=bool))
     made = closed_loop_motion(robot, robot, Samples(reference, 1000.0), Controller(bandwidth=20.0))
     assert not made.ok[0]
     assert made.ok[-1]

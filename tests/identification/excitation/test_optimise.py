@@ -10,7 +10,7 @@ import pytest
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.check import drawn_in
 from nacelle.identification.excitation.optimise import (
-    Stage,
+    OptimisationStage,
     has_dry_friction,
     improved,
     random_motions,
@@ -55,10 +55,10 @@ def test_improved_motions_are_better() -> None:
 
 
 def test_stages() -> None:
-    assert Stage(0.25, 64.0, 1.5).motions(32) == 8
-    assert Stage(0.25, 64.0, 1.5).motions(1) == 1
+    assert OptimisationStage(0.25, 64.0, 1.5).motions(32) == 8
+    assert OptimisationStage(0.25, 64.0, 1.5).motions(1) == 1
     assert has_dry_friction(library_robot("fivebar"))
-    wide = Stage(1.0, 8.0, 0.6, wide=5.0, skip=2).of(PROBLEM)
+    wide = OptimisationStage(1.0, 8.0, 0.6, wide=5.0, skip=2).of(PROBLEM)
     assert wide.smooth == 5.0 * PROBLEM.smooth
     assert wide.count == -(-PROBLEM.count // 2)
     assert 8 <= usual_starts(PROBLEM) <= 32

@@ -6,16 +6,16 @@ import numpy as np
 
 from nacelle.kinematics.elements.rates import Rate
 from nacelle.kinematics.elements.reading import element_legs
-from nacelle.kinematics.elements.structure import Element, split_states
+from nacelle.kinematics.elements.structure import KinematicElement, split_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.uncompiled import any_robot
 
 
 def test_states_are_cut_out_of_the_basis() -> None:
     elements = (
-        Element("slider", "T", 2, ("d",)),
-        Element("bar", "B", 3, ("x", "theta")),
-        Element("end", "B", 1, ()),
+        KinematicElement("slider", "T", 2, ("d",)),
+        KinematicElement("bar", "B", 3, ("x", "theta")),
+        KinematicElement("end", "B", 1, ()),
     )
     u = Rate(np.eye(5), np.arange(5.0), -np.arange(5.0))
     slider, bar, end = split_states(elements, u)

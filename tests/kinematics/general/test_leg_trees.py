@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.general.placed import Placed, Plan, place
+from nacelle.kinematics.general.placed import GeneralPlan, Placed, place
 from nacelle.kinematics.general.plan import plan_of
 from support.library import library_robot
 from support.rigid_robots import RIGID
@@ -16,7 +16,7 @@ from support.rigid_robots import RIGID
 ROBOTS = ("3rrr", "3rps", "dymo", "prrrp", "3-PRS", "3-PRRRR", "spherical 3-RRR, any angles")
 
 
-def placed(name: str) -> tuple[nacelle.Robot, Plan, Placed]:
+def placed(name: str) -> tuple[nacelle.Robot, GeneralPlan, Placed]:
     """A robot at its second sample state."""
     robot = (RIGID[name].make(1) if name in RIGID else library_robot(name)).alike
     plan = plan_of(robot)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.general.nacelle import Frame, GivenFrame, GivenPoint, PoleFrame, nacelle_at
+from nacelle.kinematics.general.nacelle import GivenFrame, GivenPoint, MovingFrame, PoleFrame, nacelle_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.leg import PLATFORM
@@ -58,7 +58,7 @@ def test_one_motion_in_several_forms() -> None:
     rng = np.random.default_rng(2)
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     p, w, w_dot, v, a = rng.normal(size=(5, 3))
-    frame = Frame(Pose(R, p), w, w_dot, v, a)
+    frame = MovingFrame(Pose(R, p), w, w_dot, v, a)
     by_matrix = replace(frame, spread=True)
     pole = PoleFrame(*(getattr(frame, name) for name in ("pose", "w", "w_dot", "v", "a")), pole=np.ones(3))
     r = R @ B

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.general.tie_motion import second_derivatives, weighed
 from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, locked_axes
-from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.ties import Tie, TieRow
 from nacelle.model.joint import JointKind
 from support.compare import assert_same
 from support.library import library_robot
@@ -87,7 +87,10 @@ def test_motions_that_a_joint_allows(kind: str, leg_is_first: bool) -> None:
 
 def test_multipliers_weigh_directions() -> None:
     e = np.eye(3)
-    tie = Tie(0, (Row({}, "point", force=e[0]), Row({}, "angular", moment=e[1]), Row({}, "rod", force=e[2])))
+    tie = Tie(
+        0,
+        (TieRow({}, "point", force=e[0]), TieRow({}, "angular", moment=e[1]), TieRow({}, "rod", force=e[2])),
+    )
     force, moment = weighed(tie, [2.0, 3.0, None])
     assert_same(force, 2.0 * e[0], 0.0)
     assert_same(moment, 3.0 * e[1], 0.0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.general.tree_node import Node, even, is_aligned, rotated_node, split_own, together
+from nacelle.kinematics.general.tree_node import TreeNode, even, is_aligned, rotated_node, split_own, together
 from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
 
 
-def revolute(angle: float, R: np.ndarray, parent: int = 0) -> Node:
-    return Node(
+def revolute(angle: float, R: np.ndarray, parent: int = 0) -> TreeNode:
+    return TreeNode(
         parent,
         (3,),
         Pose(R, np.array([0.1, 0.2, 0.3])),

@@ -10,7 +10,13 @@ import pytest
 import nacelle
 from nacelle.emit.newton import NewtonResult
 from nacelle.kinematics.iteration import continuation
-from nacelle.kinematics.iteration.continuation import Equations, continued, polished, roadmap, sure_run
+from nacelle.kinematics.iteration.continuation import (
+    FollowedEquations,
+    continued,
+    polished,
+    roadmap,
+    sure_run,
+)
 from nacelle.model.read import read_text
 from nacelle.sketch.sketch import sketch
 from support import inner_loops
@@ -45,7 +51,7 @@ class Root:
         return NewtonResult(samples, steps, status)
 
 
-ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
+ROOT = FollowedEquations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
 
 
 def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from nacelle.kinematics.iteration.precise_states import open_loops
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import arithmetic, exact
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
@@ -24,7 +24,7 @@ DIGITS = Decimal("1e-45")
 ROUNDING = Decimal("1e-15")
 
 
-def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> Samples:
+def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> PreciseInputs:
     robot = library_robot(name)
     found = samples_of(robot, shapes or input_shapes(dynamics.inverse, robot) or {})
     assert found is not None

@@ -10,7 +10,7 @@ from nacelle.kinematics.along import along
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.tools.target import Target
+from nacelle.kinematics.tools.target import ToolTarget
 from nacelle.kinematics.tools.tool import tool_coordinates, tool_pose
 from nacelle.kinematics.tools.trajectory import ToolTrajectory
 from nacelle.kinematics.trajectory import Circle, Line
@@ -79,4 +79,4 @@ def test_paths_that_do_not_determine_the_pose() -> None:
     tip = tool_pose(robot, reference_pose(robot), "t").p
     with pytest.raises(KinematicsError, match="does not determine z, rx, ry of 3rps"):
         ToolTrajectory(robot, Line(tip[:1], tip[:1] + 0.01, motion="x", duration=1.0), "t")
-    assert Target.of(robot, "t", XYZ).determined
+    assert ToolTarget.of(robot, "t", XYZ).determined

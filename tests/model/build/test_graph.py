@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nacelle.model.build.draft import ChainDraft, JointDraft
-from nacelle.model.build.graph import MAX_BODIES, BodyGraph, Part
+from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import NacelleSpec
@@ -34,9 +34,9 @@ def chain(bodies: str, joints: Joints, closures: Joints = ()) -> ChainDraft:
 
 def graph(*legs: tuple[str, ChainDraft]) -> tuple[BodyGraph, list[str]]:
     faults: list[str] = []
-    parts = [Part("", ("nacelle",), chain("plate", []), Placement(), None)]
+    parts = [DescribedPart("", ("nacelle",), chain("plate", []), Placement(), None)]
     for name, own in legs:
-        parts.append(Part(name, (name,), own, Placement(), LegSpec(name=name)))
+        parts.append(DescribedPart(name, (name,), own, Placement(), LegSpec(name=name)))
     spec = NacelleSpec(name="plate")
     return BodyGraph(spec, parts, lambda path, message, hint: faults.append(message)), faults
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
 from nacelle.program.identities.merge import agrees, merged, with_identities
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import evaluate, exact
 from nacelle.program.program import Program, Variable
 from support.identities import Writer, samples
@@ -178,7 +178,7 @@ def test_the_side_of_a_case_proves_nothing(op: str) -> None:
     rng = np.random.default_rng(0)
     rows = [tuple(Decimal(float(v)) for v in (3.0, *rng.uniform(1.0, 2.0, 2))) for _ in range(6)]
     rows = [(row[0] + k, *row[1:]) for k, row in enumerate(rows)]
-    found = merged(program, Samples(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
+    found = merged(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
     assert found.results[0] not in found.results[1:]
     assert [code[0] for code in found.code].count(op) == 1
 
@@ -199,9 +199,9 @@ def test_a_condition_with_samples_on_either_side_takes_part() -> None:
     size = w("where", 0, 0, w("neg", 0))
     program = w.program(w("mul", size, size), w("mul", 0, 0))
     rows = [(Decimal(value),) for value in ("0.5", "0.75", "-0.625", "-1.25", "1.5", "-1.75")]
-    both = Samples(tuple(rows[:4]), tuple(rows[4:]), (0.0,))
+    both = PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,))
     assert same(merged(program, both))
-    one = Samples((rows[0], rows[1], rows[4], rows[1]), (rows[5],), (0.0,))
+    one = PreciseInputs((rows[0], rows[1], rows[4], rows[1]), (rows[5],), (0.0,))
     assert not same(merged(program, one))
 
 
@@ -210,7 +210,7 @@ def test_identities_of_special_samples_are_refused() -> None:
     w = Writer(2)
     program = w.program(w("add", 0, 0), w("add", 0, 1))
     proof = tuple((Decimal(k + 2) / 3, Decimal(k + 2) / 3) for k in range(4))
-    assert merged(program, Samples(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
+    assert merged(program, PreciseInputs(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
 
 
 def test_a_value_is_not_made_by_cancellation() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.program.cost import count
 from nacelle.program.identities.parametric import split_with_identities
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.split import split
 from nacelle.program.trace import trace
 from nacelle.spatial.scalar import Array, pack
@@ -27,7 +27,7 @@ def test_products_that_are_equal_for_all_numbers_are_one() -> None:
     def rows(count: int) -> tuple[tuple[Decimal, ...], ...]:
         return tuple(tuple(Decimal(float(v)) for v in random.uniform(0.5, 1.5, 4)) for _ in range(count))
 
-    found = split_with_identities(parts, sample, Samples(rows(4), rows(2), (0.0,) * 4))
+    found = split_with_identities(parts, sample, PreciseInputs(rows(4), rows(2), (0.0,) * 4))
     assert count(found.body).total == 2
     assert count(found.body).total < count(parts.body).total
     for numbers in ((0.3, 0.8), (1.7, -0.2)):

@@ -8,7 +8,7 @@ import pytest
 
 from nacelle.library import load
 from nacelle.report.demo.page import demo_page
-from nacelle.report.demo.step import FAILED, STOPPED, Step
+from nacelle.report.demo.step import FAILED, STOPPED, DemoStep
 from support.browser import chromium_page, fits, until
 from support.demo_steps import steps
 
@@ -46,9 +46,9 @@ def test_every_section_names_its_commands(page_file: Path) -> None:
 
 def test_what_failed_is_said() -> None:
     broken = [
-        Step("a", "Broken <1>", FAILED, 2.0, None, "no <engine>"),
-        Step("b", "Stopped", STOPPED, 1.0, None, "Ctrl-C"),
-        Step("c", "Later"),
+        DemoStep("a", "Broken <1>", FAILED, 2.0, None, "no <engine>"),
+        DemoStep("b", "Stopped", STOPPED, 1.0, None, "Ctrl-C"),
+        DemoStep("c", "Later"),
     ]
     page = demo_page(load("palida"), broken, "0.1")
     assert "3 of 3 steps have no result" in page

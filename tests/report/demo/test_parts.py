@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 
-from nacelle.report.demo.parts import Bar, bar_chart, command_lines, log_dots
+from nacelle.report.demo.parts import ChartBar, bar_chart, command_lines, log_dots
 
 
 def test_bars_are_as_long_as_their_parts() -> None:
-    chart = bar_chart([Bar("a<b", (30.0, 10.0)), Bar("c", (20.0, 0.0))], ["x", "y"], "title")
+    chart = bar_chart([ChartBar("a<b", (30.0, 10.0)), ChartBar("c", (20.0, 0.0))], ["x", "y"], "title")
     wide = [
         float(w)
         for w in re.findall(r'width="([\d.]+)"[^>]*class="part|class="part p\d"[^>]*width="([\d.]+)"', chart)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from nacelle.report.sheet.singular import Nearest, Singular
+from nacelle.report.sheet.singular import NearestSingularities, Singular
 
 
 def test_the_nearest_is_named_with_its_leg() -> None:
     def entry(measure: float, leg: str = "") -> dict[str, object]:
         return {"measure": measure, "at": [0.5], "leg": leg}
 
-    one = Nearest("c", ("x",), {"serial": entry(0.5, "left"), "parallel": entry(0.2)})
-    two = Nearest("c", ("x",), {"serial": entry(1e-9, "<right>"), "parallel": entry(0.3)})
+    one = NearestSingularities("c", ("x",), {"serial": entry(0.5, "left"), "parallel": entry(0.2)})
+    two = NearestSingularities("c", ("x",), {"serial": entry(1e-9, "<right>"), "parallel": entry(0.3)})
     page = Singular((one, two), ("x",)).markup()
     assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg &lt;right&gt;" in page
     assert "nothing was measured" in Singular((), ("x",)).markup()

@@ -5,12 +5,12 @@ import threading
 import pytest
 
 import nacelle
-from nacelle.view.browser.loop import Loop
+from nacelle.view.browser.loop import EventLoop
 
 
 def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
     said: list[str] = []
-    loop = Loop(lambda elapsed: False, said.append)
+    loop = EventLoop(lambda elapsed: False, said.append)
     held, done = threading.Event(), []
 
     def refuse() -> None:

@@ -5,10 +5,10 @@ import pytest
 
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
-from nacelle.view.browser.meshes import Mesh, joined, solid_mesh
+from nacelle.view.browser.meshes import Triangles, joined, solid_mesh
 
 
-def volume(mesh: Mesh) -> float:
+def volume(mesh: Triangles) -> float:
     """By the divergence theorem: positive if all faces look outward."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     return float(np.sum(np.einsum("ij,ij->i", a, np.cross(b, c)))) / 6.0

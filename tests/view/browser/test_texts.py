@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.view.browser.texts import dependent_html, loads_html, problems_html, sentence_html, verdict_html
-from nacelle.view.loads import Loads, Row
+from nacelle.view.loads import LoadRow, Loads
 from nacelle.view.session import Standing, Verdict
 
 NAME = "<img src=x onerror=alert(1)>"
@@ -11,7 +11,7 @@ NAME = "<img src=x onerror=alert(1)>"
 
 def test_names_are_escaped() -> None:
     none = np.zeros((0, 3))
-    given = Loads(NAME, none, none, none, (Row(NAME, 1.0, None),), NAME)
+    given = Loads(NAME, none, none, none, (LoadRow(NAME, 1.0, None),), NAME)
     pages = [
         verdict_html(Verdict(Standing.OUT, NAME)),
         problems_html([NAME, NAME]),

@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import CalibrationError
 from nacelle.spatial.pose import Pose
-from nacelle.vision.calibration.calibrate import Unknowns, calibrated
+from nacelle.vision.calibration.calibrate import CameraUnknowns, calibrated
 from nacelle.vision.calibration.observations import LENS, lens_of
 from nacelle.vision.camera import Camera
 from nacelle.vision.observer.anchors import anchors_of
@@ -48,7 +48,7 @@ def test_the_lens_from_points_of_edges():
         focal=(1380.0, 1400.0),
         centre=(520.0, 505.0),
     )
-    unknowns = Unknowns(lens=("focal", "centre", "k1", "k2", "p1", "p2"))
+    unknowns = CameraUnknowns(lens=("focal", "centre", "k1", "k2", "p1", "p2"))
     errors, covariances = [], []
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_displaced_anchors_and_uncertain_poses():
     seen = sightings(robot, camera, rng, count=8, anchors=(anchors, o))
     moved = [replace(one, x=one.x + 4e-5 * rng.standard_normal(2)) for one in seen]
     plain = calibrated(robot, moved, camera)
-    result = calibrated(robot, moved, perturbed(camera, robot, rng), Unknowns(anchors=2e-4, poses=4e-5))
+    result = calibrated(robot, moved, perturbed(camera, robot, rng), CameraUnknowns(anchors=2e-4, poses=4e-5))
     assert plain.probability < 1e-6 or plain.rejected
     assert result.probability > 1e-3
     assert list(result.anchors) == [
@@ -114,7 +114,7 @@ def test_a_planar_robot_seen_from_above_leaves_focal_length_and_distance():
     above = Camera.looking([0.0, 0.2, 0.0], [0.0, 0.2, 1.5], up=(0.0, 1.0, 0.0))
     rng = np.random.default_rng(0)
     seen = point_sightings(robot, above, rng)
-    result = calibrated(robot, seen, above, Unknowns(lens=("focal",)))
+    result = calibrated(robot, seen, above, CameraUnknowns(lens=("focal",)))
     assert any("z" in words and "focal" in words for words in result.weak)
     assert calibrated(robot, seen, above).weak == ()
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(CalibrationError, match=r"side 0 of left\.distal in sighting 1 is not finite"):
         calibrated(robot, [seen[0], replace(seen[1], edges=(bad,)), *seen[2:]], camera)
     with pytest.raises(CalibrationError, match="focus"):
-        calibrated(robot, seen, camera, Unknowns(lens=("focus",)))
+        calibrated(robot, seen, camera, CameraUnknowns(lens=("focus",)))
     inside = camera.placed(Pose(camera.pose.R, camera.pose.p * 0.0 + 1e6))
     with pytest.raises(CalibrationError):
         calibrated(robot, [replace(one, x=one.x + 10.0) for one in seen], inside)

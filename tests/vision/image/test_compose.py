@@ -9,7 +9,7 @@ from nacelle.shapes.solid import Ball
 from nacelle.vision.image.compose import meets, seen_parts
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scene, SeenSolid
+from nacelle.vision.scene import CameraScene, SeenSolid
 from support.vision_scenes import cast, rod, scene_of, small_camera
 
 NEAR = rod((-0.5, -0.2, 1.5), (0.5, 0.15, 1.6), 0.02)
@@ -31,7 +31,7 @@ def test_two_rods_against_rays(name: str) -> None:
         levels = PixelModel(blur=0.8, leg=1.0, background=0.0, other=0.0)
         first = scene.solids[k]
         solids = tuple(s if s is first else SeenSolid(s.solid, s.body, -1, -1) for s in scene.solids)
-        white = Scene(camera, scene.cylinders, solids)
+        white = CameraScene(camera, scene.cylinders, solids)
         true = cast(white, levels, corner, size, fine=5)
         assert np.max(np.abs(seen - true)) < 0.03
     if name == "within":

@@ -9,7 +9,7 @@ from nacelle.vision.image.band import Band, band_around
 from nacelle.vision.image.fit import fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render, render_pixels
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import edge_visibility
 from support.vision_scenes import cast, rod, scene_of, small_camera
 
@@ -17,7 +17,7 @@ ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 MODEL = PixelModel(blur=0.8)
 
 
-def band_of(scene: Scene, model: PixelModel) -> Band:
+def band_of(scene: CameraScene, model: PixelModel) -> Band:
     band = band_around(scene, 0, edge_visibility(scene, 0, model.reach), model, wide=1.5, slack=0.5)
     assert band is not None
     return band

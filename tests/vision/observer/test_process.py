@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.vision.observer.process import Accelerations, Displacer, Process, State, apart
+from nacelle.vision.observer.process import Accelerations, Displacer, ObserverState, Process, apart
 
 
 def test_displacements_of_an_orientation():
@@ -57,7 +57,7 @@ def test_the_predicted_covariance_is_that_of_drawn_motions(rate):
     process, h, steps, runs = Process(robot, density, np.zeros(0)), 0.2, 8, 3000
     P0 = np.diag([1e-6] * 3 + [1e-4, 4e-6, 1e-6] + [1e-4] * 3 + [1e-3, 1e-4, 1e-3])
     x, v = nacelle.reference_pose(robot), np.array([0.1, 0.0, 0.0, 0.0, 0.0, rate])
-    start = State(0.0, x, np.zeros(0), v, np.zeros(0), 0.0, P0, 0.0)
+    start = ObserverState(0.0, x, np.zeros(0), v, np.zeros(0), 0.0, P0, 0.0)
     end = process.predict(start, h)
     draws = rng.standard_normal((runs, 12)) @ np.linalg.cholesky(P0).T
     turned = Rotation.from_rotvec(draws[:, 3:6]) * Rotation.from_quat(x[3:])

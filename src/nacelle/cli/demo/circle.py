@@ -12,10 +12,10 @@ from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-    from nacelle.report.demo.circle import Circle
+    from nacelle.report.demo.circle import CircleRuns
 
 
-def circle(robot: Robot, folder: DemoFolder) -> Circle:
+def circle(robot: Robot, folder: DemoFolder) -> CircleRuns:
     """Run all controllers with the identified model; with the described one if nothing was identified.
 
     Args:
@@ -23,7 +23,7 @@ def circle(robot: Robot, folder: DemoFolder) -> Circle:
         folder: where the scenario and the identified robot are.
     """
     from nacelle.library import load
-    from nacelle.report.demo.circle import Circle, Flight
+    from nacelle.report.demo.circle import CircleRuns, Flight
 
     scenario = machine(robot, folder)
     model = load(str(folder / MODEL)) if (folder / MODEL).exists() else robot
@@ -35,7 +35,7 @@ def circle(robot: Robot, folder: DemoFolder) -> Circle:
             raise NacelleError(f"{run.label} did not come to the end of the circle: {run.message}")
     first = comparison.runs[0]
     named = folder / MODEL if model is not robot else robot.name
-    return Circle(
+    return CircleRuns(
         robot=model,
         path=PATH,
         machine=f"{'identified' if model is not robot else 'described'} model; {MACHINE}",

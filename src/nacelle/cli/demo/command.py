@@ -16,7 +16,7 @@ from nacelle.progress import task as progress
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-    from nacelle.report.demo.step import Step
+    from nacelle.report.demo.step import DemoStep
 
 ROBOT, PAGE = "palida", "report.html"
 
@@ -51,14 +51,14 @@ def demo_command(
         raise typer.Exit(1)
 
 
-def _run(robot: Robot, folder: DemoFolder, *, quiet: bool) -> list[Step]:
+def _run(robot: Robot, folder: DemoFolder, *, quiet: bool) -> list[DemoStep]:
     """Do all steps, those after Ctrl-C excepted, and print each as it ends."""
-    from nacelle.report.demo.step import STOPPED, Step
+    from nacelle.report.demo.step import STOPPED, DemoStep
 
     listed = tasks(robot, folder)
     if not quiet:
         console().print(f"{robot.title}; {len(listed)} steps, in a minute or two", markup=False)
-    steps: list[Step] = []
+    steps: list[DemoStep] = []
     for number, task in enumerate(listed, start=1):
         if steps and steps[-1].state == STOPPED:
             break
@@ -68,10 +68,10 @@ def _run(robot: Robot, folder: DemoFolder, *, quiet: bool) -> list[Step]:
             steps.append(done(task))
         if not quiet:
             _print_step(steps[-1])
-    return steps + [Step(task.key, task.title) for task in listed[len(steps) :]]
+    return steps + [DemoStep(task.key, task.title) for task in listed[len(steps) :]]
 
 
-def _print_step(step: Step) -> None:
+def _print_step(step: DemoStep) -> None:
     """Print what a step gives, with its time behind the last line."""
     from rich.text import Text
 
@@ -84,7 +84,7 @@ def _print_step(step: Step) -> None:
     console().print(Text(f"   {last}").append(f"  ({step.seconds:.1f} s)", style="dim"))
 
 
-def _write_page(robot: Robot, steps: list[Step], folder: DemoFolder) -> Path:
+def _write_page(robot: Robot, steps: list[DemoStep], folder: DemoFolder) -> Path:
     from importlib.metadata import version
 
     from nacelle.report.demo.page import demo_page
@@ -93,7 +93,7 @@ def _write_page(robot: Robot, steps: list[Step], folder: DemoFolder) -> Path:
         return folder.write(PAGE, demo_page(robot, steps, version("nacelle")))
 
 
-def _print_end(steps: list[Step], seconds: float, page: Path) -> None:
+def _print_end(steps: list[DemoStep], seconds: float, page: Path) -> None:
     from nacelle.report.demo.step import DONE
 
     screen = console()

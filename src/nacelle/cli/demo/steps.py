@@ -11,41 +11,41 @@ from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-    from nacelle.report.demo.counted import Counted
-    from nacelle.report.demo.step import Step, Task
+    from nacelle.report.demo.counted import CountedOperations
+    from nacelle.report.demo.step import DemoStep, DemoTask
 
 
-def tasks(robot: Robot, folder: DemoFolder) -> list[Task]:
+def tasks(robot: Robot, folder: DemoFolder) -> list[DemoTask]:
     """What is to be done, each with its title."""
     from nacelle.cli.demo.circle import circle
     from nacelle.cli.demo.exported import exported
     from nacelle.cli.demo.flexible import flexible
     from nacelle.cli.demo.identified import identified
     from nacelle.cli.demo.verified import verified
-    from nacelle.report.demo.step import Task
+    from nacelle.report.demo.step import DemoTask
 
     return [
-        Task("verified", "The same robot in other engines", lambda: verified(robot)),
-        Task("counted", "Operations from the pose to the drive forces", lambda: counted(robot)),
-        Task("identified", "Parameters from noisy measurements", lambda: identified(robot, folder)),
-        Task("circle", "A fast circle under three controllers", lambda: circle(robot, folder)),
-        Task("exported", "The model as C for the controller", lambda: exported(robot, folder)),
-        Task("flexible", "Flexible links: a published table", lambda: flexible(folder)),
+        DemoTask("verified", "The same robot in other engines", lambda: verified(robot)),
+        DemoTask("counted", "Operations from the pose to the drive forces", lambda: counted(robot)),
+        DemoTask("identified", "Parameters from noisy measurements", lambda: identified(robot, folder)),
+        DemoTask("circle", "A fast circle under three controllers", lambda: circle(robot, folder)),
+        DemoTask("exported", "The model as C for the controller", lambda: exported(robot, folder)),
+        DemoTask("flexible", "Flexible links: a published table", lambda: flexible(folder)),
     ]
 
 
-def counted(robot: Robot) -> Counted:
+def counted(robot: Robot) -> CountedOperations:
     """Count the operations of the inverse dynamics with friction."""
-    from nacelle.report.demo.counted import Counted
+    from nacelle.report.demo.counted import CountedOperations
     from nacelle.report.operations import operation_count
 
     operations = operation_count(robot, "inverse_dynamics", friction=True)
-    return Counted(operations, (typed("ops", robot.name, "--friction"),))
+    return CountedOperations(operations, (typed("ops", robot.name, "--friction"),))
 
 
-def done(task: Task) -> Step:
+def done(task: DemoTask) -> DemoStep:
     """Do a step; what goes wrong is part of the result, and Ctrl-C too."""
-    from nacelle.report.demo.step import DONE, FAILED, STOPPED, Step
+    from nacelle.report.demo.step import DONE, FAILED, STOPPED, DemoStep
 
     start = time.perf_counter()
     result, state, message = None, DONE, ""
@@ -58,4 +58,4 @@ def done(task: Task) -> Step:
     except Exception as error:
         # One step that breaks is said, with its kind; the others still run.
         state, message = FAILED, f"{type(error).__name__}: {error}"
-    return Step(task.key, task.title, state, time.perf_counter() - start, result, message)
+    return DemoStep(task.key, task.title, state, time.perf_counter() - start, result, message)

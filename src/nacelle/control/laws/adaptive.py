@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.fields import Fields
-from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
 from nacelle.control.pieces.ahead import Ahead, desired_middle, middle
@@ -90,7 +90,7 @@ _TINY = 1e-200
 
 
 @dataclass(frozen=True)
-class Adaptive(Kind):
+class Adaptive(ControllerKind):
     """Adaptive control in base parameters.
 
     The first four shape the program; the others are for tuning.
@@ -146,7 +146,7 @@ class Adaptive(Kind):
         return True
 
     @property
-    def feedback(self) -> Kind:
+    def feedback(self) -> ControllerKind:
         """The same with the parameters of the model and its friction aside: adaptation is slower."""
         return dataclasses.replace(self, adapts=False, along="desired")
 
@@ -179,8 +179,10 @@ class Adaptive(Kind):
             limit=m,
         )
 
-    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
+    def step(
+        self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
+    ) -> ControlStep:
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         platform = estimated(robot, z, q, k)
         ahead = middle(robot, platform, z["acceleration"] + platform.unmodelled, k)
         coming = desired_middle(z, motion, k)
@@ -204,7 +206,9 @@ class Adaptive(Kind):
             memory |= {"parameters": parameters, "excitation": excitation}
         return safe(force, z, memory)
 
-    def _forms(self, robot: Robot, ahead: Ahead, slide: Sliding, desired: Motion) -> tuple[Array, Array]:
+    def _forms(
+        self, robot: Robot, ahead: Ahead, slide: Sliding, desired: DesiredMotion
+    ) -> tuple[Array, Array]:
         """Y (actuators, parameters) of the forces, and that by which parameters are adapted."""
         base = self.parameters(robot)
         options = column_options(base)

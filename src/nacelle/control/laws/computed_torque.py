@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.fields import Fields
-from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.desired import closed, model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
@@ -63,7 +63,7 @@ OBSERVER = 3.0
 
 
 @dataclass(frozen=True)
-class ComputedTorque(Kind):
+class ComputedTorque(ControllerKind):
     """Feedback linearisation in Cartesian or in actuator space.
 
     Attributes:
@@ -106,7 +106,7 @@ class ComputedTorque(Kind):
         return True
 
     @property
-    def feedback(self) -> Kind:
+    def feedback(self) -> ControllerKind:
         """The same without friction."""
         return dataclasses.replace(self, friction=False)
 
@@ -127,13 +127,20 @@ class ComputedTorque(Kind):
         size = self._size(robot)
         return Fields(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
 
-    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
+    def step(
+        self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
+    ) -> ControlStep:
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         return self.commanded(robot, z, estimated(robot, z, q, k), motion, k)
 
     def commanded(
-        self, robot: Robot, z: dict[str, Array], platform: Platform, motion: Motion, k: dict[str, Array]
-    ) -> Step:
+        self,
+        robot: Robot,
+        z: dict[str, Array],
+        platform: Platform,
+        motion: DesiredMotion,
+        k: dict[str, Array],
+    ) -> ControlStep:
         """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
@@ -153,7 +160,7 @@ class ComputedTorque(Kind):
         if self.friction:
             load = -friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
         v = ahead.v + (0.5 * k["period"][0]) * (a - before)
-        asked = model_force(robot, ahead.y, Motion(ahead.x, v, taken), load=load, friction=False)
+        asked = model_force(robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, friction=False)
         force = limited(asked, k["limit"])
         if self.observer:
             cut = inertial(robot, ahead, np.zeros(robot.motion.n), force - asked)
@@ -184,22 +191,24 @@ class ComputedTorque(Kind):
         }
 
 
-def _of_platform(robot: Robot, platform: Platform, motion: Motion, before: Array) -> Errors:
+def _of_platform(robot: Robot, platform: Platform, motion: DesiredMotion, before: Array) -> Errors:
     """Errors of the platform (n,)."""
     e = apart(robot, motion.x, platform.x, platform.y)
     return Errors(e, motion.v - platform.v, motion.a - before)
 
 
-def _of_actuators(robot: Robot, platform: Platform, y_d: Array, motion: Motion, before: Array) -> Errors:
+def _of_actuators(
+    robot: Robot, platform: Platform, y_d: Array, motion: DesiredMotion, before: Array
+) -> Errors:
     """Errors of the actuators (actuators,)."""
     q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
     q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
     rate_d, second_d = _moved(robot, motion, y_d)
-    rate, second = _moved(robot, Motion(platform.x, platform.v, before), platform.y)
+    rate, second = _moved(robot, DesiredMotion(platform.x, platform.v, before), platform.y)
     return Errors(difference(robot, q_d, q), rate_d - rate, second_d - second)
 
 
-def _moved(robot: Robot, motion: Motion, y: Array) -> tuple[Array, Array]:
+def _moved(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
     """Rates and accelerations of the actuators (actuators,)."""
     at = smallest.bias(robot, motion.x, y, motion.v, outputs="A actuator_bias", friction=False)
     return np.asarray(at["A"] @ motion.v), np.asarray(at["A"] @ motion.a + at["actuator_bias"])

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.fields import Fields
-from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
 from nacelle.control.pieces.desired import model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
@@ -55,7 +55,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True)
-class Impedance(Kind):
+class Impedance(ControllerKind):
     """Springs and dampers between the desired and the true pose of the platform.
 
     Attributes:
@@ -96,7 +96,7 @@ class Impedance(Kind):
         return True
 
     @property
-    def feedback(self) -> Kind:
+    def feedback(self) -> ControllerKind:
         """The same without friction."""
         return dataclasses.replace(self, friction=False)
 
@@ -109,8 +109,10 @@ class Impedance(Kind):
         n = robot.motion.n
         return Fields(stiffness=n * n, damping=n * n, limit=len(robot.actuators), **PLATFORM_GAINS)
 
-    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
+    def step(
+        self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
+    ) -> ControlStep:
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         platform = estimated(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
         ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
@@ -119,7 +121,7 @@ class Impedance(Kind):
         opposed = load
         if self.friction:
             opposed = load + friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
-        at = Motion(ahead.x, ahead.v, desired.a)
+        at = DesiredMotion(ahead.x, ahead.v, desired.a)
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
         force = limited(asked, k["limit"])
         a = desired.a + inertial(robot, ahead, load, force - asked).acceleration

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.fields import Fields
-from nacelle.control.kind import Kind, Motion, Step, Tuning
+from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.desired import closed, desired_coordinates, model_force, together
 from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.signals import (
@@ -46,7 +46,7 @@ INTEGRAL = 0.12
 
 
 @dataclass(frozen=True)
-class SingleJoint(Kind):
+class SingleJoint(ControllerKind):
     """Feedback of each actuator, with the model's forces along the desired motion or without.
 
     Attributes:
@@ -79,8 +79,10 @@ class SingleJoint(Kind):
             stiffness=m, damping=m, integral=m, limit=m, unwinding=1, smoothing=1, period=1, patience=1
         )
 
-    def step(self, robot: Robot, z: dict[str, Array], q: Array, motion: Motion, k: dict[str, Array]) -> Step:
-        """A sample: forces (actuators,), N or N m, and the memory after it; arguments as in `Kind.step`."""
+    def step(
+        self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
+    ) -> ControlStep:
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         y = closed(robot, z["y"], motion.x)
         off = difference(robot, desired_coordinates(robot, y, motion), q)
         error, missed, stopped = bridged(off, q, z, k)
@@ -107,7 +109,7 @@ class SingleJoint(Kind):
             "missed": missed,
             "stopped": stopped,
         }
-        return Step(halted(stopped, force), memory)
+        return ControlStep(halted(stopped, force), memory)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """Nothing is remembered but the legs."""

@@ -28,7 +28,7 @@ from nacelle.spatial.scalar import Array
 _POSES = 200
 
 
-class Required(NamedTuple):
+class PathRequirement(NamedTuple):
     """What a path requires of the actuators, by a model.
 
     Attributes:
@@ -42,7 +42,7 @@ class Required(NamedTuple):
     force: Array
 
 
-def required(robot: Robot, desired: Desired, smooth: float | None) -> Required:
+def required(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
     """What the desired motion requires of the actuators of a robot.
 
     Args:
@@ -63,7 +63,7 @@ def required(robot: Robot, desired: Desired, smooth: float | None) -> Required:
         raise SingularError(words, "parallel")
     J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
-    return Required(continuous(robot, joints.actuators), rate, dynamics.force)
+    return PathRequirement(continuous(robot, joints.actuators), rate, dynamics.force)
 
 
 def reached(robot: Robot, desired: Desired) -> InverseKinematics:
@@ -145,7 +145,7 @@ def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mappi
         )
 
 
-def notes(robot: Robot, time: Array, required: Required, limits: Array) -> list[str]:
+def notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -> list[str]:
     """Where the path requires more force or speed than the drives have, in words, a line an actuator.
 
     Args:

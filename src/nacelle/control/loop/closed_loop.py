@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import Required, check_gravity, notes, reached, required
+from nacelle.control.loop.checks import PathRequirement, check_gravity, notes, reached, required
 from nacelle.control.loop.desired import Course, Desired, desired_motion
 from nacelle.control.loop.run import ControlRun
 from nacelle.control.loop.steps import integration_step
@@ -93,7 +93,7 @@ def closed_loop(
         KinematicsError: if gravity is above the limits of the drives, the delay is above the sample time, or
             an argument cannot be used.
     """
-    loop = Loop(
+    loop = ControlLoop(
         plant,
         controller.robot,
         trajectory,
@@ -113,7 +113,7 @@ def closed_loop(
     )
 
 
-class Loop:
+class ControlLoop:
     """A plant and a path, checked, for one controller or several with the same model and sample time.
 
     Args:
@@ -152,11 +152,11 @@ class Loop:
         self.changes = self._samples([change.time for change in ordered])
         for own in self.plants:
             _check_alike(model, own)
-        self.required: Required = required(model, self.desired, SMOOTH)
+        self.required: PathRequirement = required(model, self.desired, SMOOTH)
         self.limits = np.min([_limits(own) for own in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
-        path = Required(*(part[first:] for part in self.required))
+        path = PathRequirement(*(part[first:] for part in self.required))
         self.notes = tuple(notes(model, self.desired.time[first:], path, self.limits))
 
     def _samples(self, times: list[float]) -> list[int]:

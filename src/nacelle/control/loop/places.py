@@ -13,28 +13,28 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-class Places(NamedTuple):
+class FramePlaces(NamedTuple):
     """Origins p (N, 3), m, and orientations R (N, 3, 3) of a frame in the base."""
 
     p: Array
     R: Array
 
-    def angle_to(self, other: Places) -> Array:
+    def angle_to(self, other: FramePlaces) -> Array:
         """Angles (N,) of the rotations from others to these, rad."""
         return np.asarray(np.linalg.norm(_vectors(self.R, other.R), axis=1))
 
-    def rotations_from(self, other: Places) -> Array:
+    def rotations_from(self, other: FramePlaces) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
         return _vectors(self.R, np.broadcast_to(other.R[:1], self.R.shape))
 
 
-def places(robot: Robot, x: Array, tool: str = "") -> Places:
+def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
     """Where a tool, or the nacelle's frame, is at reduced poses (N, nx)."""
     if tool:
         at = tool_pose(robot, x, tool)
-        return Places(at.p, at.R)
+        return FramePlaces(at.p, at.R)
     bodies = inverse_kinematics(robot, x, limits=False).bodies
-    return Places(bodies.p[:, PLATFORM], bodies.R[:, PLATFORM])
+    return FramePlaces(bodies.p[:, PLATFORM], bodies.R[:, PLATFORM])
 
 
 def _vectors(R: Array, R_0: Array) -> Array:

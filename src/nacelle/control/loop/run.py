@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import Required
+from nacelle.control.loop.checks import PathRequirement
 from nacelle.control.loop.contour import contour_error
 from nacelle.control.loop.desired import Desired
-from nacelle.control.loop.places import Places, places
+from nacelle.control.loop.places import FramePlaces, places
 from nacelle.control.sensors import Sensors
 from nacelle.errors import renamed
 from nacelle.kinematics.actuation import continuous
@@ -65,7 +65,7 @@ class ControlRun(Drawn):
     simulation: Simulation
     plants: tuple[Plant, ...]
     desired_motion: Desired
-    required: Required
+    required: PathRequirement
     limits: Array
     sensors: Sensors
     delay: float
@@ -179,18 +179,18 @@ class ControlRun(Drawn):
 
     @property
     def x(self) -> Array:
-        """True reduced poses of the nacelle (N, nx)."""
+        """True reduced poses of the nacelle (N, nx), m and rad or quat_xyzw, base axes."""
         return self.simulation.x[self._at]
 
     @cached_property
-    def places(self) -> Places:
-        """Where the tool is (N)."""
+    def places(self) -> FramePlaces:
+        """Where the tool is: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
         x = self.simulation.plant.split(self.simulation.states[self._at])[0]
         return places(self.robot, x, self.tool)
 
     @cached_property
-    def desired_places(self) -> Places:
-        """Where the tool should be (N)."""
+    def desired_places(self) -> FramePlaces:
+        """Where the tool should be: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
         return places(self.robot, self.desired_motion.x[self._rows], self.tool)
 
     @property
@@ -206,8 +206,8 @@ class ControlRun(Drawn):
     turn_error = renamed("turn_error", "rotation_error")
 
     @cached_property
-    def path(self) -> Places:
-        """The path of the tool, four points to a sample."""
+    def path(self) -> FramePlaces:
+        """The desired path of the tool, four points to a sample: origins, m, and orientations, base axes."""
         trajectory = self.desired_motion.trajectory
         count = max(2, _FINER * round(trajectory.duration / self.controller.period) + 1)
         t = np.linspace(0.0, trajectory.duration, count)

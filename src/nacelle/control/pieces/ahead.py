@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.desired import closed
 from nacelle.control.pieces.pose import Platform, displaced
 from nacelle.dynamics import smallest
@@ -60,7 +60,7 @@ def middle(robot: Robot, platform: Platform, acceleration: Array, k: dict[str, A
     return Ahead(x, closed(robot, platform.y, x, _STEPS), v)
 
 
-def desired_middle(z: dict[str, Array], motion: Motion, k: dict[str, Array]) -> Motion:
+def desired_middle(z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> DesiredMotion:
     """The desired motion at D + T/2 after a sample, but for its pose, which is that of the sample.
 
     Its acceleration goes on as since the sample before.
@@ -73,7 +73,7 @@ def desired_middle(z: dict[str, Array], motion: Motion, k: dict[str, Array]) -> 
     T = k["period"][0]
     t = k["delay"][0] + 0.5 * T
     change = pack([where(z["started"][0], a - last, 0.0) for a, last in zip(motion.a, z["a_d"], strict=True)])
-    return Motion(motion.x, motion.v + t * motion.a, motion.a + (t / T) * change)
+    return DesiredMotion(motion.x, motion.v + t * motion.a, motion.a + (t / T) * change)
 
 
 class Inertial(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.dynamics import smallest
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
@@ -30,12 +30,12 @@ def closed(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Arra
     return y
 
 
-def desired_coordinates(robot: Robot, y: Array, motion: Motion) -> Array:
+def desired_coordinates(robot: Robot, y: Array, motion: DesiredMotion) -> Array:
     """Coordinates q_a(x) of the actuators (actuators,), rad or m, at the desired pose with its unknowns y."""
     return np.asarray(actuator_positions(robot, motion.x, y)["q"])
 
 
-def model_force(robot: Robot, y: Array, motion: Motion, **options: Any) -> Array:
+def model_force(robot: Robot, y: Array, motion: DesiredMotion, **options: Any) -> Array:
     """Forces of the model along a motion (actuators,), N or N m: its inverse dynamics."""
     return np.asarray(
         smallest.inverse(robot, motion.x, y, motion.v, motion.a, outputs="force", **options)["force"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import Step
+from nacelle.control.kind import ControlStep
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, floor, maximum, minimum, pack, where
 
@@ -35,7 +35,7 @@ def difference(robot: Robot, a: Array, b: Array) -> Array:
     return pack(entries)
 
 
-class Readings(NamedTuple):
+class BridgedErrors(NamedTuple):
     """Errors of the actuators with missing readings bridged.
 
     Attributes:
@@ -49,7 +49,7 @@ class Readings(NamedTuple):
     stopped: Array
 
 
-def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> Readings:
+def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> BridgedErrors:
     """Errors of a sample: where a reading is missing the last error goes on at its last rate.
 
     After `patience` samples in a row without all readings the controller stops, and stays so.
@@ -64,7 +64,7 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
     T = k["period"][0]
     guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
     used = [where(ok, own, guess) for ok, own, guess in zip(there, error, guessed, strict=True)]
-    return Readings(pack(used), *waited(there, z, k))
+    return BridgedErrors(pack(used), *waited(there, z, k))
 
 
 def weakest(signs: Sequence[Scalar]) -> Scalar:
@@ -110,7 +110,7 @@ def halted(stopped: Array, force: Array) -> Array:
     return pack([where(stopped[0], 0.0, f) for f in force])
 
 
-def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> Step:
+def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> ControlStep:
     """What a sample gives; once the controller has stopped, no forces and the memory as it was.
 
     It stops too where a force is not a number: a desired pose out of reach, or a model at a singularity.
@@ -124,7 +124,7 @@ def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> Step:
     for f in force:
         over = where(2.0 * UNLIMITED - absolute(f), over, 1.0)
     held = {name: either(over, z[name], part) for name, part in memory.items()}
-    return Step(halted(pack([over]), force), held | {"stopped": pack([over])})
+    return ControlStep(halted(pack([over]), force), held | {"stopped": pack([over])})
 
 
 def either(condition: Scalar, a: Array, b: Array) -> Array:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nacelle.control.kind import Motion
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.ahead import Ahead
 from nacelle.control.pieces.pose import apart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -33,7 +33,7 @@ class Sliding(NamedTuple):
     s: Array
 
 
-def sliding(robot: Robot, motion: Motion, ahead: Ahead, rate: Scalar) -> Sliding:
+def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> Sliding:
     """v_ref = v_d + l e, a_ref = a_d + l e' and s = v_ref - v (n,), m/s and rad/s, base axes.
 
     Args:

@@ -39,7 +39,7 @@ _TRANSLATIONS = ("x", "y", "z")
 _HEIGHT, _RAMP = 0.2, 0.1
 
 
-class Load(NamedTuple):
+class CarriedMass(NamedTuple):
     """When something is carried, s, and its mass, kg."""
 
     start: float
@@ -51,7 +51,7 @@ class PathPlan(NamedTuple):
     """A path and when something is carried along it."""
 
     trajectory: Trajectory
-    loads: tuple[Load, ...] = ()
+    loads: tuple[CarriedMass, ...] = ()
 
 
 def path_of(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
@@ -206,10 +206,10 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
         duration = float(distance + 2.0 * (spec.height or _HEIGHT * distance)) / float(spec.speed)
     else:
         duration = fitting_time(robot, one_way, "pick-and-place motion")
-    loads: tuple[Load, ...] = ()
+    loads: tuple[CarriedMass, ...] = ()
     if spec.load:
         picked = duration + 0.5 * spec.dwell
-        loads = (Load(picked, picked + duration + spec.dwell, float(spec.load)),)
+        loads = (CarriedMass(picked, picked + duration + spec.dwell, float(spec.load)),)
     return PathPlan(cycle(duration), loads)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nacelle.control.loop.closed_loop import Change
 from nacelle.control.scenario.fields import of_actuators, quantity_of
-from nacelle.control.scenario.paths import Load
+from nacelle.control.scenario.paths import CarriedMass
 from nacelle.control.scenario.spec import (
     ChangeSpec,
     DrivesSpec,
@@ -100,7 +100,7 @@ def plants_of(
     true: Robot,
     spec: PlantSpec,
     changes: Sequence[ChangeSpec],
-    loads: Sequence[Load],
+    loads: Sequence[CarriedMass],
     elastic: Elastic | None,
 ) -> PlantPlan:
     """Plants of a scenario over time.

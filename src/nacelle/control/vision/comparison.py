@@ -39,7 +39,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings
 from nacelle.vision.placing import camera_for
-from nacelle.vision.scene import Scene, Scenery
+from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.shutter import Shutter
 from nacelle.vision.views import view
 
@@ -253,7 +253,7 @@ class LookingBench:
         seen = view(scenery, self.camera, model=self.pixels).require()
         # A cylinder of which one edge is free says something too.
         self.order = tuple(dict.fromkeys(cylinder for cylinder, _ in seen.edges))
-        self.scene: Scene = scenery.at(self.camera)
+        self.scene: CameraScene = scenery.at(self.camera)
         self.cylinders = tuple(self.scene.cylinders)
         self.law: Controller = controller(robot, "ct-cartesian", period=period, friction=True)
         self.desired: Desired = desired_motion(
@@ -263,7 +263,7 @@ class LookingBench:
 
     @property
     def duration(self) -> float:
-        """Of a run, settling included, s."""
+        """Duration of a run, settling included, s."""
         return float(len(self.desired.time) * self.law.period)
 
     def deviation(self, case: Circumstances, seed: int) -> Deviation:

@@ -13,7 +13,7 @@ from nacelle.control.vision.deviation import numbers_size
 from nacelle.control.vision.law import ObservedController
 from nacelle.control.vision.loop import Encoders
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import Bodies, EdgeSource, Sight
+from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
@@ -69,7 +69,7 @@ class ObserverFeedback:
         """Begin at rest at the start of the desired motion."""
         looking, robot = self.looking, self.controller.robot
         self._plant = plant
-        self._sight = Sight(plant, looking.shutter, looking.source(), looking.order)
+        self._sight = TrueSight(plant, looking.shutter, looking.source(), looking.order)
         if self.encoders is not None:
             self.encoders.start(plant, desired)
         begin = Start(

@@ -16,7 +16,7 @@ import numpy as np
 
 from nacelle.control.controller import STOPPED, Controller
 from nacelle.control.loop.desired import Desired
-from nacelle.control.loop.places import Places, places
+from nacelle.control.loop.places import FramePlaces, places
 from nacelle.control.loop.run import rms
 from nacelle.control.sensors import Sensors, reading
 from nacelle.control.vision.deviation import Deviation
@@ -26,7 +26,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-class Feedback(Protocol):
+class CameraFeedback(Protocol):
     """Sensors and a law.
 
     Attributes:
@@ -71,7 +71,7 @@ class LookRun:
     force: Array
 
     @cached_property
-    def _places(self) -> tuple[Places, Places, Places]:
+    def _places(self) -> tuple[FramePlaces, FramePlaces, FramePlaces]:
         true, believed, desired = (places(self.robot, x, "") for x in (self.x, self.believed, self.desired))
         return true, believed, desired
 
@@ -178,7 +178,7 @@ class Encoders:
         return np.array([reading(*entry) for entry in entries], dtype=float)
 
 
-def run_loop(plant: TruePlant, feedback: Feedback, desired: Desired, *, delay: float = 0.0) -> LookRun:
+def run_loop(plant: TruePlant, feedback: CameraFeedback, desired: Desired, *, delay: float = 0.0) -> LookRun:
     """Run a feedback against a true robot along a desired motion.
 
     Args:

@@ -23,7 +23,7 @@ from nacelle.shapes.solid import Rod
 from nacelle.spatial.scalar import Array
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.shutter import Exposure, Shutter
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
@@ -55,7 +55,7 @@ class EdgeSource(Protocol):
         """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
 
 
-class Sight:
+class TrueSight:
     """A camera that looks at a true robot.
 
     Args:
@@ -104,7 +104,7 @@ class ModelEdges:
         seed: of the noise.
     """
 
-    def __init__(self, scene: Scene, pixels: PixelModel, *, seed: int) -> None:
+    def __init__(self, scene: CameraScene, pixels: PixelModel, *, seed: int) -> None:
         self._camera, self._cylinders = scene.camera, tuple(scene.cylinders)
         self._sigma = edge_sigma(pixels)
         self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
@@ -144,7 +144,7 @@ class ModelEdges:
         return np.asarray(np.linalg.inv(lever.T @ lever) * (self._sigma * g) ** 2)
 
 
-def edge_places(scene: Scene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
+def edge_places(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
     """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
     seen = edge_visibility(scene, index, pixels.reach)
     both = seen.kept(pixels.reach)

@@ -68,12 +68,12 @@ class BaseParameters(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters that lead the base parameters."""
+        """Names (base parameters,) of the parameters that lead the base parameters."""
         return tuple(self.choice.names[k] for k in self.kept)
 
     @property
     def values(self) -> Array:
-        """Base parameters of the robot's own numbers (base parameters,)."""
+        """Base parameters (base parameters,) of the robot's own numbers p, beta = K p; SI units."""
         return np.asarray(self.K @ self.choice.values)
 
     @cached_property

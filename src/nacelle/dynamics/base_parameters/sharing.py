@@ -41,14 +41,14 @@ class Sharing(NamedTuple):
     others: list[Follower]
 
 
-class Tie(NamedTuple):
+class SharedParameter(NamedTuple):
     """A parameter that is another one, times a sign: places among the linear parameters."""
 
     leader: int
     sign: float
 
 
-def ties(robot: Robot, shared: object = None) -> dict[int, Tie]:
+def ties(robot: Robot, shared: object = None) -> dict[int, SharedParameter]:
     """The parameters that are not their own, by place among the linear parameters.
 
     Args:
@@ -60,7 +60,7 @@ def ties(robot: Robot, shared: object = None) -> dict[int, Tie]:
         ParameterError: if there is no such leg, or legs that are to share parameters differ.
     """
     parameters = linear_parameters(robot)
-    tied: dict[int, Tie] = {}
+    tied: dict[int, SharedParameter] = {}
     for sharing in _sharings(robot, robot.shared if shared is None else shared):
         tied |= _tied(robot, sharing, parameters)
     return tied
@@ -186,7 +186,7 @@ def _signature(robot: Robot, leg: Leg) -> tuple[object, ...]:
     return names, inertia, kinds
 
 
-def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[int, Tie]:
+def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[int, SharedParameter]:
     """The parameters of legs that are those of the first one.
 
     Friction, rotors and springs whose values differ in one of the legs stay apart.
@@ -195,7 +195,7 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
     place = {name: k for k, name in enumerate(names)}
     first = sharing.first
     bodies = {robot.bodies[body].name for body in first.bodies}
-    tied: dict[int, Tie] = {}
+    tied: dict[int, SharedParameter] = {}
     for name in [name for name in names if name.startswith(f"{first.name}.")]:
         owner, _, part = name.rpartition(".")
         own = place[name]
@@ -215,7 +215,7 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
                 f"parameters have {'opposite ones, as mirror images' if mirrored else 'the same'}"
             )
         if not differ:
-            tied |= {other: Tie(own, sign) for other, sign in followers}
+            tied |= {other: SharedParameter(own, sign) for other, sign in followers}
     return tied
 
 

@@ -23,7 +23,7 @@ from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack
 
 
-class Line(NamedTuple):
+class SpringLine(NamedTuple):
     """A spring in a configuration: its points, the direction from the first to the second, its length."""
 
     points: tuple[Array, Array]
@@ -31,21 +31,21 @@ class Line(NamedTuple):
     length: Scalar
 
 
-def line_between(first: Array, second: Array) -> Line:
+def line_between(first: Array, second: Array) -> SpringLine:
     """The line between two points (3,), m."""
     d = second - first
     length = norm(d)
-    return Line((first, second), d * divide(1.0, length), length)
+    return SpringLine((first, second), d * divide(1.0, length), length)
 
 
-def spring_line(spring: LineSpring, motion: TreeMotion) -> Line:
+def spring_line(spring: LineSpring, motion: TreeMotion) -> SpringLine:
     """Where a spring is, base axes."""
     poses = [motion.poses[body] for body in spring.bodies]
     first, second = (pose.p + pose.R @ p for pose, p in zip(poses, spring.points, strict=True))
     return line_between(first, second)
 
 
-def spring_rate(spring: LineSpring, line: Line, state: State) -> Scalar:
+def spring_rate(spring: LineSpring, line: SpringLine, state: State) -> Scalar:
     """Rate l' of the length of a spring, m/s."""
     twists = state.moving.velocity.twists
     first, second = (
@@ -54,7 +54,7 @@ def spring_rate(spring: LineSpring, line: Line, state: State) -> Scalar:
     return dot(line.direction, second - first)
 
 
-def spring_energy(spring: LineSpring, line: Line) -> Scalar:
+def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
     """Energy (J) that a spring stores."""
     stretch = line.length - spring.length
     return 0.5 * spring.stiffness * stretch * stretch

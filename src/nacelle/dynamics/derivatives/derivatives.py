@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.derivatives.tape import Tape
+from nacelle.dynamics.derivatives.tape import DerivativeTape
 from nacelle.dynamics.external import along_twist, checked_wrenches
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
@@ -73,7 +73,7 @@ def residual_derivatives(
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
     R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
-    tape = Tape(robot, x, y)
+    tape = DerivativeTape(robot, x, y)
     results = {"R": R, "M": mass_matrix(state), "A": A, "margins": state.margins()}
     results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
     if groups:

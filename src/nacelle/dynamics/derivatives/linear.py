@@ -76,7 +76,7 @@ class LinearModel(Drawn):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the entries of the state."""
+        """Names (2n,) of the entries of the state, [e; dv] or [dq; dq']."""
         if self.coordinates == "platform":
             names = self.robot.motion.coordinates
             return (*names, *(f"v_{name}" for name in names))
@@ -85,7 +85,7 @@ class LinearModel(Drawn):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of the actuators."""
+        """Names (actuators,) of the inputs: the actuators."""
         return tuple(actuator.name for actuator in self.robot.actuators)
 
     @property

@@ -28,7 +28,7 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar
 
 
-class Tape:
+class DerivativeTape:
     """Derivatives on the graph of a trace: of values, by arrays of inputs or along the tangent of the pose.
 
     Attributes:

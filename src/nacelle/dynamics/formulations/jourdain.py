@@ -35,7 +35,7 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, cross
 
 
-class Rates(NamedTuple):
+class PrimitiveRates(NamedTuple):
     """Rates of a primitive (k,), their time derivatives, and their partial ones (k, n) after theta'."""
 
     rate: Array
@@ -43,7 +43,7 @@ class Rates(NamedTuple):
     partial: Array
 
 
-class Local(NamedTuple):
+class LocalMotion(NamedTuple):
     """How a frame moves, in its own axes.
 
     Attributes:
@@ -62,11 +62,11 @@ class Local(NamedTuple):
     JT: Array
     JR: Array
 
-    def seen(self, frame: Pose) -> Local:
+    def seen(self, frame: Pose) -> LocalMotion:
         """The motion of a frame that is fixed in this one ([AGH2005] (5)-(10) without a joint)."""
         R, r = frame.R.T, frame.p
         w, dw = self.w, self.dw
-        return Local(
+        return LocalMotion(
             R @ (self.v + cross(w, r)),
             R @ w,
             R @ (self.dv + cross(dw, r) + cross(w, cross(w, r))),
@@ -75,13 +75,13 @@ class Local(NamedTuple):
             R @ self.JR,
         )
 
-    def rotated(self, axes: Array, rates: Rates) -> Local:
+    def rotated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a rotation about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
         own = axes @ rates.rate
         dw = self.dw + cross(self.w, own) + axes @ rates.acceleration
         return self._replace(w=self.w + own, dw=dw, JR=self.JR + axes @ rates.partial)
 
-    def translated(self, axes: Array, rates: Rates) -> Local:
+    def translated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a translation along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
         own = axes @ rates.rate
         dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, own)
@@ -93,19 +93,21 @@ def primitive_axes(primitive: Primitive) -> Array:
     return np.eye(3) if primitive is Primitive.SPHERICAL else np.eye(3)[:, [primitive.axis]]
 
 
-def joint_rates(state: State, index: int, u_dot: Array) -> list[Rates]:
+def joint_rates(state: State, index: int, u_dot: Array) -> list[PrimitiveRates]:
     """Rates of a tree joint, primitive by primitive: u, u' and the rows of U, from u_dot (rates,)."""
     robot, moving = state.robot, state.moving
     start = robot.platform_nv + robot.v_slices[index].start
     result = []
     for primitive in robot.joints[index].primitives:
         place = slice(start, start + primitive.nv)
-        result.append(Rates(moving.u[place], u_dot[place], moving.U[place]))
+        result.append(PrimitiveRates(moving.u[place], u_dot[place], moving.U[place]))
         start += primitive.nv
     return result
 
 
-def through(joint: Joint, before: Local, steps: Sequence[Step], rates: Sequence[Rates]) -> Local:
+def through(
+    joint: Joint, before: LocalMotion, steps: Sequence[Step], rates: Sequence[PrimitiveRates]
+) -> LocalMotion:
     """The motion of a joint's second body from that of its first, in the axes of each."""
     now = before.seen(joint.frame_predecessor)
     for primitive, step, own in zip(joint.primitives, steps, rates, strict=True):
@@ -115,7 +117,7 @@ def through(joint: Joint, before: Local, steps: Sequence[Step], rates: Sequence[
     return now.seen(joint.frame_successor.inverse())
 
 
-def body_motions(state: State, u_dot: Array) -> dict[int, Local]:
+def body_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
     """Motions of all bodies in their own axes, each from the body that carries it; u_dot (rates,).
 
     Accelerations are less gravity, so that weight needs no term of its own.
@@ -124,11 +126,11 @@ def body_motions(state: State, u_dot: Array) -> dict[int, Local]:
     nv, n = robot.platform_nv, moving.U.shape[1]
     gravity, still, none = np.asarray(robot.gravity), np.zeros(3), np.zeros((3, n))
     R = state.now.motion.poses[PLATFORM].R.T
-    platform = Local(R @ moving.u[:3], still, R @ (u_dot[:3] - gravity), still, R @ moving.U[:3], none)
+    platform = LocalMotion(R @ moving.u[:3], still, R @ (u_dot[:3] - gravity), still, R @ moving.U[:3], none)
     if nv == 6:
         turn = slice(3, 6)
         platform = platform._replace(w=R @ moving.u[turn], dw=R @ u_dot[turn], JR=R @ moving.U[turn])
-    bodies = {BASE: Local(still, still, -gravity, still, none, none), PLATFORM: platform}
+    bodies = {BASE: LocalMotion(still, still, -gravity, still, none, none), PLATFORM: platform}
     start = 0
     for index, joint in enumerate(robot.tree_joints):
         steps = state.now.steps[start : start + len(joint.primitives)]
@@ -138,7 +140,7 @@ def body_motions(state: State, u_dot: Array) -> dict[int, Local]:
     return bodies
 
 
-def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Rates]:
+def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> list[PrimitiveRates]:
     """Rates of a joint where a loop is cut, axis by axis, from the motions of its two bodies.
 
     They are compared in the axes of the joint's second frame, at a point of the axis.
@@ -155,7 +157,7 @@ def closure_rates(state: State, bodies: dict[int, Local], index: int) -> list[Ra
         spin = relative_spin(axis, (one.w, two.w), (one.dw, two.dw))
         pairs = ((two.v - one.v, two.w - one.w), (two.dv - one.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)
-        rates.append(Rates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))
+        rates.append(PrimitiveRates(rate, acceleration, axis.along(two.JT - one.JT, two.JR - one.JR)))
     return rates
 
 

@@ -60,7 +60,7 @@ def reason_not(mechanism: Mechanism) -> str:
 # ---------------------------------------------------------------------------- motion
 
 
-class Motion(NamedTuple):
+class PointMotion(NamedTuple):
     """How a body moves, at a point of it: v, w, and their time derivatives a, dw; base axes, m, rad, s."""
 
     v: Array
@@ -68,23 +68,23 @@ class Motion(NamedTuple):
     a: Array
     dw: Array
 
-    def at(self, arm: Array) -> Motion:
+    def at(self, arm: Array) -> PointMotion:
         """The motion of the same body at a point that lies at `arm` (3,), base axes, m, from the old one.
 
         v + w x arm, a + w' x arm + w x (w x arm).
         """
         w, dw = self.w, self.dw
-        return Motion(self.v + cross(w, arm), w, self.a + cross(dw, arm) + cross(w, cross(w, arm)), dw)
+        return PointMotion(self.v + cross(w, arm), w, self.a + cross(dw, arm) + cross(w, cross(w, arm)), dw)
 
-    def after(self, axis: JointAxis, rate: Array, acceleration: Array) -> Motion:
+    def after(self, axis: JointAxis, rate: Array, acceleration: Array) -> PointMotion:
         """The motion of the next body at the same point, which lies on the axis if that is revolute.
 
         With e the axis and r its rate: w + e r, w' + e r' + w x e r; prismatic v + e r, a + e r' + 2 w x e r.
         """
         own, more = axis.directions @ rate, axis.directions @ acceleration
         if axis.is_rotation:
-            return Motion(self.v, self.w + own, self.a, self.dw + more + cross(self.w, own))
-        return Motion(self.v + own, self.w, self.a + more + 2.0 * cross(self.w, own), self.dw)
+            return PointMotion(self.v, self.w + own, self.a, self.dw + more + cross(self.w, own))
+        return PointMotion(self.v + own, self.w, self.a + more + 2.0 * cross(self.w, own), self.dw)
 
 
 def platform_map(state: State) -> tuple[Array, Array]:
@@ -98,12 +98,12 @@ def platform_twist(state: State) -> Array:
     return np.asarray(state.moving.u[: state.robot.platform_nv])
 
 
-def platform_motion(state: State, dV: Array) -> Motion:
+def platform_motion(state: State, dV: Array) -> PointMotion:
     """The platform's motion at its origin, dV the derivative of V_p (6 or 3,); a point does not rotate."""
     V, zero = platform_twist(state), np.zeros(3)
     if len(V) == 3:
-        return Motion(V, zero, dV, zero)
-    return Motion(V[:3], V[3:], dV[:3], dV[3:])
+        return PointMotion(V, zero, dV, zero)
+    return PointMotion(V[:3], V[3:], dV[:3], dV[3:])
 
 
 def platform_columns(state: State, body: int, point: Array) -> Array:
@@ -153,11 +153,11 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
     return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
 
-def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, Motion]:
+def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, PointMotion]:
     """Motions of the bodies of a leg at their origins, base axes, from rates dq and ddq (leg rates,)."""
     robot, poses = state.robot, state.now.motion.poses
     zero = np.zeros(3)
-    result = {BASE: Motion(zero, zero, zero, zero)}
+    result = {BASE: PointMotion(zero, zero, zero, zero)}
     for j, axes in leg_axes(state, leg).items():
         joint = robot.joints[j]
         now, at = result[joint.predecessor], poses[joint.predecessor].p
@@ -178,7 +178,7 @@ def lock_row(lock: Lock, first: Pose, second: Pose, relative: Array) -> Array:
     return np.asarray(relative[3:].T @ cross(second.R[:, lock[2]], e))
 
 
-def lock_bias(lock: Lock, first: Pose, second: Pose, one: Motion, two: Motion) -> Scalar:
+def lock_bias(lock: Lock, first: Pose, second: Pose, one: PointMotion, two: PointMotion) -> Scalar:
     """Second derivative of what a joint locks, from the motions of its bodies at the second origin.
 
     The second body may slide along the first: hence the term of Coriolis, which [KI2007] (64) lacks.

@@ -20,13 +20,13 @@ import numpy as np
 
 from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.columns import Key, end_points
-from nacelle.dynamics.general.inertia import Numbers, length_power
+from nacelle.dynamics.general.inertia import InertialNumbers, length_power
 from nacelle.dynamics.general.inertial import inertial_numbers
 from nacelle.dynamics.general.sampled_columns import SampledColumns
 from nacelle.dynamics.reduction.precise_factors import precise_factors
 from nacelle.dynamics.reduction.reduction import Reduction, compressed, reduction
 from nacelle.kinematics.general.legs import Rates
-from nacelle.kinematics.general.placed import Plan, place
+from nacelle.kinematics.general.placed import GeneralPlan, place
 from nacelle.spatial.rounding import CANCELLED
 from nacelle.spatial.scalar import Array, Scalar, pack
 
@@ -62,7 +62,7 @@ class Basis:
     values: Array
 
 
-def as_list(numbers: Numbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
+def as_list(numbers: InertialNumbers, ends: dict[tuple[int, int], int]) -> dict[Key, Scalar]:
     """The numbers by key."""
     by_key: dict[Key, Scalar] = {}
     for node, values in numbers.nodes.items():
@@ -108,7 +108,9 @@ def _orders(keys: tuple[Key, ...], given: set[Key], depth: dict[int, int]) -> li
     return listed
 
 
-def find_basis(plan: Plan, others: Sequence[Plan] = ()) -> tuple[list[tuple[int, int]], Basis | None]:
+def find_basis(
+    plan: GeneralPlan, others: Sequence[GeneralPlan] = ()
+) -> tuple[list[tuple[int, int]], Basis | None]:
     """The cheapest basis of a robot's numbers; None where rounding cannot tell what depends on what.
 
     None, too, for more numbers than `_MOST`.
@@ -163,7 +165,7 @@ def _precise_columns(
     return columns
 
 
-def _units(plan: Plan, keys: tuple[Key, ...]) -> Array:
+def _units(plan: GeneralPlan, keys: tuple[Key, ...]) -> Array:
     """By what columns are multiplied where numbers count in units of their nodes' lengths."""
     unit = lengths(place(plan.mechanism.robot, plan.parts, *plan.samples[0]))
     return np.array([float(column_unit(key, unit)) for key in keys])
@@ -258,7 +260,7 @@ def _without_rounding(keys: tuple[Key, ...], values: Array, terms: Array) -> Arr
     return np.array(cleaned)
 
 
-def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numbers:
+def reduced(numbers: InertialNumbers, basis: Basis, ends: list[tuple[int, int]]) -> InertialNumbers:
     """The numbers in the cheapest basis."""
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]
@@ -288,7 +290,7 @@ def reduced(numbers: Numbers, basis: Basis, ends: list[tuple[int, int]]) -> Numb
             masses[ends[index]] = value
         else:
             rates[index] = value
-    return Numbers(
+    return InertialNumbers(
         {node: pack(entries) for node, entries in nodes.items()},
         {body: pack(entries) for body, entries in bodies.items()},
         masses,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.inertia import PAIRS, Numbers, length_power, moved
+from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, length_power, moved
 from nacelle.dynamics.general.inertial import end_ties, reference_point
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import all_zero, is_zero
@@ -22,7 +22,7 @@ from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Scalar, divide, norm, pack
 
 
-def carried(numbers: Numbers, placed: Placed) -> Numbers:
+def carried(numbers: InertialNumbers, placed: Placed) -> InertialNumbers:
     """The numbers with what links pass on taken to the links that carry them, from the ends to the base."""
     trees, ends = placed.trees, end_ties(placed)
     nodes = dict(numbers.nodes)
@@ -42,7 +42,7 @@ def carried(numbers: Numbers, placed: Placed) -> Numbers:
             )
             there = moved(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else nodes[node.parent] + there
-    return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
+    return InertialNumbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
 
 
 def lengths(placed: Placed) -> dict[int, Scalar]:
@@ -63,7 +63,7 @@ def lengths(placed: Placed) -> dict[int, Scalar]:
     return distances
 
 
-def in_lengths(numbers: Numbers, unit: dict[int, Scalar], *, back: bool = False) -> Numbers:
+def in_lengths(numbers: InertialNumbers, unit: dict[int, Scalar], *, back: bool = False) -> InertialNumbers:
     """The numbers of nodes in units of their lengths, or back in metres."""
     nodes = {}
     for index, values in numbers.nodes.items():
@@ -76,7 +76,7 @@ def in_lengths(numbers: Numbers, unit: dict[int, Scalar], *, back: bool = False)
                 for k, value in enumerate(values)
             ]
         )
-    return Numbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
+    return InertialNumbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
 
 
 def column_unit(key: tuple[str, int, int], unit: dict[int, Scalar]) -> Scalar:

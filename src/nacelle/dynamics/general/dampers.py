@@ -7,7 +7,7 @@ which is +n on the second body and -n on the first.
 from __future__ import annotations
 
 from nacelle.dynamics.general.required import Counted, Required
-from nacelle.kinematics.general.legs import Legs, Motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import ZERO, add, scaled
@@ -15,7 +15,7 @@ from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array
 
 
-def require_dampers(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """Angular dampers between bodies, where friction counts."""
     placed = legs.placed
     if not counted.friction:
@@ -27,7 +27,7 @@ def require_dampers(legs: Legs, motion: Motion, into: Required, counted: Counted
             _on_body(placed, into, body, n)
 
 
-def _angular_velocity(placed: Placed, motion: Motion, body: int) -> Array:
+def _angular_velocity(placed: Placed, motion: MechanismMotion, body: int) -> Array:
     """Angular velocity of a body, base axes."""
     if body == BASE:
         return ZERO

@@ -29,18 +29,18 @@ from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
-from nacelle.kinematics.general.legs import Legs, Motion, merge
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import far_acceleration, slip
-from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.ties import MassPointRod, Tie
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
 
 
-def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     placed = legs.placed
     trees, robot = placed.trees, placed.robot
@@ -61,7 +61,7 @@ def require_rods(legs: Legs, motion: Motion, into: Required, counted: Counted) -
             f_own, f_far = scaled(between, a_far), scaled(between, a_own)
             n_own: Array = ZERO
             n_far: Array = ZERO
-            rod = link if isinstance(link, Rod) else None
+            rod = link if isinstance(link, MassPointRod) else None
             terms = [robot.joints[k].friction for k in (rod.joint, rod.closure)] if rod is not None else []
             if rod is not None and counted.friction and any(any(t) for t in terms):
                 w_own, w_far = _turns(placed, motion, tie)
@@ -83,18 +83,18 @@ def _spherical(friction: Any, rate: Array, smooth: float | None) -> Array:
     return spherical_friction(friction[0], rate, smooth)
 
 
-def _slip_of(legs: Legs, motion: Motion, tie: Tie) -> Array:
+def _slip_of(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
     """Velocity of the far point relative to the leg's point, tie axes."""
     return slip(legs.placed.trees, tie, motion.u, motion.frames)
 
 
-def _second_slip(legs: Legs, motion: Motion, tie: Tie) -> Array:
+def _second_slip(legs: Legs, motion: MechanismMotion, tie: Tie) -> Array:
     """Velocity of the second side of a closure relative to the first, tie axes."""
     slip = _slip_of(legs, motion, tie)
     return slip if tie.first else -slip
 
 
-def require_efforts(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """Friction and springs of joints of the tree, each along its own rate."""
     robot = legs.placed.robot
     nacelle = set(robot.nacelle.joints)
@@ -189,14 +189,14 @@ def _effort(
     return force, moment
 
 
-def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
     for leg, ties in enumerate(placed.ties):
         for number, tie in enumerate(ties):
             if (
                 tie.joint < 0
-                or isinstance(tie.link, Rod)
+                or isinstance(tie.link, MassPointRod)
                 or not _acts(placed.robot.joints[tie.joint], counted)
             ):
                 continue
@@ -214,7 +214,7 @@ def require_closures(legs: Legs, motion: Motion, into: Required, counted: Counte
             on_both_sides(placed, into, (leg, number), tie, *sides)
 
 
-def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted: Counted) -> None:
+def _spherical_end(legs: Legs, motion: MechanismMotion, into: Required, tie: Tie, counted: Counted) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
     trees = legs.placed.trees
     body, _ = tie.held
@@ -230,7 +230,7 @@ def _spherical_end(legs: Legs, motion: Motion, into: Required, tie: Tie, counted
             into.along(rate, -dot(axis, moment))
 
 
-def require_nacelle_closures(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_nacelle_closures(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
     trees = placed.trees
@@ -254,13 +254,13 @@ def require_nacelle_closures(legs: Legs, motion: Motion, into: Required, counted
                 into.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
 
 
-def _apart(first: Frame, second: Frame, point: Array) -> Array:
+def _apart(first: MovingFrame, second: MovingFrame, point: Array) -> Array:
     """Velocity of a body of the nacelle relative to another one at a point, base axes."""
     near, far = (frame.velocity_at(plus(point, -frame.pose.p)) for frame in (first, second))
     return add(far, -near)
 
 
-def _turns(placed: Placed, motion: Motion, tie: Tie) -> tuple[Array, Array]:
+def _turns(placed: Placed, motion: MechanismMotion, tie: Tie) -> tuple[Array, Array]:
     """Angular velocities on the leg's side of a tie and on the other, in its axes."""
     trees, nodes = placed.trees, motion.nodes
     w = trees.up(tie.node, nodes[tie.node].w, tie.axes)
@@ -270,7 +270,7 @@ def _turns(placed: Placed, motion: Motion, tie: Tie) -> tuple[Array, Array]:
     return w, trees.up(tie.other[0], nodes[tie.other[0]].w, tie.axes)
 
 
-def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scalar:
+def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:
     """Derivative q'' of the rate of a closure, rad/s^2 or m/s^2, from the motion of both sides.
 
     Revolute: e . (w_2' - w_1' - w_1 x w_2); prismatic: e . (a_2 - a_1 - 2 w_1 x v_rel), e carried by the
@@ -288,7 +288,7 @@ def closure_acceleration(legs: Legs, motion: Motion, rate: ClosureRate) -> Scala
     return value if tie.first else -value
 
 
-def _side(legs: Legs, motion: Motion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
+def _side(legs: Legs, motion: MechanismMotion, tie: Tie, *, far: bool) -> tuple[Array, Array, Array]:
     """Angular velocity, its derivative and the point's acceleration on a side of a tie, in its axes."""
     trees = legs.placed.trees
     if far and tie.body is not None:

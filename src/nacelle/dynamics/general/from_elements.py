@@ -22,7 +22,7 @@ from nacelle.kinematics.elements.from_encoders import elements_from_encoders
 from nacelle.kinematics.elements.from_pose import element_shapes
 from nacelle.kinematics.elements.placement import ElementMotion
 from nacelle.kinematics.elements.samples import element_samples
-from nacelle.kinematics.general.legs import GivenMotion, Legs, Motion, factorised, motion_as_given
+from nacelle.kinematics.general.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
 from nacelle.kinematics.general.placed import WHOLE, Way, place_as_seen
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.iteration.samples import samples_of
@@ -38,7 +38,7 @@ def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> L
     return factorised(plan, place_as_seen(seen, plan.parts, pole=pole))
 
 
-def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> Motion:
+def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:
     """The motion of everything as it is measured; `heavy` where inertia will be counted in the basis."""
     given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
     ends = heavy_ends(legs.placed, numbers_of(legs)) if heavy else frozenset()

@@ -90,7 +90,7 @@ def _unit_cross(k: int, vector: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class InertialNumbers:
     """The inertial numbers of a robot as the general form uses them.
 
     Attributes:

@@ -21,15 +21,15 @@ import numpy as np
 
 from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.inertia import (
-    Numbers,
+    InertialNumbers,
     moved,
     numbers_from_parameters,
     second_moments,
     wrench_in_own_axes,
 )
 from nacelle.dynamics.general.required import Required
-from nacelle.kinematics.general.legs import Legs, Motion, merge
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
+from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import (
     ZERO,
@@ -44,7 +44,7 @@ from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 
 
-def inertial_numbers(placed: Placed) -> Numbers:
+def inertial_numbers(placed: Placed) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
     robot, place = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
@@ -80,7 +80,7 @@ def inertial_numbers(placed: Placed) -> Numbers:
             rate = robot.platform_nv + robot.v_slices[j].start
             for k in range(joint.nv):
                 rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-    return Numbers(nodes, bodies, {}, rates)
+    return InertialNumbers(nodes, bodies, {}, rates)
 
 
 def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
@@ -93,7 +93,7 @@ def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
     return tie_of
 
 
-def heavy_ends(placed: Placed, numbers: Numbers) -> frozenset[int]:
+def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
     """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
     ends = end_ties(placed)
     return frozenset(
@@ -109,7 +109,7 @@ def reference_point(placed: Placed, node: int) -> Array:
     return ZERO if key is None else placed.ties[key[0]][key[1]].own
 
 
-def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required) -> None:
+def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, into: Required) -> None:
     """Inertia and weight of all bodies, and of rotors, by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
 
     Args:
@@ -158,7 +158,7 @@ def require_inertia(legs: Legs, motion: Motion, numbers: Numbers, into: Required
         merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})
 
 
-def _columns_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
+def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     """Wrench of a nacelle body about its origin from the columns of its axes, base axes.
 
     f = m a + sum h_j c_j'',  n = sum over i of c_i x t_i,  t_i = sum S_ij c_j'' + h_i a; and since the sum of
@@ -194,7 +194,7 @@ def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
     return there or sum(not is_zero(value) for value in values[4:]) <= 1
 
 
-def _own_wrench(values: Array, frame: Frame) -> tuple[Array, Array]:
+def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
     R = frame.pose.R
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nacelle.dynamics.compliance.line_springs import line_between
 from nacelle.dynamics.general.required import Counted, Required
-from nacelle.kinematics.general.legs import Legs, Motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import ZERO, add, is_zero, scaled
@@ -16,7 +16,7 @@ from nacelle.model.leg import BASE
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, product
 
 
-def require_line_springs(legs: Legs, motion: Motion, into: Required, counted: Counted) -> None:
+def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
     placed = legs.placed
     for spring in placed.robot.springs:
@@ -47,7 +47,7 @@ def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
     return node, plus(frame.p, product(frame.R, local))
 
 
-def _velocity(placed: Placed, motion: Motion, body: int, local: Array) -> Array:
+def _velocity(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Array:
     """Velocity of a point of a body, base axes."""
     if body == BASE:
         return ZERO

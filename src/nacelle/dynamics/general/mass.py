@@ -22,14 +22,14 @@ import numpy as np
 
 from nacelle.dynamics.general.bars.inertia import bar_inertia, residual_energy
 from nacelle.dynamics.general.bars.require import bars
-from nacelle.dynamics.general.inertia import PAIRS, Numbers, second_moments
+from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, second_moments
 from nacelle.dynamics.general.inertial import reference_point
 from nacelle.kinematics.general.actuators import rotor_rates
-from nacelle.kinematics.general.legs import Legs, Motion, Rates
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.tie_motion import outer_velocity, slip, tie_columns
-from nacelle.kinematics.general.ties import Rod, Tie
+from nacelle.kinematics.general.ties import MassPointRod, Tie
 from nacelle.kinematics.general.vectors import (
     ZERO,
     add,
@@ -61,7 +61,7 @@ def momentum(numbers: Array, twist: Twist) -> Twist:
     return linear, angular
 
 
-def leg_inertia(legs: Legs, numbers: Numbers, leg: int) -> dict[tuple[int, int], Scalar]:
+def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[int, int], Scalar]:
     """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
     placed = legs.placed
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
@@ -162,7 +162,7 @@ def _condensed(
             yield i, j, value
 
 
-def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
+def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
     """M (n, n) along the reduced twist."""
     placed, mechanism = legs.placed, legs.plan.mechanism
     n = len(mechanism.independent)
@@ -213,7 +213,7 @@ def mass_matrix(legs: Legs, numbers: Numbers) -> Array:
                 put(i, j, _dots(twists[j][0], linear, twists[j][1], angular))
     for ties in placed.ties:
         for tie in ties:
-            if not isinstance(tie.link, Rod):
+            if not isinstance(tie.link, MassPointRod):
                 continue
             pairs = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
             for i in range(n):
@@ -263,7 +263,7 @@ def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], 
             put(i, j, inner(points[j].tolist(), felt.tolist()))
 
 
-def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, Frame], u: Rates) -> tuple[Array, Array]:
+def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, MovingFrame], u: Rates) -> tuple[Array, Array]:
     """Velocities of a rod's two points, in the same axes."""
     trees = legs.placed.trees
     if tie.other is None:
@@ -287,7 +287,7 @@ def _in_base(values: Array, R: Array) -> Array:
     return pack([values[0], *h, *(S[pair] for pair in PAIRS)])
 
 
-def kinetic_energy(legs: Legs, motion: Motion, numbers: Numbers) -> Scalar:
+def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers) -> Scalar:
     """Kinetic energy (J): half of twist times momentum of all bodies, rods and rotors."""
     placed = legs.placed
     total: Scalar = 0.0

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.general.inertia import Numbers, second_moments
+from nacelle.dynamics.general.inertia import InertialNumbers, second_moments
 from nacelle.kinematics.general.placed import Placed
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.rounding import NEAR
@@ -38,7 +38,7 @@ _UPPER = np.triu_indices(4)
 
 
 @dataclass(frozen=True)
-class Masses:
+class MassPoints:
     """A body as masses.
 
     Attributes:
@@ -54,7 +54,7 @@ class Masses:
     isotropic: float
 
 
-def fit(ends: Array, P: Array, size: float) -> Masses | None:
+def fit(ends: Array, P: Array, size: float) -> MassPoints | None:
     """Masses for a body, found once; None where no moderate ones are found.
 
     Args:
@@ -65,7 +65,7 @@ def fit(ends: Array, P: Array, size: float) -> Masses | None:
     return _fit(np.ascontiguousarray(ends).tobytes(), np.ascontiguousarray(P).tobytes(), size)
 
 
-def with_mass_point(numbers: Numbers, placed: Placed, ends: list[tuple[int, int]]) -> Numbers:
+def with_mass_point(numbers: InertialNumbers, placed: Placed, ends: list[tuple[int, int]]) -> InertialNumbers:
     """The platform's numbers as masses where legs hold it and at one more point, where that is shorter.
 
     It is where points of the platform are found by the matrix of w' x r + w x (w x r): second moments would
@@ -103,7 +103,7 @@ def with_mass_point(numbers: Numbers, placed: Placed, ends: list[tuple[int, int]
 
 
 @lru_cache(maxsize=256)
-def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
+def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> MassPoints | None:
     ends, P = np.frombuffer(ends_bytes).reshape(-1, 3), np.frombuffer(moment_bytes).reshape(4, 4)
     unit = np.array([size, size, size, 1.0])
     total = max(float(P[3, 3]), 2.0 * float(np.trace(P[:3, :3])) / size**2, 1e-300)
@@ -115,7 +115,7 @@ def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
         solution = _without_rounding(np.linalg.lstsq(basis, target, rcond=1e-10)[0])
         if np.max(np.abs(basis @ solution - target)) < 1e-12 and np.max(np.abs(solution)) < _LARGEST:
             isotropic_part = solution[len(ends) :]
-            return Masses(
+            return MassPoints(
                 solution[: len(ends)] * total,
                 0.0,
                 np.zeros(3),
@@ -124,7 +124,9 @@ def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> Masses | None:
     return _with_point(columns, isotropic, target, total, size)
 
 
-def _with_point(columns: Array, isotropic: Array, target: Array, total: float, size: float) -> Masses | None:
+def _with_point(
+    columns: Array, isotropic: Array, target: Array, total: float, size: float
+) -> MassPoints | None:
     """Masses at the ends and one more point, with and without an isotropic distribution."""
     random = np.random.default_rng(7)
     for basis in (columns, np.concatenate([columns, isotropic], axis=1)):
@@ -150,7 +152,7 @@ def _with_point(columns: Array, isotropic: Array, target: Array, total: float, s
             _, h, sign = best
             h, ends = _polished(basis, target, h, sign)
             count = columns.shape[1]
-            return Masses(
+            return MassPoints(
                 ends[:count] * total,
                 sign * float(h[3] ** 2) * total,
                 h[:3] / h[3] * size,

@@ -31,7 +31,7 @@ from nacelle.dynamics.general.efforts import (
     require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.inertia import Numbers
+from nacelle.dynamics.general.inertia import InertialNumbers
 from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
 from nacelle.dynamics.general.line_springs import require_line_springs
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
@@ -39,11 +39,11 @@ from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates, rotor_rates
-from nacelle.kinematics.general.legs import Legs, Motion, factorised, motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, factorised, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
     WHOLE,
-    Plan,
+    GeneralPlan,
     Way,
     active_rates,
     is_counted_from_pole,
@@ -75,19 +75,19 @@ WITHOUT_INERTIA = (
 
 
 @lru_cache(maxsize=64)
-def _basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
+def _basis(plan: GeneralPlan) -> tuple[list[tuple[int, int]], Basis | None]:
     return find_basis(plan)
 
 
 @lru_cache(maxsize=64)
-def _shared_basis(plan: Plan) -> tuple[list[tuple[int, int]], Basis | None]:
+def _shared_basis(plan: GeneralPlan) -> tuple[list[tuple[int, int]], Basis | None]:
     """A basis for every geometry, from robots of which each has other numbers."""
     robot = plan.mechanism.robot
     others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
     return find_basis(plan, [plan_of(other, plan.parts.way) for other in others])
 
 
-def numbers_of(legs: Legs) -> Numbers:
+def numbers_of(legs: Legs) -> InertialNumbers:
     """The inertial numbers in the cheapest basis, in one for every geometry if that is given at run time."""
     placed, plan = legs.placed, legs.plan
     numbers = inertial_numbers(placed)
@@ -118,13 +118,15 @@ def guards(legs: Legs) -> dict[str, Array]:
     return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
 
 
-def _moving(legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False) -> Motion:
+def _moving(
+    legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
+) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
     heavy = heavy_ends(legs.placed, numbers_of(legs))
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
-def required(legs: Legs, moving: Motion, counted: Counted, tau: Array | None = None) -> Required:
+def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array | None = None) -> Required:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
     into = Required(placed)
@@ -206,7 +208,7 @@ def inverse(
     return {**actuator_forces(legs, moving, counted, load), "margins": margins(legs)}
 
 
-def actuator_forces(legs: Legs, moving: Motion, counted: Counted, load: Array) -> dict[str, Array]:
+def actuator_forces(legs: Legs, moving: MechanismMotion, counted: Counted, load: Array) -> dict[str, Array]:
     """Actuator forces (N, N m) of a motion, and the smallest pivot."""
     robot = legs.placed.robot
     into = required(legs, moving, counted)
@@ -222,7 +224,7 @@ def actuator_forces(legs: Legs, moving: Motion, counted: Counted, load: Array) -
     return {"force": force, "pivot": pack([pivot])[0]}
 
 
-def is_direct(plan: Plan) -> bool:
+def is_direct(plan: GeneralPlan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     count = sum(len(leg.order.active) for leg in plan.legs)
     return count == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

@@ -33,7 +33,7 @@ from nacelle.dynamics.general.required import Counted, Required, inward, ties_on
 from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.kinematics.general.actuators import closure_rates, rotor_rates
-from nacelle.kinematics.general.legs import Legs, Motion, merge, motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
@@ -50,7 +50,7 @@ from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product
 # A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
 _FEW = 3
 # Motions with weights: inertial forces are linear in accelerations, and those of several motions add up.
-Motions = Sequence[tuple[float, Motion]]
+Motions = Sequence[tuple[float, MechanismMotion]]
 
 
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
@@ -101,7 +101,7 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def required_power(legs: Legs, moving: Motion, motions: Motions, counted: Counted) -> VirtualPower:
+def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, counted: Counted) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
     into = Required(legs.placed)
@@ -160,7 +160,7 @@ def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
     return total.reshape(parts[0][1].shape)
 
 
-def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
+def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _Accelerated:
     """A body of a leg, all in its own axes."""
     node, frame = legs.placed.trees.place[body]
     moving = part.nodes[node]
@@ -168,7 +168,7 @@ def _node_body(legs: Legs, part: Motion, body: int) -> _Accelerated:
     return _Accelerated(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
 
 
-def _nacelle_body(part: Motion, body: int) -> _Accelerated:
+def _nacelle_body(part: MechanismMotion, body: int) -> _Accelerated:
     """A body of the nacelle, forces in base axes: its second derivatives are there already."""
     frame = part.frames[body]
     w, w_dot = (product(frame.pose.R.T, v) for v in (frame.w, frame.w_dot))
@@ -233,7 +233,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         power.add_wrench(twists, f, n)
 
 
-def _require_rod_ends(legs: Legs, part: Motion, into: Required) -> None:
+def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None:
     """The masses at the ends of rods, on the bodies that carry them."""
     placed = legs.placed
     for rod in placed.rods:
@@ -249,7 +249,7 @@ def _require_rod_ends(legs: Legs, part: Motion, into: Required) -> None:
                 into.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
 
 
-def _require_rotors(legs: Legs, part: Motion, into: Required) -> None:
+def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
     """Rotors behind gears, in the tree and at closures."""
     robot = legs.placed.robot
     closing = closure_rates(legs.placed)

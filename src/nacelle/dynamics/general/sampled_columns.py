@@ -23,7 +23,7 @@ from nacelle.compile import make_program
 from nacelle.dynamics.general.columns import Key, unit_numbers
 from nacelle.dynamics.general.inertia import length_power
 from nacelle.kinematics.general.legs import factorised
-from nacelle.kinematics.general.placed import Plan, place
+from nacelle.kinematics.general.placed import GeneralPlan, place
 from nacelle.kinematics.general.vectors import inner
 from nacelle.kinematics.iteration.precise_states import PreciseStates
 from nacelle.kinematics.mechanism.assembly import rate_scale
@@ -54,7 +54,7 @@ class SampledColumns:
         W: (rows, keys) in double, a row for every state, motion and rate of v; exactly zero without effect.
     """
 
-    def __init__(self, plan: Plan, given: Collection[Key]) -> None:
+    def __init__(self, plan: GeneralPlan, given: Collection[Key]) -> None:
         """Columns of the given numbers, and of all masses at ends and inertias along rates.
 
         Rates of the nacelle's joints count where there are no legs; beside legs, only where they are given.

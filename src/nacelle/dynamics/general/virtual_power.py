@@ -20,7 +20,7 @@ from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.general.models import is_direct
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, Rates
-from nacelle.kinematics.general.nacelle import Frame
+from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import active_rates
 from nacelle.kinematics.general.solve import determinant, solve_in_order
 from nacelle.kinematics.general.vectors import ZERO, inner, plus_times
@@ -38,7 +38,7 @@ Place = tuple[bool, int, float]
 class VirtualMotion(NamedTuple):
     """The robot with unit rate of one actuator: frames of the nacelle, its rates, rates of the legs."""
 
-    frames: dict[int, Frame]
+    frames: dict[int, MovingFrame]
     w: Rates
     u: Rates
 

@@ -34,7 +34,7 @@ _SEEN = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class BalanceStructure:
     """What the balance of a robot knows before any pose.
 
     Attributes:
@@ -64,7 +64,7 @@ class Structure:
 
 
 @lru_cache(maxsize=64)
-def structure(robot: Robot) -> Structure:
+def structure(robot: Robot) -> BalanceStructure:
     """The signs and scales of a robot's balance."""
     movers = mechanism_of(robot).assembly.motion.movers
     m, tree, count = robot.platform_nv, robot.tree, len(robot.joints)
@@ -102,7 +102,7 @@ def structure(robot: Robot) -> Structure:
         for rate, factor in coupling_rates(robot, robot.closures[k]).items():
             coupled[rate, place] = factor
         lock_scale[place] = 1.0 / np.max(np.abs(coupled[:, place]) / rate_scale)
-    return Structure(
+    return BalanceStructure(
         *(beyond, locked, carries, felt, coupled, joint_of, platform, brings, lock_scale, rate_scale)
     )
 
@@ -145,13 +145,15 @@ def determination(robot: Robot) -> Determination:
     return Determination(rank, redundancy, ~stressed)
 
 
-def scaled_matrix(signs: Structure, columns: Array, locks: Array) -> Array:
+def scaled_matrix(signs: BalanceStructure, columns: Array, locks: Array) -> Array:
     """J^T (..., rates, locks) without units: force and moment rows over 1 and the robot's size."""
     J = signs.felt * (columns @ np.swapaxes(locks, -1, -2)) + signs.coupled
     return np.asarray(J * signs.lock_scale / signs.rate_scale[:, None])
 
 
-def inner_stress(signs: Structure, size: float, locks: Array, R: Array, p: Array, inner: Array) -> Array:
+def inner_stress(
+    signs: BalanceStructure, size: float, locks: Array, R: Array, p: Array, inner: Array
+) -> Array:
     """Wrenches in the joints' frames (..., joints, 6, k), moments over the size, of k sets of lock values."""
     columns = []
     for k in range(inner.shape[-1]):

@@ -46,7 +46,7 @@ class FreeMotion(NamedTuple):
     parallel_margin: Array
 
 
-class Equations(NamedTuple):
+class EquationsOfMotion(NamedTuple):
     """The equations of motion M a + b = A^T Gamma of states (...), all finite.
 
     Attributes:
@@ -61,7 +61,7 @@ class Equations(NamedTuple):
 
 
 def free_motion(
-    robot: Robot, equations: Equations, a: Array, free: tuple[int, ...], weights: Array | None = None
+    robot: Robot, equations: EquationsOfMotion, a: Array, free: tuple[int, ...], weights: Array | None = None
 ) -> FreeMotion:
     """Solve the equations of motion for the actuators' forces and the accelerations that are left free.
 

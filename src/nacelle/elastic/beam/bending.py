@@ -27,7 +27,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.functions import Coefficients, Function, Polynomial, Wave, inner, polynomial
+from nacelle.elastic.beam.functions import (
+    Coefficients,
+    Function,
+    PiecewisePolynomial,
+    Wave,
+    inner,
+    polynomial,
+)
 
 # Modes are found with this many polynomials beyond their number, and rounded to this many digits: what is
 # rounded is a shape function as good, and the same on every machine.
@@ -106,7 +113,9 @@ def _elements(plane: Plane) -> list[Bend]:
                     values = [0, 0, 0, 0]
                     values[2 * end + kind] = 1
                     v[element], psi[element] = _cubic(values, breaks[element], breaks[element + 1], plane)
-            shapes.append(Bend(Polynomial(breaks, tuple(v)), Polynomial(breaks, tuple(psi))))
+            shapes.append(
+                Bend(PiecewisePolynomial(breaks, tuple(v)), PiecewisePolynomial(breaks, tuple(psi)))
+            )
     return shapes
 
 
@@ -142,13 +151,13 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 
 def _boundary(plane: Plane) -> list[Bend]:
     """One static shape for each movement of an end: cubics, the other movements zero, no moment elsewhere."""
-    moving: list[Callable[[Polynomial], Fraction]] = []
-    conditions: list[Callable[[Polynomial], Fraction]] = [lambda v: v.exact(0)]
+    moving: list[Callable[[PiecewisePolynomial], Fraction]] = []
+    conditions: list[Callable[[PiecewisePolynomial], Fraction]] = [lambda v: v.exact(0)]
 
-    def psi(xi: int) -> Callable[[Polynomial], Fraction]:
+    def psi(xi: int) -> Callable[[PiecewisePolynomial], Fraction]:
         return lambda v: _polynomial(_rotation(v, plane)).exact(xi)
 
-    def moment(xi: int) -> Callable[[Polynomial], Fraction]:
+    def moment(xi: int) -> Callable[[PiecewisePolynomial], Fraction]:
         return lambda v: _polynomial(_rotation(v, plane)).derivative().exact(xi)
 
     if plane.pinned:
@@ -168,8 +177,8 @@ def _boundary(plane: Plane) -> list[Bend]:
     return shapes
 
 
-def _polynomial(f: Function) -> Polynomial:
-    assert isinstance(f, Polynomial)
+def _polynomial(f: Function) -> PiecewisePolynomial:
+    assert isinstance(f, PiecewisePolynomial)
     return f
 
 
@@ -200,7 +209,7 @@ def _interior(plane: Plane) -> list[Bend]:
     M = np.array([[inner(a.v, b.v) for b in candidates] for a in candidates])
     shapes = []
     for column in _lowest(K, M, plane.number):
-        v_total: Polynomial | None = None
+        v_total: PiecewisePolynomial | None = None
         for coefficient, candidate in zip(column, candidates, strict=True):
             term = _polynomial(candidate.v).scaled(Fraction(coefficient))
             v_total = term if v_total is None else v_total.plus(term)

@@ -24,7 +24,7 @@ from nacelle.spatial.scalar import Array
 _ANY = (JointKind.SPHERICAL, JointKind.POINT, JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
 
 
-class Carried(NamedTuple):
+class MomentsCarried(NamedTuple):
     """Whether an end carries moments about the beam's axes x, y and z."""
 
     x: bool
@@ -32,7 +32,7 @@ class Carried(NamedTuple):
     z: bool
 
 
-def carried(robot: Robot, beam: Beam) -> tuple[Carried, Carried]:
+def carried(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCarried]:
     """The moments that start and end of a beam carry."""
     ends = []
     for k, joints in enumerate((beam.start, beam.end)):
@@ -44,7 +44,9 @@ def carried(robot: Robot, beam: Beam) -> tuple[Carried, Carried]:
                 _frees(robot, j, beam.body, direction, place) for j in joints
             )
         ends.append(
-            Carried(*(not f for f in free)) if joints or beam.tips[k] is not None else Carried(*[False] * 3)
+            MomentsCarried(*(not f for f in free))
+            if joints or beam.tips[k] is not None
+            else MomentsCarried(*[False] * 3)
         )
     return ends[0], ends[1]
 

@@ -26,7 +26,7 @@ _PI = Decimal(
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class PiecewisePolynomial:
     """A piecewise polynomial.
 
     Attributes:
@@ -37,23 +37,25 @@ class Polynomial:
     breaks: tuple[Fraction, ...]
     pieces: tuple[Coefficients, ...]
 
-    def derivative(self) -> Polynomial:
+    def derivative(self) -> PiecewisePolynomial:
         """Its derivative."""
         pieces = tuple(tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces)
-        return Polynomial(self.breaks, pieces)
+        return PiecewisePolynomial(self.breaks, pieces)
 
-    def scaled(self, factor: Fraction | float) -> Polynomial:
+    def scaled(self, factor: Fraction | float) -> PiecewisePolynomial:
         """Its product with a number."""
         exact = Fraction(factor)
-        return Polynomial(self.breaks, tuple(tuple(exact * c for c in piece) for piece in self.pieces))
+        return PiecewisePolynomial(
+            self.breaks, tuple(tuple(exact * c for c in piece) for piece in self.pieces)
+        )
 
-    def plus(self, other: Polynomial) -> Polynomial:
+    def plus(self, other: PiecewisePolynomial) -> PiecewisePolynomial:
         """The sum of two polynomials over the same pieces."""
         pieces = []
         for a, b in zip(self.pieces, other.pieces, strict=True):
             longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
             pieces.append(tuple(c + (shorter[k] if k < len(shorter) else 0) for k, c in enumerate(longer)))
-        return Polynomial(self.breaks, tuple(pieces))
+        return PiecewisePolynomial(self.breaks, tuple(pieces))
 
     def exact(self, xi: Fraction | int) -> Fraction:
         """Its value, in the first piece that reaches xi."""
@@ -90,12 +92,12 @@ class Wave:
         return self.factor * (math.cos(angle) if self.cosine else math.sin(angle))
 
 
-Function: TypeAlias = Polynomial | Wave
+Function: TypeAlias = PiecewisePolynomial | Wave
 
 
-def polynomial(coefficients: Sequence[Fraction | int]) -> Polynomial:
+def polynomial(coefficients: Sequence[Fraction | int]) -> PiecewisePolynomial:
     """A polynomial over all of [0, 1]."""
-    return Polynomial((Fraction(0), Fraction(1)), (tuple(Fraction(c) for c in coefficients),))
+    return PiecewisePolynomial((Fraction(0), Fraction(1)), (tuple(Fraction(c) for c in coefficients),))
 
 
 ONE = polynomial([1])
@@ -104,13 +106,13 @@ XI = polynomial([0, 1])
 
 def inner(f: Function, g: Function) -> float:
     """Integral of f g over [0, 1]."""
-    if isinstance(f, Polynomial) and isinstance(g, Polynomial):
+    if isinstance(f, PiecewisePolynomial) and isinstance(g, PiecewisePolynomial):
         return float(_polynomials(f, g))
     if isinstance(f, Wave) and isinstance(g, Wave):
         return _waves(f, g)
     wave, other = (f, g) if isinstance(f, Wave) else (g, f)
     assert isinstance(wave, Wave)
-    assert isinstance(other, Polynomial)
+    assert isinstance(other, PiecewisePolynomial)
     if len(other.pieces) > 1:
         raise ValueError("sines go with polynomials over one piece only")
     with localcontext() as context:
@@ -125,11 +127,11 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def _polynomials(f: Polynomial, g: Polynomial) -> Fraction:
+def _polynomials(f: PiecewisePolynomial, g: PiecewisePolynomial) -> Fraction:
     if len(f.pieces) < len(g.pieces):
         f, g = g, f
     if len(g.pieces) == 1:
-        g = Polynomial(f.breaks, g.pieces * len(f.pieces))
+        g = PiecewisePolynomial(f.breaks, g.pieces * len(f.pieces))
     total = Fraction(0)
     for a, b, start, end in zip(f.pieces, g.pieces, f.breaks, f.breaks[1:], strict=False):
         total += _product_integral(a, b, start, end)

@@ -33,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
-from nacelle.elastic.beam.ends import Carried, carried
-from nacelle.elastic.beam.functions import ONE, XI, Function, Polynomial, Wave, inner
+from nacelle.elastic.beam.ends import MomentsCarried, carried
+from nacelle.elastic.beam.functions import ONE, XI, Function, PiecewisePolynomial, Wave, inner
 from nacelle.model.flexible import Beam
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -44,7 +44,7 @@ AXIAL, BEND_Y, BEND_Z, TORSION = range(4)
 _ABOUT = {BEND_Y: (2, 1.0), BEND_Z: (1, -1.0), TORSION: (0, 1.0)}
 
 
-class Coordinate(NamedTuple):
+class ElasticCoordinate(NamedTuple):
     """One elastic coordinate: its kind, its displacement and its rotation; None for none."""
 
     kind: int
@@ -74,8 +74,8 @@ class Shapes:
     """
 
     beam: Beam
-    coordinates: tuple[Coordinate, ...]
-    ends: tuple[Carried, Carried]
+    coordinates: tuple[ElasticCoordinate, ...]
+    ends: tuple[MomentsCarried, MomentsCarried]
 
     @property
     def n(self) -> int:
@@ -182,7 +182,7 @@ class Shapes:
             row = np.array(
                 [
                     float(c.d.exact(end) - c.d.exact(start))
-                    if c.kind == AXIAL and isinstance(c.d, Polynomial)
+                    if c.kind == AXIAL and isinstance(c.d, PiecewisePolynomial)
                     else 0.0
                     for c in self.coordinates
                 ]
@@ -239,15 +239,15 @@ class Shapes:
         return result
 
 
-def _slip(c: Coordinate, L: float) -> Function:
+def _slip(c: ElasticCoordinate, L: float) -> Function:
     """Shear angle v' - psi of a bend."""
     assert c.d is not None
     assert c.r is not None
     slope = c.d.derivative().scaled(1.0 / L)
     if isinstance(slope, Wave) and isinstance(c.r, Wave):
         return Wave(slope.k, slope.factor - c.r.factor, slope.cosine)
-    assert isinstance(slope, Polynomial)
-    assert isinstance(c.r, Polynomial)
+    assert isinstance(slope, PiecewisePolynomial)
+    assert isinstance(c.r, PiecewisePolynomial)
     return slope.plus(c.r.scaled(-1))
 
 
@@ -255,13 +255,13 @@ def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
     """Integral of f g over one of equal pieces of [0, 1]."""
     if pieces == 1:
         return inner(f, g)
-    assert isinstance(f, Polynomial)
-    assert isinstance(g, Polynomial)
+    assert isinstance(f, PiecewisePolynomial)
+    assert isinstance(g, PiecewisePolynomial)
     if not any(f.pieces[piece]) or not any(g.pieces[piece]):
         return 0.0
     zero = (Fraction(0),)
     cut = tuple(c if k == piece else zero for k, c in enumerate(f.pieces))
-    return inner(Polynomial(f.breaks, cut), g)
+    return inner(PiecewisePolynomial(f.breaks, cut), g)
 
 
 def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True, True, True)) -> Shapes:
@@ -274,7 +274,7 @@ def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True,
     """
     ends = carried(robot, beam)
     hermite = beam.shapes == "hermite"
-    coordinates = [Coordinate(AXIAL, u, None) for u in _linear(beam)]
+    coordinates = [ElasticCoordinate(AXIAL, u, None) for u in _linear(beam)]
     section = beam.section
     for kind, axis in ((BEND_Y, 2), (BEND_Z, 1)):
         if not planes[kind - 1]:
@@ -289,9 +289,9 @@ def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True,
             hermite=hermite,
             number=beam.number,
         )
-        coordinates += [Coordinate(kind, *_turned(bend)) for bend in bends(plane)]
+        coordinates += [ElasticCoordinate(kind, *_turned(bend)) for bend in bends(plane)]
     if planes[2] and ends[0].x and ends[1].x:
-        coordinates += [Coordinate(TORSION, None, phi) for phi in _linear(beam)]
+        coordinates += [ElasticCoordinate(TORSION, None, phi) for phi in _linear(beam)]
     return Shapes(beam, tuple(coordinates), ends)
 
 
@@ -309,5 +309,5 @@ def _linear(beam: Beam) -> list[Function]:
         pieces[node - 1] = (Fraction(1 - node), Fraction(n))
         if node < n:
             pieces[node] = (Fraction(1 + node), Fraction(-n))
-        functions.append(Polynomial(breaks, tuple(pieces)))
+        functions.append(PiecewisePolynomial(breaks, tuple(pieces)))
     return functions

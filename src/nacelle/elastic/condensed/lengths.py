@@ -30,7 +30,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product, sqrt
 from nacelle.spatial.solve import solve
@@ -53,7 +53,9 @@ def of_elastic(robot: Robot) -> tuple[int]:
     return (natural_of(robot).structure.extended.ne,)
 
 
-def samples_of(robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any = None) -> Samples | None:
+def samples_of(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any = None
+) -> PreciseInputs | None:
     """Random actuator and elastic coordinates near the reference pose.
 
     With random rates and accelerations.
@@ -79,7 +81,7 @@ def samples_of(robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any 
     size = sum(count for (count,) in shapes.values())
     with localcontext() as context:
         context.prec = 60
-        return Samples(tuple(row() for _ in range(6)), tuple(row() for _ in range(4)), (1.0,) * size)
+        return PreciseInputs(tuple(row() for _ in range(6)), tuple(row() for _ in range(4)), (1.0,) * size)
 
 
 def _checked(robot: Robot) -> Natural:

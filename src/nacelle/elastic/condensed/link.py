@@ -39,7 +39,7 @@ from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, prod
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class LinkConstants:
     """Constants of a link.
 
     Attributes:
@@ -66,7 +66,7 @@ class Numbers:
         return len(self.plane)
 
 
-def numbers_of(shapes: Shapes) -> Numbers:
+def numbers_of(shapes: Shapes) -> LinkConstants:
     """The constants of a link."""
     kinds = [c.kind for c in shapes.coordinates[1:]]
     planes = tuple(sorted(set(kinds)))
@@ -75,7 +75,7 @@ def numbers_of(shapes: Shapes) -> Numbers:
     inverse = np.linalg.inv(mass)
     inverse = np.where(np.abs(inverse) < 1e-12 * np.max(np.abs(inverse), initial=1.0), 0.0, inverse)
     axis = {BEND_Y: 2}
-    return Numbers(
+    return LinkConstants(
         shapes,
         tuple(planes.index(kind) for kind in kinds),
         planes,
@@ -86,7 +86,7 @@ def numbers_of(shapes: Shapes) -> Numbers:
     )
 
 
-class Posture(NamedTuple):
+class LinkPosture(NamedTuple):
     """Where a link is: length l, unit vectors e and n_j (planes, 3) and one over the length."""
 
     length: Scalar
@@ -95,7 +95,7 @@ class Posture(NamedTuple):
     n: tuple[Array, ...]
 
 
-class Rates(NamedTuple):
+class LinkRates(NamedTuple):
     """How a link moves: l', w_j (planes,) = n_j . (v_P - v_A) / l, bending t (n,) and its rates (n,)."""
 
     stretch: Scalar
@@ -104,7 +104,9 @@ class Rates(NamedTuple):
     t_rate: Array
 
 
-def posture(span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None) -> Posture:
+def posture(
+    span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None
+) -> LinkPosture:
     """A link along span = P - A of a length.
 
     In a plane n follows from its normal, else `across` are given.
@@ -112,9 +114,9 @@ def posture(span: Array, length: Scalar, across: tuple[Array, ...] | None, norma
     reciprocal = divide(1.0, length)
     e = span * reciprocal
     if normal is not None:
-        return Posture(length, reciprocal, e, (cross(normal, e),))
+        return LinkPosture(length, reciprocal, e, (cross(normal, e),))
     assert across is not None
-    return Posture(length, reciprocal, e, across)
+    return LinkPosture(length, reciprocal, e, across)
 
 
 class Fixed(NamedTuple):
@@ -139,7 +141,7 @@ class Fixed(NamedTuple):
     x_rate: Scalar
 
 
-def fixed(own: Numbers, at: Posture, now: Rates) -> Fixed:
+def fixed(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
     """Terms of D t'', C_j and F_P at zero acceleration: elastic forces, damping, and products of rates."""
     shapes = own.shapes
     coordinates = pack([at.length - shapes.beam.length, *now.t])
@@ -195,18 +197,18 @@ class Ends(NamedTuple):
 class Driven(NamedTuple):
     """A link with all that its forces depend on."""
 
-    own: Numbers
-    at: Posture
-    now: Rates
+    own: LinkConstants
+    at: LinkPosture
+    now: LinkRates
     fixed: Fixed
 
 
-def driven(own: Numbers, at: Posture, now: Rates) -> Driven:
+def driven(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
     """A link in motion, with what does not depend on accelerations."""
     return Driven(own, at, now, fixed(own, at, now))
 
 
-class Accelerations(NamedTuple):
+class EndAccelerations(NamedTuple):
     """Accelerations of the ends of a link less gravity (3,), along and across it."""
 
     start: Array
@@ -218,11 +220,11 @@ class Accelerations(NamedTuple):
     alpha: list[Scalar]
 
 
-def _accelerations(link: Driven, start: Array, end: Array) -> Accelerations:
+def _accelerations(link: Driven, start: Array, end: Array) -> EndAccelerations:
     _, at, now, _ = link
     start_n, end_n = [dot(n, start) for n in at.n], [dot(n, end) for n in at.n]
     alpha = [(end_n[j] - start_n[j] - 2.0 * now.stretch * now.w[j]) * at.reciprocal for j in range(len(at.n))]
-    return Accelerations(start, end, dot(at.e, start), dot(at.e, end), start_n, end_n, alpha)
+    return EndAccelerations(start, end, dot(at.e, start), dot(at.e, end), start_n, end_n, alpha)
 
 
 def forces(link: Driven, start: Array, end: Array) -> Ends:
@@ -273,7 +275,7 @@ def shifted(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple
     return Ends(_momentum(link, _accelerations(link, *ends), bent) - force, force, bent)
 
 
-def _momentum(link: Driven, moving: Accelerations, t: Array) -> Array:
+def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:
     """Rate of the link's momentum less its weight (3,): the sum of the forces at both ends."""
     own, at, now, _ = link
     force = 0.5 * own.shapes.beam.mass * (moving.start + moving.end)
@@ -292,7 +294,7 @@ def _momentum(link: Driven, moving: Accelerations, t: Array) -> Array:
     return np.asarray(force)
 
 
-def _responses(own: Numbers) -> tuple[Array, Array]:
+def _responses(own: LinkConstants) -> tuple[Array, Array]:
     """T'' per acceleration across of the start and of the end: D^-1 c and D^-1 x (n,)."""
     same = np.equal.outer(own.plane, own.plane)
     inverse = np.where(same, own.inverse, 0.0)

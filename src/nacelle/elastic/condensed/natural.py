@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.state import State
-from nacelle.elastic.condensed.link import Driven, Numbers, Rates, driven, numbers_of, posture
-from nacelle.elastic.condensed.structure import End, Structure, structure_of
+from nacelle.elastic.condensed.link import Driven, LinkConstants, LinkRates, driven, numbers_of, posture
+from nacelle.elastic.condensed.structure import CondensedStructure, LinkEnd, structure_of
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.rates import Moving
+from nacelle.kinematics.tree.rates import MovingConfiguration
 from nacelle.kinematics.tree.spanning_tree import (
     motion_of_steps,
     point_acceleration,
@@ -47,8 +47,8 @@ class Natural:
         order: rates of the stumps in y: the actuators', then the others, as places in the stumps' rates.
     """
 
-    structure: Structure
-    links: tuple[Numbers, ...]
+    structure: CondensedStructure
+    links: tuple[LinkConstants, ...]
     order: tuple[int, ...]
 
     @property
@@ -145,7 +145,7 @@ class Now:
     """
 
     natural: Natural
-    frames: Frames
+    frames: ElasticFrames
     state: State
     r: Array
     tips: tuple[tuple[Tip, Tip], ...]
@@ -189,14 +189,14 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
     platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     motion = motion_of_steps(stumps.tree, platform, steps)
-    frames = Frames(stumps, qe, motion)
+    frames = ElasticFrames(stumps, qe, motion)
     S = selection(natural)
     r = product(S, y[: len(natural.order)])
     u = product(stumps.embedding, r)
     velocity = tree_velocity(stumps.tree, motion, u)
     state = State(
         Configuration(stumps.tree, tuple(steps), motion, ()),
-        Moving(np.zeros((0, 0)), u, np.zeros(0), velocity),
+        MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity),
     )
     gravity = np.asarray(stumps.robot.gravity)
     columns = product(stumps.embedding, S)
@@ -223,7 +223,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
-        links.append(driven(own, at, Rates(stretch, w, part[: own.n], rate)))
+        links.append(driven(own, at, LinkRates(stretch, w, part[: own.n], rate)))
         tips.append((ends[0], ends[1]))
     return Now(natural, frames, state, r, tuple(tips), tuple(links))
 
@@ -235,7 +235,7 @@ def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     poses = motion_of_steps(stumps.tree, platform, steps).poses
 
-    def point(end: End) -> Array:
+    def point(end: LinkEnd) -> Array:
         pose = poses[end.body]
         return np.asarray(pose.p + product(pose.R, end.place) if np.any(end.place) else pose.p)
 

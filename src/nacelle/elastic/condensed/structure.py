@@ -28,7 +28,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-class End(NamedTuple):
+class LinkEnd(NamedTuple):
     """An end of a link: the body of the stumps' tree that carries it, and where it is in its frame (3,)."""
 
     body: int
@@ -48,7 +48,7 @@ class LinkJoint(NamedTuple):
     second: tuple[str, int]
 
 
-class Link(NamedTuple):
+class TwoPointLink(NamedTuple):
     """A flexible link between two points.
 
     Attributes:
@@ -61,13 +61,13 @@ class Link(NamedTuple):
 
     shapes: Shapes
     number: int
-    start: End
-    end: End
+    start: LinkEnd
+    end: LinkEnd
     normal: Array | None
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class CondensedStructure:
     """A robot with its two-point links taken out.
 
     Attributes:
@@ -80,7 +80,7 @@ class Structure:
     """
 
     extended: Extended
-    links: tuple[Link, ...]
+    links: tuple[TwoPointLink, ...]
     stumps: Extended
     joints: tuple[LinkJoint, ...]
     normal: Array | None
@@ -92,14 +92,14 @@ class Structure:
         return self.extended.robot
 
 
-def structure_of(robot: Robot) -> Structure | str:
+def structure_of(robot: Robot) -> CondensedStructure | str:
     """A robot with its two-point links taken out, or the reason why that does not cut all its loops."""
     own = robot.numeric
     return _structure(own, own.all_names)
 
 
 @lru_cache(maxsize=64)
-def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
+def _structure(robot: Robot, names: tuple[str, ...]) -> CondensedStructure | str:
     del names  # only tells robots apart that differ in them alone
     whole = extended(robot)
     normal = plane_normal(robot)
@@ -177,11 +177,13 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> Structure | str:
             joint = robot.joints[held[0]]
             other = _other(robot, place, held[0])
             frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
-            ends.append(End(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
-        two_point_links.append(Link(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal)))
+            ends.append(LinkEnd(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
+        two_point_links.append(
+            TwoPointLink(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal))
+        )
     numbers = {link.shapes.beam.body: k for k, link in enumerate(two_point_links)}
     friction = tuple(_friction(robot, removed, numbers, carrier))
-    return Structure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
+    return CondensedStructure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
 
 
 def _two_point(shapes: Shapes, planar: bool) -> bool:

@@ -16,18 +16,18 @@ from nacelle.dynamics.joint_effort import axis_coordinate, joint_efforts
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 
-def kinetic(frames: Frames, r: Array) -> Scalar:
+def kinetic(frames: ElasticFrames, r: Array) -> Scalar:
     """Kinetic energy T, J, at rates r."""
     return 0.5 * dot(r, product(frames.mass_matrix(), r))
 
 
-def potential(frames: Frames, state: State) -> Scalar:
+def potential(frames: ElasticFrames, state: State) -> Scalar:
     """Potential energy V of strain, weight and springs, J."""
     extended = frames.extended
     gravity = np.asarray(extended.robot.gravity)
@@ -52,7 +52,7 @@ def potential(frames: Frames, state: State) -> Scalar:
     return total
 
 
-def dissipation(frames: Frames, state: State, r: Array, settings: Settings) -> Scalar:
+def dissipation(frames: ElasticFrames, state: State, r: Array, settings: Settings) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
     extended = frames.extended
     nz = len(extended.rigid_rates)

@@ -22,12 +22,12 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import Plan
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.dynamics.plan import RatePlan
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.rates import Moving, spin_biases
+from nacelle.kinematics.tree.rates import MovingConfiguration, spin_biases
 from nacelle.kinematics.tree.spanning_tree import (
     TreeVelocity,
     motion_of_steps,
@@ -51,20 +51,20 @@ class Posed:
         A: closure rows that determine the dependent rates (d, r).
     """
 
-    plan: Plan
+    plan: RatePlan
     p: Array
-    frames: Frames
+    frames: ElasticFrames
     now: Configuration
     A: Array
 
 
-def posed(plan: Plan, p: Array) -> Posed:
+def posed(plan: RatePlan, p: Array) -> Posed:
     """The robot at positions p (size,)."""
     extended = plan.extended
     platform, q, qe = positions.split(extended, p)
     steps = steps_from_coordinates(extended.tree, extended.coordinates(q, qe))
     motion = motion_of_steps(extended.tree, platform, steps)
-    frames = Frames(extended, qe, motion)
+    frames = ElasticFrames(extended, qe, motion)
     now = Configuration(extended.tree, tuple(steps), motion, ())
     return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
@@ -84,7 +84,7 @@ def closing_step(at: Posed) -> Array:
     return _placed(at.plan, change, np.zeros(at.plan.n))
 
 
-def _placed(plan: Plan, dependent: Array, independent: Array) -> Array:
+def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
     entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
     for place, value in zip(plan.dependent, dependent, strict=True):
         entries[place] = value
@@ -114,7 +114,7 @@ def in_motion(at: Posed, r: Array) -> Moved:
     u = product(extended.embedding, r)
     velocity = tree_velocity(extended.tree, at.frames.motion, u)
     # Of the rigid robot's rates only u counts here.
-    moving = Moving(np.zeros((0, 0)), u, np.zeros(0), velocity)
+    moving = MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity)
     return Moved(at, r, State(at.now, moving))
 
 
@@ -157,7 +157,7 @@ def moved(at: Posed, y: Array) -> Reduced:
     return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
 
 
-def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
+def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
     """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
     extended, tree = frames.extended, frames.motion
     body = extended.shapes[beam].beam.body
@@ -170,7 +170,7 @@ def frame_motion(frames: Frames, velocity: TreeVelocity, beam: int, rate: Array)
     return FrameMotion(product(back, a), product(back, twist[3:]), product(back, change[3:]))
 
 
-def beam_loads(frames: Frames, state: State, r: Array, rate: Array) -> Array:
+def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Array:
     """Forces (r,) that beams and springs of drives require at derivatives `rate` (r,) of the rates r."""
     extended = frames.extended
     nz = len(extended.rigid_rates)

@@ -37,7 +37,7 @@ _RANK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class RatePlan:
     """Which rates are independent.
 
     Attributes:
@@ -70,7 +70,7 @@ class Plan:
         return self.independent[self.na :]
 
 
-def plan_of(robot: Robot) -> Plan:
+def plan_of(robot: Robot) -> RatePlan:
     """The choice of independent rates of a robot.
 
     Raises:
@@ -81,7 +81,7 @@ def plan_of(robot: Robot) -> Plan:
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
+def _plan(robot: Robot, names: tuple[str, ...]) -> RatePlan:
     del names  # only tells robots apart that differ in them alone
     frame = extended(robot)
     assembly = mechanism_of(robot).assembly
@@ -106,7 +106,7 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> Plan:
         )
     rows = _chosen([A[:, dependent] for A in places], [list(range(len(scaled)))], rank)
     others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
-    return Plan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
+    return RatePlan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
 
 
 def _scaled(frame: Extended, p: Array) -> Array:

@@ -21,7 +21,7 @@ from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.linear.equilibrium import constraint_rows, load_stiffness
 from nacelle.elastic.linear.state import Deformed, undeformed_at
 from nacelle.elastic.linear.subspace import null_spaces, scales
-from nacelle.elastic.linear.tangent import Loaded, Loads
+from nacelle.elastic.linear.tangent import ExternalLoads, LoadedRobot
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -53,7 +53,7 @@ class Buckling(Drawn):
 
     @property
     def factor(self) -> Array:
-        """The smallest load factor (...)."""
+        """The smallest factor (...), a pure number, by which the load may grow until the robot buckles."""
         return np.asarray(self.factors[..., 0])
 
     @property
@@ -105,25 +105,25 @@ def buckling(
     return Buckling(robot, solution.x, factors, shapes, solution.flags)
 
 
-def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> Loads:
+def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> ExternalLoads:
     """The loads as given by a user; wrenches (..., 6)."""
-    return Loads(
+    return ExternalLoads(
         np.array(robot.numeric.gravity) if gravity else np.zeros(3), checked_wrenches(robot, external)
     )
 
 
-def at(loads: Loads, place: tuple[int, ...]) -> Loads:
+def at(loads: ExternalLoads, place: tuple[int, ...]) -> ExternalLoads:
     """The loads at one place of a batch."""
-    return Loads(
+    return ExternalLoads(
         loads.gravity,
         {k: wrench[place] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()},
     )
 
 
-def buckling_modes(start: Deformed, loads: Loads, modes: int) -> tuple[Array, Array]:
+def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
     own: Extended = start.extended
-    loaded, scale = Loaded(start), scales(start.extended)
+    loaded, scale = LoadedRobot(start), scales(start.extended)
     (space,) = null_spaces(constraint_rows(loaded)[None], scale)
     N = space.basis
     K = N.T @ (loaded.strained().D + loaded.springs(preload=False).D) @ N

@@ -19,7 +19,7 @@ from nacelle.elastic.extended import Extended
 from nacelle.elastic.linear.matrices import actuator_scale
 from nacelle.elastic.linear.state import Deformed, gaps
 from nacelle.elastic.linear.subspace import null_spaces, scales
-from nacelle.elastic.linear.tangent import Forces, Loaded, Loads, stressed
+from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot, stressed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.spatial.scalar import Array
 
@@ -67,7 +67,7 @@ class Balance:
         return not size or float(np.linalg.eigvalsh(self.reduced)[0]) > 0.0
 
 
-def constraint_rows(loaded: Loaded) -> Array:
+def constraint_rows(loaded: LoadedRobot) -> Array:
     """Closures, idle spins and locked actuators (rows, r), scaled."""
     frames = loaded.frames
     rows = frames.actuator_rows() / actuator_scale(loaded.extended.robot)[:, None]
@@ -84,12 +84,12 @@ def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Ar
     return closures, values[len(values) - count :] / actuator_scale(own.robot)
 
 
-def linear_balance(start: Deformed, loads: Loads) -> tuple[Balance, Array]:
+def linear_balance(start: Deformed, loads: ExternalLoads) -> tuple[Balance, Array]:
     """The linear equilibrium, with its motion (r,) from straight links.
 
     The stiffness is that of the unloaded robot.
     """
-    own, loaded = start.extended, Loaded(start)
+    own, loaded = start.extended, LoadedRobot(start)
     rows = constraint_rows(loaded)
     (space,) = null_spaces(rows[None], scales(own))
     N = space.basis
@@ -100,13 +100,13 @@ def linear_balance(start: Deformed, loads: Loads) -> tuple[Balance, Array]:
     return Balance(start, K, rows, N, closures, actuators), moved
 
 
-def load_stiffness(start: Deformed, loads: Loads) -> Array:
+def load_stiffness(start: Deformed, loads: ExternalLoads) -> Array:
     """What a load adds to the stiffness (r, r) of the straight robot, to first order: linear in the load.
 
     Of axial forces in beams, of forces in closures and actuators that turn with their bodies, and of the
     loads.
     """
-    own, loaded = start.extended, Loaded(start)
+    own, loaded = start.extended, LoadedRobot(start)
     rows = constraint_rows(loaded)
     (space,) = null_spaces(rows[None], scales(own))
     N = space.basis
@@ -118,7 +118,7 @@ def load_stiffness(start: Deformed, loads: Loads) -> Array:
     return np.asarray(G)
 
 
-def balanced(start: Deformed, loads: Loads) -> Balance | None:
+def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
     """The equilibrium under loads near the straight robot; None if none is found."""
     for stages in _STAGES:
         state: Deformed | None = start
@@ -131,12 +131,12 @@ def balanced(start: Deformed, loads: Loads) -> Balance | None:
     return None
 
 
-def _newton(start: Deformed, state: Deformed, loads: Loads) -> Balance | None:
+def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance | None:
     own = start.extended
     scale = scales(own)
     before = np.inf
     for _ in range(_ITERATIONS):
-        loaded = Loaded(state)
+        loaded = LoadedRobot(state)
         rows = constraint_rows(loaded)
         gap = gaps(state, start, loaded.frames, len(rows) - len(own.robot.actuators))
         (space,) = null_spaces(rows[None], scale)

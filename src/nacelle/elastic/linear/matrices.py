@@ -20,7 +20,7 @@ import numpy as np
 from nacelle.dynamics.external import load_names
 from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.elastic.extended import Extended, extended
-from nacelle.elastic.frames import Frames, stiffness_matrix
+from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.elastic.linear.pattern import pattern_of
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.margins import margins
@@ -36,7 +36,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack, product
 
 
-def undeformed(own: Extended, now: Configuration) -> Frames:
+def undeformed(own: Extended, now: Configuration) -> ElasticFrames:
     """The frames of a robot whose links are straight, at a configuration of the rigid robot."""
     given, steps = iter(now.steps), list[Step]()
     joints = set(own.joint_of)
@@ -45,7 +45,7 @@ def undeformed(own: Extended, now: Configuration) -> Frames:
             straight = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
             steps.append(next(given) if index in joints else straight)
     motion = motion_of_steps(own.tree, now.motion.poses[PLATFORM], steps)
-    return Frames(own, np.zeros(own.ne), motion)
+    return ElasticFrames(own, np.zeros(own.ne), motion)
 
 
 @physics(x=of_pose, y=of_unknowns)
@@ -84,7 +84,7 @@ def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -
     return {"W": weights(undeformed(extended(robot, planar=planar), configuration(robot, x, y)))}
 
 
-def weights(frames: Frames) -> Array:
+def weights(frames: ElasticFrames) -> Array:
     """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
     own, tree = frames.extended, frames.extended.tree
     total: Array = np.zeros((3, own.embedding.shape[1]))
@@ -122,7 +122,7 @@ def place_of(robot: Robot, name: str | None) -> int:
     return names.index(name)
 
 
-def place_jacobian(frames: Frames, place: int) -> Array:
+def place_jacobian(frames: ElasticFrames, place: int) -> Array:
     """Twist [v; w] (6, r) of a body at its origin or of a tool at its own, base axes."""
     robot = frames.extended.robot
     if place < len(robot.bodies):
@@ -149,7 +149,7 @@ def closure_springs(own: Extended) -> list[tuple[int, int]]:
     ]
 
 
-def spring_row(frames: Frames, index: int, number: int) -> Array:
+def spring_row(frames: ElasticFrames, index: int, number: int) -> Array:
     """Row (r,) over r = [z; e] that gives the rate of one axis of a joint, rad/s or m/s."""
     return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 

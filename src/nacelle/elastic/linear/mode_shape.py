@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.elastic.extended import extended
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.matrices import undeformed
 from nacelle.errors import NacelleError
@@ -104,7 +104,7 @@ class ModeShape:
         return size / self.largest if self.largest > 0.0 else 0.0
 
 
-def _frames(modes: NaturalFrequencies) -> Frames:
+def _frames(modes: NaturalFrequencies) -> ElasticFrames:
     """The frames about which the modes are."""
     if modes.load is not None:
         return modes.load.balances[()].state.frames()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.elastic.extended import Extended
-from nacelle.elastic.frames import Frames
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import actuator_scale
 from nacelle.kinematics.actuation import actuator_steps
 from nacelle.kinematics.mechanism.assembly import row_scale
@@ -48,11 +48,11 @@ class Deformed:
     q: Array
     qe: Array
 
-    def frames(self) -> Frames:
+    def frames(self) -> ElasticFrames:
         """All frames there."""
         coordinates = self.extended.coordinates(self.q, self.qe)
         motion = number_tree(self.extended.tree).motion(self.platform, coordinates)
-        return Frames(self.extended, self.qe, motion)
+        return ElasticFrames(self.extended, self.qe, motion)
 
     def moved(self, step: Array) -> Deformed:
         """The robot after a small motion (r,): its rates r = [z; e] for a unit of time.
@@ -86,7 +86,7 @@ def undeformed_at(own: Extended, x: Array, y: Array) -> Deformed:
     return Deformed(own, now.motion.poses[PLATFORM], q, np.zeros(own.ne))
 
 
-def gaps(state: Deformed, start: Deformed, frames: Frames, rows: int) -> Array:
+def gaps(state: Deformed, start: Deformed, frames: ElasticFrames, rows: int) -> Array:
     """What the constraints leave open (rows + actuators,), scaled as they are.
 
     Actuators are locked where they are at `start`; idle spins (the last of the rows) leave nothing open.
@@ -103,7 +103,7 @@ def gaps(state: Deformed, start: Deformed, frames: Frames, rows: int) -> Array:
     return np.concatenate([open_, np.array(moved, dtype=float) / actuator_scale(own.robot)])
 
 
-def _actuated(state: Deformed, frames: Frames) -> list[Step]:
+def _actuated(state: Deformed, frames: ElasticFrames) -> list[Step]:
     tree = state.extended.tree
     steps = steps_from_coordinates(tree, state.extended.coordinates(state.q, state.qe))
     return actuator_steps(tree, frames.motion, steps)

@@ -25,7 +25,7 @@ from nacelle.elastic.linear.buckling import NEAR, at, buckling_modes, loads_of
 from nacelle.elastic.linear.equilibrium import Balance, balanced, linear_balance
 from nacelle.elastic.linear.matrices import Matrices, damping_matrix, place_jacobian, place_of, weights
 from nacelle.elastic.linear.state import Deformed, undeformed_at
-from nacelle.elastic.linear.tangent import Loads
+from nacelle.elastic.linear.tangent import ExternalLoads
 from nacelle.errors import BucklingError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -93,7 +93,7 @@ class StaticDeflection(Drawn):
         return result
 
     def jacobian(self, place: int) -> Array:
-        """Jacobian (..., 6, r) of a body or tool of the deformed robot, base axes."""
+        """Jacobian (..., 6, r) of a body or tool of the deformed robot: from rates to [v; w], base axes."""
         size = self.motion.shape[-1]
         result = np.full((*self.flags.shape, 6, size), np.nan)
         for where, balance in self.balances.items():
@@ -102,7 +102,7 @@ class StaticDeflection(Drawn):
 
     @cached_property
     def weights(self) -> Array:
-        """What gravity acts on (..., 3, r): sum of m J."""
+        """What gravity acts on, sum over bodies of m J (..., 3, r), base axes."""
         result = np.full((*self.flags.shape, 3, self.motion.shape[-1]), np.nan)
         for where, balance in self.balances.items():
             result[where] = weights(balance.state.frames())
@@ -205,7 +205,7 @@ def static_deflection(
     )
 
 
-def _any(loads: Loads) -> bool:
+def _any(loads: ExternalLoads) -> bool:
     return bool(np.any(loads.gravity)) or any(bool(np.any(w)) for w in loads.wrenches.values())
 
 

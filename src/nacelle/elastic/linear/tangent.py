@@ -43,7 +43,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True)
-class Loads:
+class ExternalLoads:
     """What acts from outside.
 
     Attributes:
@@ -54,12 +54,12 @@ class Loads:
     gravity: Array
     wrenches: Mapping[int, Array]
 
-    def scaled(self, factor: float) -> Loads:
+    def scaled(self, factor: float) -> ExternalLoads:
         """The same loads, multiplied."""
-        return Loads(self.gravity * factor, {k: w * factor for k, w in self.wrenches.items()})
+        return ExternalLoads(self.gravity * factor, {k: w * factor for k, w in self.wrenches.items()})
 
 
-class Change(NamedTuple):
+class WrenchChange(NamedTuple):
     """A wrench F (6,) about the base's origin on a body, and D F (6, u) along the tree's rates."""
 
     body: int
@@ -107,7 +107,7 @@ def _column(v: Array) -> Array:
     return v[:, None]
 
 
-class Loaded:
+class LoadedRobot:
     """A robot in a configuration, ready to sum up forces."""
 
     def __init__(self, state: Deformed) -> None:
@@ -127,22 +127,22 @@ class Loaded:
         """Velocities (3, u) of a point of a body."""
         return np.where(self.movers[body], self.C[:3] + _cross(self.C[3:], _column(point)), 0.0)
 
-    def force(self, body: int, point: Array, f: Array, Df: Array | None = None) -> Change:
+    def force(self, body: int, point: Array, f: Array, Df: Array | None = None) -> WrenchChange:
         """A force at a point that moves with a body; Df (3, u) its own changes."""
         Df = np.zeros((3, self.C.shape[1])) if Df is None else Df
         moved = _cross(self.moves(body, point), _column(f)) + _cross(_column(point), Df)
-        return Change(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, moved]))
+        return WrenchChange(body, np.concatenate([f, np.cross(point, f)]), np.concatenate([Df, moved]))
 
-    def couple(self, body: int, n: Array, Dn: Array | None = None) -> Change:
+    def couple(self, body: int, n: Array, Dn: Array | None = None) -> WrenchChange:
         """A moment n (3,), base axes, N m, on a body, with its derivatives Dn (3, r) along the rates."""
         Dn = np.zeros((3, self.C.shape[1])) if Dn is None else Dn
-        return Change(body, np.concatenate([np.zeros(3), n]), np.concatenate([0.0 * Dn, Dn]))
+        return WrenchChange(body, np.concatenate([np.zeros(3), n]), np.concatenate([0.0 * Dn, Dn]))
 
-    def pair(self, first: int, second: int, change: Change) -> list[Change]:
+    def pair(self, first: int, second: int, change: WrenchChange) -> list[WrenchChange]:
         """A wrench on the second body of a joint, its opposite on the first."""
-        return [change._replace(body=second), Change(first, -change.F, -change.DF)]
+        return [change._replace(body=second), WrenchChange(first, -change.F, -change.DF)]
 
-    def summed(self, changes: Iterable[Change]) -> Forces:
+    def summed(self, changes: Iterable[WrenchChange]) -> Forces:
         """What wrenches on bodies give along r."""
         size = self.C.shape[1]
         total, D = np.zeros((6, size)), np.zeros((size, size))
@@ -159,7 +159,7 @@ class Loaded:
 
     # ---- what there is
 
-    def outside(self, loads: Loads) -> Forces:
+    def outside(self, loads: ExternalLoads) -> Forces:
         """Minus gravity and external wrenches."""
         changes = []
         robot, poses = self.extended.robot, self.frames.motion.poses
@@ -211,7 +211,7 @@ class Loaded:
 
     def held(self, forces: Array, efforts: Array) -> Forces:
         """Forces of closures (locks,), N or N m, and efforts of actuators (actuators,), N or N m."""
-        changes: list[Change] = []
+        changes: list[WrenchChange] = []
         place = iter(np.asarray(forces, dtype=float))
         for joint in self.tree.closures:
             first, second = closure_frames(joint, self.frames.motion)
@@ -240,7 +240,7 @@ class Loaded:
                 changes += self._along_axis(actuator.joint, 0, float(effort))
         return self.summed(changes).plus(Forces(along, np.zeros((size, size))))
 
-    def _along_axis(self, index: int, number: int, effort: float) -> list[Change]:
+    def _along_axis(self, index: int, number: int, effort: float) -> list[WrenchChange]:
         """An effort along an axis of a joint that closes a loop."""
         joint = self.tree.joints[index]
         axis = joint_axes(joint, *closure_frames(joint, self.frames.motion))[number]
@@ -258,7 +258,7 @@ class Loaded:
         own, robot = self.extended, self.extended.robot
         size = own.embedding.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
-        changes: list[Change] = []
+        changes: list[WrenchChange] = []
         for joint, rate, place in zip(robot.tree_joints, robot.v_slices, robot.q_slices, strict=True):
             for number, spring in enumerate(joint.springs):
                 if spring is not None:

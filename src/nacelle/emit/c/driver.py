@@ -6,13 +6,13 @@ Sizes are constants of the source; nothing is allocated.
 from __future__ import annotations
 
 from nacelle.emit.c.interface import Interface, framed
-from nacelle.emit.names import Names
+from nacelle.emit.names import Identifiers
 from nacelle.program.program import Program
 
 
 def input_names(interface: Interface, own: str, fixed: str) -> list[str]:
     """Give the names of the inputs in a driver, apart from the words that the driver has for itself."""
-    names = Names((*fixed.split(), own, f"{own}_batch", interface.name, interface.real))
+    names = Identifiers((*fixed.split(), own, f"{own}_batch", interface.name, interface.real))
     inputs = []
     for array in interface.inputs:
         name = names.unique(array.name)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from nacelle.emit.c.parts import call
-from nacelle.emit.names import Names, entry_name, remark
+from nacelle.emit.names import Identifiers, entry_name, remark
 from nacelle.program.program import Program, Variable
 
 
@@ -44,7 +44,7 @@ class COptions:
 
 
 @dataclass(frozen=True)
-class Array:
+class CArgument:
     """An argument of the functions: a variable under the name that it has in C."""
 
     name: str
@@ -68,13 +68,13 @@ class Interface:
         self.real: str = options.real if options.plain else f"{self.name}_real"
         self.guard = f"{self.name}_h_included"
         own = ("batch", "real", "h_included", "inline", "apart", "min", "max", "sign", "newton", "rk4")
-        self.names = Names((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
+        self.names = Identifiers((self.name, *(f"{self.name}_{word}" for word in own), *"hijknsw"))
         self.inputs = [self._array(variable, "x") for variable in program.inputs]
         self.outputs = [self._array(variable, "y") for variable in program.outputs]
 
-    def _array(self, variable: Variable, fallback: str) -> Array:
+    def _array(self, variable: Variable, fallback: str) -> CArgument:
         name = self.names.unique(variable.name, fallback)
-        return Array(name, self.names.unique(f"{name}_stride"), variable)
+        return CArgument(name, self.names.unique(f"{name}_stride"), variable)
 
     def single(self, *, restrict: bool) -> str:
         """Write the head of the entry for one sample."""
@@ -91,7 +91,7 @@ class Interface:
         texts += [f"{self.real} {star}{a.name}" for a in self.outputs]
         return call(f"void {self.name}_batch", texts)
 
-    def describe(self, array: Array) -> str:
+    def describe(self, array: CArgument) -> str:
         """Say what an array is, in a line of a comment."""
         variable = array.variable
         shape = " x ".join(str(n) for n in variable.shape)

@@ -109,7 +109,7 @@ def expression(op: str, texts: list[str], name: str, real: str) -> str:
 
 
 @dataclass
-class Part:
+class ProgramPart:
     """A run of operations that becomes one function.
 
     Attributes:
@@ -131,7 +131,7 @@ class Part:
 class Cut:
     """A program cut into parts, and the places of the values that pass between them."""
 
-    parts: list[Part]
+    parts: list[ProgramPart]
     passed: Slots
     order: list[int]
 
@@ -148,14 +148,14 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
     phase = _phases(program, order) if apart else {}
     order.sort(key=lambda k: phase.get(k, 0))
     last = last_uses(program, order)
-    parts: list[Part] = []
+    parts: list[ProgramPart] = []
     start = 0
     for _, group in groupby(order, key=lambda k: phase.get(k, 0)):
         end = start + len(list(group))
         bounds = _bounds(order, last, start, end, length)
-        parts += [Part(order[a:b]) for a, b in pairwise(bounds)]
+        parts += [ProgramPart(order[a:b]) for a, b in pairwise(bounds)]
         start = end
-    parts = parts or [Part([])]
+    parts = parts or [ProgramPart([])]
     part_of = {k: p for p, part in enumerate(parts) for k in part.operations}
     part_at = [part_of[k] for k in order]
     deaths = {k: part_at[place] for k, place in last.items()}

@@ -13,7 +13,7 @@ sin, cos, tanh, exp or atan2 would keep them from it, so these have parts of the
 from __future__ import annotations
 
 from nacelle.emit.c import parts as c_parts
-from nacelle.emit.c.interface import Array, COptions, Interface, framed
+from nacelle.emit.c.interface import CArgument, COptions, Interface, framed
 from nacelle.emit.names import remark
 from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import arguments
@@ -49,7 +49,7 @@ class _Writer:
             return self.at(array.name, place)
         return self.local[k] if k in here else self.at("w", self.cut.passed.slot[k])
 
-    def body(self, part: c_parts.Part) -> list[str]:
+    def body(self, part: c_parts.ProgramPart) -> list[str]:
         """Write the statements of a part."""
         real, here, kept = self.interface.real, set(part.operations), set(part.kept)
         written: dict[int, list[str]] = {}
@@ -76,7 +76,7 @@ class _Writer:
             lines += [f"{target} = {self.value(k, here)};" for target in targets]
         return lines
 
-    def arrays(self, part: c_parts.Part) -> list[tuple[str, str]]:
+    def arrays(self, part: c_parts.ProgramPart) -> list[tuple[str, str]]:
         """List type and name of the arrays that a part uses."""
         real = self.interface.real
         read = {self.inputs[place][0].name for place in part.inputs}
@@ -190,7 +190,7 @@ class _Writer:
         return arrays * samples * (8 if self.options.real == "double" else 4)
 
 
-def _flat(arrays: list[Array]) -> list[tuple[Array, int]]:
+def _flat(arrays: list[CArgument]) -> list[tuple[CArgument, int]]:
     """List array and place of every scalar, counted through."""
     return [(array, place) for array in arrays for place in range(array.size)]
 

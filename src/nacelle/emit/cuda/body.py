@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacelle.emit.c.parts import number
-from nacelle.emit.cuda.plan import Plan
+from nacelle.emit.cuda.plan import ThreadPlan
 
 _CALLS = {
     "rcp": "nc_rcp",
@@ -33,7 +33,7 @@ _CALLS = {
 
 
 @dataclass(frozen=True)
-class Places:
+class ValuePlaces:
     """Where the values of a program are, as texts.
 
     Attributes:
@@ -48,7 +48,7 @@ class Places:
     slot: Callable[[int], str]
 
 
-def statements(plan: Plan, real: str, places: Places) -> list[str]:
+def statements(plan: ThreadPlan, real: str, places: ValuePlaces) -> list[str]:
     """Write the statements of a program, in order."""
     return _Writer(plan, real, places).lines()
 
@@ -56,7 +56,7 @@ def statements(plan: Plan, real: str, places: Places) -> list[str]:
 class _Writer:
     """Statements, and the names that values have now."""
 
-    def __init__(self, plan: Plan, real: str, places: Places) -> None:
+    def __init__(self, plan: ThreadPlan, real: str, places: ValuePlaces) -> None:
         self.plan, self.real, self.places = plan, real, places
         self.loads: dict[int, int] = {}
         self.written: dict[int, list[int]] = {}

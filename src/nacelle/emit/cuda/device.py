@@ -110,7 +110,7 @@ def device_array(value: Any, name: str, real: str) -> Any:
     return array
 
 
-class Loaded:
+class LoadedKernels:
     """Kernels of a program on the device."""
 
     def __init__(self, made: Kernels, options: CudaOptions, label: str) -> None:

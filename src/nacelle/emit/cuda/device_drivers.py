@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.emit.cuda.device import LoadedDriver, cupy, on_device, rows_of
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.cuda.rk4 import Given, rk4_kernel
+from nacelle.emit.cuda.rk4 import RunInputs, rk4_kernel
 from nacelle.emit.newton import NOT_FINITE, Rules, newton_sizes
 from nacelle.emit.rk4 import sizes
 from nacelle.program.program import Program
@@ -114,14 +114,14 @@ class DeviceRk4:
         self, program: Program, control: Program | None = None, options: CudaOptions | None = None
     ) -> None:
         self.program, self.control, self.options = program, control, options or CudaOptions()
-        self._loaded: dict[Given, LoadedDriver] = {}
+        self._loaded: dict[RunInputs, LoadedDriver] = {}
 
     @cached_property
     def sizes(self) -> Any:
         """Numbers of states, of inputs in a row, and of parameters."""
         return sizes(self.program, self.control)
 
-    def driver(self, given: Given) -> LoadedDriver:
+    def driver(self, given: RunInputs) -> LoadedDriver:
         """The kernel for inputs that are given in a way."""
         if given not in self._loaded:
             made = rk4_kernel(self.program, self.control, self.options, given)
@@ -144,7 +144,7 @@ class DeviceRk4:
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
         module, count = cupy(), int(x0.shape[1])
-        given = Given("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
+        given = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
         driver, stored = self.driver(given), steps // every if every else 0
         n, (kind, _) = int(x0.shape[0]), _types(self.options)
         name = self.program.name

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nacelle.emit.cuda.body import Places, statements
+from nacelle.emit.cuda.body import ValuePlaces, statements
 from nacelle.emit.cuda.kernel import SHARED_PER_BLOCK, SHARED_PER_SM
-from nacelle.emit.cuda.plan import THREADS, CudaOptions, Plan, planned
+from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
 from nacelle.emit.names import entry_name
 from nacelle.program.program import Program
 
@@ -37,7 +37,7 @@ class DriverKernel:
     scratch: int
 
 
-class Frame:
+class ScratchColumns:
     """Columns of memory, and how a program's values are reached from them."""
 
     def __init__(self, options: CudaOptions, blocks: int, common: int = 0) -> None:
@@ -95,7 +95,7 @@ class Frame:
         return lines
 
 
-class Numbers:
+class SampleNumbers:
     """Numbers of a sample: some in shared memory, the others in scratch columns.
 
     Args:
@@ -104,7 +104,7 @@ class Numbers:
         reads: how often each is read.
     """
 
-    def __init__(self, frame: Frame, sources: Sequence[str], reads: Sequence[int]) -> None:
+    def __init__(self, frame: ScratchColumns, sources: Sequence[str], reads: Sequence[int]) -> None:
         self.frame, self.sources = frame, sources
         chosen = sorted(range(len(sources)), key=lambda k: (-reads[k], k))[: max(frame.room, 0)]
         first = frame.take(len(chosen))
@@ -131,16 +131,16 @@ class Numbers:
         return f"nc_fetch(aside + {self._rows[k] * THREADS}, {{}});"
 
 
-def driver_plan(program: Program, options: CudaOptions, columns: int) -> Plan:
+def driver_plan(program: Program, options: CudaOptions, columns: int) -> ThreadPlan:
     """Lay out a program beside so many columns of a driver's own."""
 
-    def fits(plan: Plan) -> bool:
-        return Frame(options, plan.blocks).room >= columns + plan.slots.count
+    def fits(plan: ThreadPlan) -> bool:
+        return ScratchColumns(options, plan.blocks).room >= columns + plan.slots.count
 
     return planned(program, options, states=1, fits=fits)
 
 
-def reads_of(plan: Plan, begin: int, size: int) -> list[int]:
+def reads_of(plan: ThreadPlan, begin: int, size: int) -> list[int]:
     """How often a program loads each entry of an input that begins at a place."""
     counts: Counter[int] = Counter()
     for values in plan.fetched:
@@ -152,9 +152,9 @@ def reads_of(plan: Plan, begin: int, size: int) -> list[int]:
 
 
 def body_lines(
-    plan: Plan,
+    plan: ThreadPlan,
     program: Program,
-    frame: Frame,
+    frame: ScratchColumns,
     slots: int,
     sources: tuple[Callable[[int], str], ...],
     put: Callable[[int, str], str],
@@ -175,7 +175,7 @@ def body_lines(
         v, j = flat[place]
         return sources[v](j).replace("{}", names[0])
 
-    places = Places(load, lambda place, texts: put(place, texts[0]), lambda slot: frame.at(slots, slot))
+    places = ValuePlaces(load, lambda place, texts: put(place, texts[0]), lambda slot: frame.at(slots, slot))
     return statements(plan, frame.options.real, places)
 
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nacelle.emit.c.parts import call
-from nacelle.emit.cuda.body import Places, statements
-from nacelle.emit.cuda.plan import THREADS, CudaOptions, Plan, planned
-from nacelle.emit.names import Names, entry_name
+from nacelle.emit.cuda.body import ValuePlaces, statements
+from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
+from nacelle.emit.names import Identifiers, entry_name
 from nacelle.program.program import Program, Variable
 
 SHARED_PER_SM = 227 * 1024
@@ -38,7 +38,7 @@ SHARED_PER_BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class Array:
+class KernelArgument:
     """A variable as an argument of a kernel.
 
     Attributes:
@@ -60,7 +60,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Layout:
+class KernelLayout:
     """The arrays of a program, and how a block's shared memory is used.
 
     Attributes:
@@ -71,8 +71,8 @@ class Layout:
     """
 
     name: str
-    inputs: tuple[Array, ...]
-    outputs: tuple[Array, ...]
+    inputs: tuple[KernelArgument, ...]
+    outputs: tuple[KernelArgument, ...]
     options: CudaOptions
 
     @property
@@ -85,11 +85,7 @@ class Layout:
         """Numbers that all states share."""
         return sum(array.size for array in self.inputs if array.shared)
 
-    def tile_states(self, plan: Plan) -> int:
-        """States of a tile."""
-        return THREADS * plan.states
-
-    def shared_bytes(self, plan: Plan, buffers: int) -> int:
+    def shared_bytes(self, plan: ThreadPlan, buffers: int) -> int:
         """Bytes of a block's shared memory with so many tiles."""
         column = THREADS * plan.states * self.options.bytes
         return self.common_bytes + (buffers * self.rows + plan.slots.count) * column
@@ -100,18 +96,20 @@ class Layout:
         return -(-self.common * self.options.bytes // 128) * 128
 
 
-def layout_of(program: Program, options: CudaOptions, shared: Sequence[str] = ()) -> Layout:
+def layout_of(program: Program, options: CudaOptions, shared: Sequence[str] = ()) -> KernelLayout:
     """Name the arrays of a program; `shared` names variables of which all states have one."""
     name = entry_name(options.name or program.name)
-    names = Names((*_OWN.split(), name))
+    names = Identifiers((*_OWN.split(), name))
     counters = {True: 0, False: 0}
     inputs = []
     for variable in program.inputs:
         is_shared = variable.name in shared
-        inputs.append(Array(names.unique(variable.name, "x"), variable, is_shared, counters[is_shared]))
+        inputs.append(
+            KernelArgument(names.unique(variable.name, "x"), variable, is_shared, counters[is_shared])
+        )
         counters[is_shared] += variable.size
-    outputs = [Array(names.unique(v.name, "y"), v, False, 0) for v in program.outputs]
-    return Layout(name, tuple(inputs), tuple(outputs), options)
+    outputs = [KernelArgument(names.unique(v.name, "y"), v, False, 0) for v in program.outputs]
+    return KernelLayout(name, tuple(inputs), tuple(outputs), options)
 
 
 @dataclass(frozen=True)
@@ -168,17 +166,17 @@ def kernels(program: Program, options: CudaOptions | None = None, shared: Sequen
     return Kernels(text + "\n" + _tiled(layout, tiled), launch, _launch(layout, tiled, "tiled", _BUFFERS))
 
 
-def _launch(layout: Layout, plan: Plan, kind: str, buffers: int) -> Launch:
+def _launch(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int) -> Launch:
     shared = layout.shared_bytes(plan, buffers)
     return Launch(f"{layout.name}_{kind}", plan.states, plan.blocks, shared, plan.slots.count)
 
 
-def _fits(layout: Layout, plan: Plan, buffers: int) -> bool:
+def _fits(layout: KernelLayout, plan: ThreadPlan, buffers: int) -> bool:
     """Whether as many blocks as planned have room for so many tiles each."""
     return layout.shared_bytes(plan, buffers) <= SHARED_PER_SM // plan.blocks - SHARED_PER_BLOCK
 
 
-def _kernel(layout: Layout, plan: Plan, kind: str, buffers: int, lines: list[str]) -> str:
+def _kernel(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int, lines: list[str]) -> str:
     """Write a kernel: its head, the numbers that all states share, and the lines of its loop."""
     real, size = layout.options.real, layout.options.bytes
     heads = [x for a in layout.inputs for x in _head(a, f"const {real}", kind)]
@@ -209,12 +207,12 @@ def _kernel(layout: Layout, plan: Plan, kind: str, buffers: int, lines: list[str
     return "\n".join(texts) + "\n"
 
 
-def _column(layout: Layout, plan: Plan) -> int:
+def _column(layout: KernelLayout, plan: ThreadPlan) -> int:
     """Bytes of a row of a tile."""
     return THREADS * plan.states * layout.options.bytes
 
 
-def _head(a: Array, real: str, kind: str) -> list[str]:
+def _head(a: KernelArgument, real: str, kind: str) -> list[str]:
     """The arguments of an array."""
     if not a.size:
         return []
@@ -224,7 +222,7 @@ def _head(a: Array, real: str, kind: str) -> list[str]:
     return [pointer] if a.shared else [pointer, f"const unsigned long long {a.name}_ld"]
 
 
-def _plain(layout: Layout, plan: Plan, staged: bool) -> str:
+def _plain(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> str:
     """Write the plain kernel."""
     size, column = layout.options.bytes, _column(layout, plan)
     body = statements(plan, layout.options.real, _places(layout, plan, staged))
@@ -249,7 +247,7 @@ def _plain(layout: Layout, plan: Plan, staged: bool) -> str:
     return _kernel(layout, plan, "plain", int(staged), lines)
 
 
-def _tiled(layout: Layout, plan: Plan) -> str:
+def _tiled(layout: KernelLayout, plan: ThreadPlan) -> str:
     """Write the tiled kernel."""
     size, states, column = layout.options.bytes, plan.states, _column(layout, plan)
     body = statements(plan, layout.options.real, _places(layout, plan, True))
@@ -296,7 +294,7 @@ def _tiled(layout: Layout, plan: Plan) -> str:
     return _kernel(layout, plan, "tiled", _BUFFERS, lines)
 
 
-def _places(layout: Layout, plan: Plan, staged: bool) -> Places:
+def _places(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValuePlaces:
     """Where the values of a program are in a kernel: its inputs in a tile if they are staged."""
     size, column = layout.options.bytes, _column(layout, plan)
     flat = [(a, j) for a in layout.inputs for j in range(a.size)]
@@ -315,4 +313,4 @@ def _places(layout: Layout, plan: Plan, staged: bool) -> Places:
         a, j = written[place]
         return f"nc_write({a.name} + {j} * {a.name}_ld + i, {', '.join(texts)}, i, n);"
 
-    return Places(load, put, lambda slot: f"slots + {slot * column}")
+    return ValuePlaces(load, put, lambda slot: f"slots + {slot * column}")

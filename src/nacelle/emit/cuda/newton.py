@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nacelle.emit.cuda.drivers import (
     DriverKernel,
-    Frame,
-    Numbers,
+    SampleNumbers,
+    ScratchColumns,
     body_lines,
     driver_name,
     driver_plan,
@@ -32,11 +32,11 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     options = options or CudaOptions()
     n, k = newton_sizes(program)
     plan = driver_plan(program, options, 2 * n + 2)
-    frame = Frame(options, plan.blocks, 0 if own else k)
+    frame = ScratchColumns(options, plan.blocks, 0 if own else k)
     y, dy, error = frame.take(n), frame.take(n), frame.take(1)
     slots = frame.take(plan.slots.count)
     sources = [f"p[{j} * p_ld + i]" for j in range(k)] if own else []
-    numbers = Numbers(frame, sources, reads_of(plan, n, k))
+    numbers = SampleNumbers(frame, sources, reads_of(plan, n, k))
     real = options.real
 
     def parameter(j: int) -> str:

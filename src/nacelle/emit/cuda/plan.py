@@ -58,7 +58,7 @@ class CudaOptions:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ThreadPlan:
     """The layout of a program for one thread.
 
     Attributes:
@@ -98,8 +98,8 @@ def planned(
     options: CudaOptions | None = None,
     *,
     states: int = 0,
-    fits: Callable[[Plan], bool] = lambda plan: True,
-) -> Plan:
+    fits: Callable[[ThreadPlan], bool] = lambda plan: True,
+) -> ThreadPlan:
     """Lay out a program: as many states and blocks as registers and shared memory allow.
 
     Args:
@@ -128,7 +128,7 @@ def planned(
     return _laid_out(code, results, len(code), plan.states, plan.blocks)
 
 
-def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks: int) -> Plan:
+def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks: int) -> ThreadPlan:
     order = ordered(code, results, held)
     flow = flow_of(code)
     fetched = residence(order, flow.reads, held)
@@ -140,7 +140,7 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
                 deaths[a] = place
     births = sorted((made[a], a) for a in deaths)
     moved = set_aside(order, flow, (), held) - sum(a not in made for values in fetched for a in values)
-    return Plan(
+    return ThreadPlan(
         code,
         tuple(results),
         tuple(order),

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from nacelle.emit.cuda.drivers import (
     DriverKernel,
-    Frame,
-    Numbers,
+    SampleNumbers,
+    ScratchColumns,
     body_lines,
     driver_name,
     driver_plan,
@@ -29,7 +29,7 @@ from nacelle.program.program import Program
 
 
 @dataclass(frozen=True)
-class Given:
+class RunInputs:
     """How the inputs of a run are given.
 
     Attributes:
@@ -45,7 +45,7 @@ def rk4_kernel(
     program: Program,
     control: Program | None = None,
     options: CudaOptions | None = None,
-    given: Given | None = None,
+    given: RunInputs | None = None,
 ) -> DriverKernel:
     """Write the Runge-Kutta method around a derivative program and, where there is one, a control program.
 
@@ -58,7 +58,7 @@ def rk4_kernel(
     Raises:
         ValueError: if a program is of another form.
     """
-    options, given = options or CudaOptions(), given or Given()
+    options, given = options or CudaOptions(), given or RunInputs()
     found = sizes(program, control)
     n, k = found.n, found.k
     m = program.inputs[1].size
@@ -66,7 +66,7 @@ def rk4_kernel(
     plan = driver_plan(program, options, columns)
     law = None if control is None else driver_plan(control, options, columns)
     blocks = min(plan.blocks, law.blocks if law is not None else plan.blocks)
-    frame = Frame(options, blocks, 0 if given.p == "own" else k)
+    frame = ScratchColumns(options, blocks, 0 if given.p == "own" else k)
     x, s, slope, total = (frame.take(n) for _ in range(4))
     acting = frame.take(m if control is not None else 0)
     slots = frame.take(max(plan.slots.count, law.slots.count if law is not None else 0))
@@ -75,7 +75,7 @@ def rk4_kernel(
     if given.u == "own":
         reads += reads_of(plan, n, found.m)
         sources += [f"u[{j} * u_ld + i]" for j in range(found.m)]
-    numbers = Numbers(frame, sources, reads)
+    numbers = SampleNumbers(frame, sources, reads)
     real = options.real
 
     def parameter(j: int) -> str:
@@ -165,7 +165,7 @@ def _each(n: int, statement: str, indent: int) -> list[str]:
     return [f"{' ' * indent}for (unsigned j = 0; j < {n}; ++j) {{ {statement} }}"]
 
 
-def _rows(given: Given, controlled: bool) -> list[str]:
+def _rows(given: RunInputs, controlled: bool) -> list[str]:
     """Which row of the inputs a step takes; three rows a step where `rows` says so."""
     if given.u == "own":
         return []
@@ -178,7 +178,7 @@ def _rows(given: Given, controlled: bool) -> list[str]:
     ]
 
 
-def _stage_row(given: Given, controlled: bool) -> list[str]:
+def _stage_row(given: RunInputs, controlled: bool) -> list[str]:
     """The row of a stage: begin, middle, middle and end of the step."""
     if given.u == "own" or controlled:
         return []
@@ -188,7 +188,7 @@ def _stage_row(given: Given, controlled: bool) -> list[str]:
     ]
 
 
-def _after(frame: Frame, n: int, vectors: tuple[int, ...], real: str) -> list[str]:
+def _after(frame: ScratchColumns, n: int, vectors: tuple[int, ...], real: str) -> list[str]:
     """What follows an evaluation: the sum, and the next argument or the new state."""
     x, s, slope, total = vectors
     return [

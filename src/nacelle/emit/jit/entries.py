@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.plan import Plan
+from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.rows import move_few, move_whole, none_shared, pack_shared, straight_moves, tile_moves
 
 _BATCH = """
@@ -87,7 +87,7 @@ done:
 """
 
 
-def batch(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
+def batch(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
     """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work)`.
 
     Args:
@@ -127,7 +127,7 @@ done:
 """
 
 
-def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
+def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
     """Write `@nacelle_single(call)`: one sample, with everything behind one pointer.
 
     `call` points at the addresses of the tile, of the inputs and of the outputs.
@@ -140,7 +140,7 @@ def single(plan: Plan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
     return _COPY + "\n" + _single(plan, inputs, outputs, 1, "s_", move)
 
 
-def single_in_tile(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
+def single_in_tile(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
     """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
 
     def move(array: str, place: str, size: int, into: bool) -> str:
@@ -151,7 +151,7 @@ def single_in_tile(plan: Plan, inputs: Sequence[int], outputs: Sequence[int], wi
 
 
 def _single(
-    plan: Plan,
+    plan: NativePlan,
     inputs: Sequence[int],
     outputs: Sequence[int],
     width: int,
@@ -183,6 +183,6 @@ def _single(
     return "\n".join(lines)
 
 
-def around(plan: Plan, width: int, prefix: str) -> str:
+def around(plan: NativePlan, width: int, prefix: str) -> str:
     """Write what a driver of this width calls."""
     return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacelle.emit.jit.functions.texts import function_texts
-from nacelle.emit.jit.plan import Chunk, Plan
+from nacelle.emit.jit.plan import Chunk, NativePlan
 from nacelle.emit.jit.signs import operands
 from nacelle.emit.jit.vectors import splat, suffix, type_name
 
@@ -47,7 +47,7 @@ class Writer:
     or at the beginning of windows of the tile, so that offsets from them are short.
     """
 
-    def __init__(self, plan: Plan, width: int, prefix: str) -> None:
+    def __init__(self, plan: NativePlan, width: int, prefix: str) -> None:
         self.code = plan.code
         self.home = plan.home
         self.width = width
@@ -222,7 +222,7 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
             raise ValueError(f"unknown operation {op!r}")
 
 
-def evaluation(plan: Plan, width: int, prefix: str) -> str:
+def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
     """Write the functions that evaluate tiles.
 
     `@<prefix>tiles(tile, tiles)` evaluates that many tiles, which follow one another. It runs a
@@ -260,14 +260,14 @@ def evaluation(plan: Plan, width: int, prefix: str) -> str:
     return "\n\n".join(texts)
 
 
-def _table(plan: Plan, width: int, prefix: str) -> str:
+def _table(plan: NativePlan, width: int, prefix: str) -> str:
     """Write the table of constants, each repeated over the lanes."""
     kind = type_name(width)
     listed = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
     return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{listed}], align 64"
 
 
-def stride(plan: Plan, width: int) -> int:
+def stride(plan: NativePlan, width: int) -> int:
     """Bytes from one tile to the next: whole vectors, and no power of two that maps to few cache lines."""
     vectors = max(1, plan.size)
     if vectors % 8 == 0:

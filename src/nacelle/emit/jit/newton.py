@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
-from nacelle.emit.jit.plan import Plan
+from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
-    Options,
+    NativeOptions,
     compile_two,
     info,
     make_plan,
@@ -41,7 +41,7 @@ _PARAMETERS = (
 _FOLLOW, _POLISH = 1, 2
 
 
-def _text(plan: Plan, n: int, k: int, width: int, prefix: str) -> str:
+def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
     """Write `@nacelle_<prefix>newton`, which solves samples `start` to `stop`.
 
     Args:
@@ -206,7 +206,7 @@ class Newton(Solver):
         return solve
 
 
-def compile_newton(program: Program, options: Options = DEFAULT) -> bytes:
+def compile_newton(program: Program, options: NativeOptions = DEFAULT) -> bytes:
     """Compile Newton's method around a step program, as bytes that `Newton` takes."""
     program.check()
     n, k = newton_sizes(program)

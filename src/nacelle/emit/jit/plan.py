@@ -50,7 +50,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NativePlan:
     """The layout of a program for native code.
 
     Attributes:
@@ -86,7 +86,7 @@ class Plan:
         return self.inputs + self.slots
 
 
-def plan(program: Program, style: Style) -> Plan:
+def plan(program: Program, style: Style) -> NativePlan:
     """Lay out a program."""
     code = fuse(program, enabled=style.fma)
     results: Sequence[int] = program.results
@@ -215,7 +215,7 @@ class _Listed:
     cuts: Sequence[int]
 
 
-def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> Plan:
+def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
     code, listed, fetched = program.code, program.listed, where.fetched
     wanted: dict[int, list[int]] = {}
@@ -249,7 +249,7 @@ def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> Pla
     if plain:
         first = chunks[0] if chunks else Chunk((), (), {}, {})
         chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]
-    return Plan(
+    return NativePlan(
         style,
         code,
         tuple(chunks),

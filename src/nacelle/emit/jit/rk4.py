@@ -13,11 +13,19 @@ from numpy.typing import NDArray
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
-from nacelle.emit.jit.plan import Plan
-from nacelle.emit.jit.target import DEFAULT, Options, compile_text, info, make_plan, module, vector_width
+from nacelle.emit.jit.plan import NativePlan
+from nacelle.emit.jit.target import (
+    DEFAULT,
+    NativeOptions,
+    compile_text,
+    info,
+    make_plan,
+    module,
+    vector_width,
+)
 from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
 from nacelle.emit.jit.vectors import splat
-from nacelle.emit.rk4 import Integrator, Task, sizes
+from nacelle.emit.rk4 import IntegrationTask, Integrator, sizes
 from nacelle.program.program import Program
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -42,13 +50,13 @@ class _Control:
         memory: number of states z of a sampled control; None of one that is not sampled.
     """
 
-    plan: Plan
+    plan: NativePlan
     inputs: Sequence[int]
     prefix: str
     memory: int | None
 
 
-def _text(plan: Plan, sizes: Sequence[int], width: int, control: _Control | None) -> str:
+def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control | None) -> str:
     """Write `@nacelle_v_rk4`, which integrates samples `start` to `stop`.
 
     The states follow the tile in memory, after them the tile of a control, and then room for states. What a
@@ -211,7 +219,7 @@ class Rk4(Integrator):
         )(self._library.address("nacelle_v_rk4"))
 
     def _integrate(
-        self, task: Task, h: float, stored: NDArray[Any], threads: int
+        self, task: IntegrationTask, h: float, stored: NDArray[Any], threads: int
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         n, m = self.sizes.n, self.sizes.m
         u_step, u_stage = (3 * m, m) if task.staged else (step_of(task.u), 0)
@@ -233,7 +241,11 @@ class Rk4(Integrator):
 
 
 def compile_rk4(
-    program: Program, options: Options = DEFAULT, control: Program | None = None, *, sampled: bool = False
+    program: Program,
+    options: NativeOptions = DEFAULT,
+    control: Program | None = None,
+    *,
+    sampled: bool = False,
 ) -> bytes:
     """Compile the Runge-Kutta method around a derivative program, as bytes that `Rk4` takes."""
     program.check()

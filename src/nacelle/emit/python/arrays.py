@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nacelle.emit.names import Names, identifier, remark
+from nacelle.emit.names import Identifiers, identifier, remark
 from nacelle.emit.python.lines import statements
 from nacelle.emit.python.target import describe
 from nacelle.program.program import Program
@@ -40,7 +40,7 @@ def source(program: Program, dialect: Dialect) -> str:
     where it depends on nothing.
     """
     own = function_name(program)
-    names = Names((dialect.library, own, *dialect.taken))
+    names = Identifiers((dialect.library, own, *dialect.taken))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     column, prefix = names.counted("c"), names.counted("v")
     scalars = [f"{column}{k}" for k in range(program.input_size)]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nacelle.emit.names import Names, identifier, remark
+from nacelle.emit.names import Identifiers, identifier, remark
 from nacelle.emit.registry import Target, register
 from nacelle.emit.schedule import arguments, schedule
 from nacelle.program.program import Program, Variable
@@ -118,7 +118,7 @@ def source(program: Program) -> str:
     one list if there is one output, else a tuple of lists.
     """
     own = function_name(program)
-    names = Names(("math", own))
+    names = Identifiers(("math", own))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     order = schedule(program)
     prefix = names.counted("v")

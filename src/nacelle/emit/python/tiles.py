@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from nacelle.emit.names import Names, identifier, remark
+from nacelle.emit.names import Identifiers, identifier, remark
 from nacelle.emit.python import target as python_source
 from nacelle.emit.registry import Kernel, Target, register
 from nacelle.emit.schedule import Slots, arguments, assign_slots, schedule
@@ -95,7 +95,9 @@ def source(program: Program) -> str:
     The function named as the program takes the inputs and then the outputs as arrays (samples, size).
     """
     own = function_name(program)
-    names = Names(("np", "work", "mask", "samples", "start", "end", own, f"{own}_tile", *_CALLS.values()))
+    names = Identifiers(
+        ("np", "work", "mask", "samples", "start", "end", own, f"{own}_tile", *_CALLS.values())
+    )
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     outputs = [names.unique(variable.name, "y") for variable in program.outputs]
     row, constant = names.counted("w"), names.counted("c")

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_CMAKE = """\
-# {name}: a static library and its self-test.
-cmake_minimum_required(VERSION 3.10)
-project({name} C)
-
+LIBRARY = """\
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
@@ -20,6 +16,18 @@ target_include_directories({name} PUBLIC
   $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include>
   $<INSTALL_INTERFACE:include>
 )
+"""
+"""What CMake is told of the library of any package."""
+
+_CMAKE = (
+    """\
+# {name}: a static library and its self-test.
+cmake_minimum_required(VERSION 3.10)
+project({name} C)
+
+"""
+    + LIBRARY
+    + """\
 set_target_properties({name} PROPERTIES
   C_STANDARD 99
   C_STANDARD_REQUIRED ON
@@ -51,6 +59,7 @@ if(BUILD_TESTING)
   add_test(NAME {name}_self_test COMMAND {name}_self_test)
 endif()
 """
+)
 
 _MAKE = """\
 # {name}: a static library and its self-test. CC, AR and CFLAGS are yours to choose.

@@ -9,13 +9,13 @@ from nacelle.emit.c.interface import COptions, Interface, framed
 from nacelle.emit.c.newton import newton_source
 from nacelle.emit.c.rk4 import rk4_source
 from nacelle.emit.c.target import c_definition
-from nacelle.emit.names import Names, remark
+from nacelle.emit.names import Identifiers, remark
 from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
 from nacelle.export.c.build import cmake_file, make_file
 from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
 from nacelle.export.entry import Entry
-from nacelle.export.loop.recorded import Record
+from nacelle.export.loop.recorded import RecordedSamples
 from nacelle.export.markdown import readme
 from nacelle.export.vectors import Vectors
 
@@ -28,7 +28,7 @@ def c_files(
     references: Mapping[str, Vectors],
     precisions: Sequence[str],
     batch: bool,
-    samples: Record | None = None,
+    samples: RecordedSamples | None = None,
 ) -> dict[str, str]:
     """Write all files of a C package, by their path in it.
 
@@ -50,7 +50,7 @@ def c_files(
     return files
 
 
-class Code(NamedTuple):
+class PackageCode(NamedTuple):
     """The C of a package.
 
     Attributes:
@@ -64,7 +64,7 @@ class Code(NamedTuple):
     stack: dict[str, dict[str, int]]
 
 
-def code_of(package: Package, precisions: Sequence[str], batch: bool) -> Code:
+def code_of(package: Package, precisions: Sequence[str], batch: bool) -> PackageCode:
     """Write the functions of a package; arguments as in `c_files`."""
     name = package.name
     sources: dict[str, str] = {}
@@ -85,7 +85,7 @@ def code_of(package: Package, precisions: Sequence[str], batch: bool) -> Code:
     headers |= loop.headers
     included += loop.headers
     headers[f"{name}.h"] = _header(package, precisions, batch, included, stack)
-    return Code(sources, headers, stack)
+    return PackageCode(sources, headers, stack)
 
 
 def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions:
@@ -134,7 +134,7 @@ def _header(
         " * Never compile with -ffast-math or -ffinite-math-only, which assume NaN away.",
         " */",
     ]
-    taken, declared = Names((guard,)), []
+    taken, declared = Identifiers((guard,)), []
     for entry in package.entries:
         declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
     declared += loop_part(package, precisions).declared
@@ -147,7 +147,7 @@ def _declared(
     entry: Entry,
     precisions: Sequence[str],
     batch: bool,
-    taken: Names,
+    taken: Identifiers,
     stack: Mapping[str, int],
 ) -> list[str]:
     """The remark, the dimensions and the prototypes of an entry."""

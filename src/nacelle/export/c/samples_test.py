@@ -9,7 +9,7 @@ from nacelle.emit.c.parts import number
 from nacelle.export.about import Package
 from nacelle.export.c.controller import names_of
 from nacelle.export.loop.law import memory_of
-from nacelle.export.loop.recorded import Record
+from nacelle.export.loop.recorded import RecordedSamples
 from nacelle.spatial.scalar import Array
 
 _INPUTS = ("q", "x", "v", "a")
@@ -71,7 +71,7 @@ def _parts(controller: Controller) -> list[str]:
     return ["force", *(name for name, size in memory_of(controller).sizes.items() if size)]
 
 
-def samples_data(package: Package, controller: Controller, samples: Record) -> str:
+def samples_data(package: Package, controller: Controller, samples: RecordedSamples) -> str:
     """Tables of the samples."""
     fields, parts = memory_of(controller), _parts(controller)
     places = [parts.index(name, 1) for name, size in fields.sizes.items() for _ in range(size)]
@@ -92,7 +92,9 @@ def samples_data(package: Package, controller: Controller, samples: Record) -> s
     )
 
 
-def samples_check(package: Package, controller: Controller, samples: Record, real: str) -> tuple[str, str]:
+def samples_check(
+    package: Package, controller: Controller, samples: RecordedSamples, real: str
+) -> tuple[str, str]:
     """Name of the function that compares, and its text."""
     struct, reset, step = names_of(package, real)
     parts = _parts(controller)

@@ -8,7 +8,7 @@ from nacelle.emit.c.interface import COptions, Interface
 from nacelle.export.about import Package
 from nacelle.export.c.samples_test import samples_check, samples_data
 from nacelle.export.entry import Entry
-from nacelle.export.loop.recorded import Record
+from nacelle.export.loop.recorded import RecordedSamples
 from nacelle.export.vectors import Vectors, closed
 from nacelle.spatial.scalar import Array
 
@@ -67,7 +67,7 @@ def self_test(
     package: Package,
     references: Mapping[str, Vectors],
     precisions: Sequence[str],
-    samples: Record | None = None,
+    samples: RecordedSamples | None = None,
 ) -> str:
     """Write test/self_test.c.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_CMAKE = """\
+from nacelle.export.c.build import LIBRARY
+
+_CMAKE = (
+    """\
 # {name}: a static library of CUDA kernels and its self-test.
 cmake_minimum_required(VERSION 3.18)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
@@ -13,17 +16,9 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
 endif()
 project({name} CXX CUDA)
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library({name} STATIC
-{sources}
-)
-target_include_directories({name} PUBLIC
-  $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include>
-  $<INSTALL_INTERFACE:include>
-)
+"""
+    + LIBRARY
+    + """\
 set_target_properties({name} PROPERTIES
   CUDA_STANDARD 17
   CUDA_STANDARD_REQUIRED ON
@@ -42,6 +37,7 @@ if(BUILD_TESTING)
   set_tests_properties({name}_self_test PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 """
+)
 
 
 def cmake_file(name: str, sources: Sequence[str]) -> str:

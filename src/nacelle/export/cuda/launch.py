@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nacelle.emit.c.parts import call
 from nacelle.emit.cuda.drivers import DriverKernel
-from nacelle.emit.cuda.kernel import Array, Kernels, Launch, Layout
+from nacelle.emit.cuda.kernel import KernelArgument, KernelLayout, Kernels, Launch
 from nacelle.emit.cuda.plan import THREADS
 
 LAUNCH_HEADER = """\
@@ -77,7 +77,7 @@ static inline unsigned nc_grid(size_t n, size_t across, int processors, int bloc
 """
 
 
-def prototype(layout: Layout, name: str) -> str:
+def prototype(layout: KernelLayout, name: str) -> str:
     """The head of the function that evaluates a program."""
     real = layout.options.real
     heads = [text for a in layout.inputs for text in _pair(a, f"const {real}")]
@@ -85,11 +85,11 @@ def prototype(layout: Layout, name: str) -> str:
     return call(f"cudaError_t {name}", [*heads, "size_t n", "cudaStream_t stream"])
 
 
-def _pair(a: Array, real: str) -> list[str]:
+def _pair(a: KernelArgument, real: str) -> list[str]:
     return [f"{real} *{a.name}, size_t {a.name}_ld"] if a.size else []
 
 
-def launcher(layout: Layout, made: Kernels, name: str) -> str:
+def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     """The function that evaluates a program: the tiled kernel where it can run, else the plain one."""
     own = [a for a in layout.inputs if a.size]
     written = [a for a in layout.outputs if a.size]

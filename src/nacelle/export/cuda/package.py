@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nacelle.emit.c.interface import framed
 from nacelle.emit.cuda.header import HEADER
-from nacelle.emit.cuda.kernel import Launch, Layout, kernels, layout_of
+from nacelle.emit.cuda.kernel import KernelLayout, Launch, kernels, layout_of
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import REGISTERS, CudaOptions
 from nacelle.emit.names import remark
@@ -84,7 +84,7 @@ _NEWTON = (
 )
 
 
-def _remark(entry: Entry, layout: Layout) -> list[str]:
+def _remark(entry: Entry, layout: KernelLayout) -> list[str]:
     """What a function is, in a comment."""
     lines = ["/*", f" * {remark(entry.title)}.", f" * {counted(entry.count)}; {layout.options.real}."]
     for kind, arrays in (("in", layout.inputs), ("out", layout.outputs)):

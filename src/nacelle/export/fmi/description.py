@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from nacelle.export.fmi.variables import Scalar, Table
+from nacelle.export.fmi.variables import Scalar, VariableTable
 
 # Exponents of the base units.
 _UNITS = {
@@ -23,7 +23,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True)
-class About:
+class FmuDescription:
     """What an FMU says of itself.
 
     Attributes:
@@ -45,7 +45,7 @@ class About:
     period: float | None = None
 
 
-def model_description(about: About, table: Table) -> str:
+def model_description(about: FmuDescription, table: VariableTable) -> str:
     """Write modelDescription.xml."""
     root = ElementTree.Element(
         "fmiModelDescription",
@@ -80,7 +80,7 @@ def model_description(about: About, table: Table) -> str:
     return _text(root)
 
 
-def _units(root: ElementTree.Element, table: Table) -> None:
+def _units(root: ElementTree.Element, table: VariableTable) -> None:
     used = {scalar.unit for scalar in table.scalars}
     definitions = ElementTree.SubElement(root, "UnitDefinitions")
     for name, exponents in _UNITS.items():
@@ -111,7 +111,7 @@ def _attributes(place: int, scalar: Scalar) -> dict[str, str]:
     return made
 
 
-def _structure(root: ElementTree.Element, table: Table) -> None:
+def _structure(root: ElementTree.Element, table: VariableTable) -> None:
     """Outputs, derivatives, and what is computed at the start."""
     structure = ElementTree.SubElement(root, "ModelStructure")
     numbered = list(enumerate(table.scalars))

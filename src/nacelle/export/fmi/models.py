@@ -13,7 +13,7 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import number
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING, Entry
-from nacelle.export.fmi.variables import Named, Names, Table
+from nacelle.export.fmi.variables import Named, QuantityNames, VariableTable
 from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.export.loop.recorded import FAILED, STOPPED
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -38,7 +38,7 @@ class Glue:
         period: of a sampled model, s.
     """
 
-    table: Table
+    table: VariableTable
     memory: int
     begin: str
     evaluate: str
@@ -77,7 +77,7 @@ def plant_glue(package: Package) -> Glue:
         package: of a plant, with the entry "plant_rates" beside it.
     """
     name, robot = package.name, package.robot
-    mechanism, names, table = mechanism_of(robot), Names(robot), Table()
+    mechanism, names, table = mechanism_of(robot), QuantityNames(robot), VariableTable()
     pose, twist = names.started()
     nx, ny = mechanism.layout.nx, mechanism.ny
     table.add("x0", "parameter", pose, "pose at the start", start=mechanism.reference[0])
@@ -146,7 +146,7 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
         entry: the model.
     """
     name, robot = package.name, package.robot
-    mechanism, names, table = mechanism_of(robot), Names(robot), Table()
+    mechanism, names, table = mechanism_of(robot), QuantityNames(robot), VariableTable()
     iterated = any(variable.name == "y" for variable in entry.program.inputs)
     inputs: Mapping[str, Sequence[Named]] = {
         "x": names.pose,
@@ -201,7 +201,7 @@ def _entries(name: str, size: int) -> list[Named]:
 def controller_glue(package: Package, controller: Controller) -> Glue:
     """A controller: samples at its own period, forces held between them."""
     name, robot = package.name, package.robot
-    names, table = Names(robot), Table()
+    names, table = QuantityNames(robot), VariableTable()
     pose, _ = names.started()
     reference = mechanism_of(robot).reference[0]
     memory, gains = memory_of(controller).size, gains_of(controller)

@@ -18,7 +18,7 @@ from nacelle.export.c.package import code_of
 from nacelle.export.entries import Wanted, entries
 from nacelle.export.entry import Entry
 from nacelle.export.fmi.build import binary, zipped
-from nacelle.export.fmi.description import About, build_description, model_description
+from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
 from nacelle.export.loop.assembly import assembly_entry
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -115,7 +115,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     sources["model.c"] = _source(package, glue, title, "")
     token = _token([*sources.values(), *headers.values()])
     sources["model.c"] = _source(package, glue, title, token)
-    about = About(
+    about = FmuDescription(
         package.name,
         f"{title} of the robot {remark(package.robot.name)}. {friction_words(package.wanted)}",
         token,

@@ -53,7 +53,7 @@ class Scalar:
         return "BEFORE" if self.causality == "parameter" else "NEVER"
 
 
-class Table:
+class VariableTable:
     """The variables of an FMU, group by group."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ def _rate(unit: str) -> str:
     return {"m": "m/s", "rad": "rad/s", "m/s": "m/s2", "rad/s": "rad/s2"}.get(unit, "")
 
 
-class Names:
+class QuantityNames:
     """Names and units of the quantities of a robot."""
 
     def __init__(self, robot: Robot) -> None:

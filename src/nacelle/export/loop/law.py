@@ -11,10 +11,10 @@ import numpy as np
 from nacelle.compile import make_program
 from nacelle.control.controller import Controller
 from nacelle.control.fields import Fields
-from nacelle.control.kind import Kind, law_of
+from nacelle.control.kind import ControllerKind, law_of
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.loop.assembly import pose_entry
-from nacelle.export.states import States
+from nacelle.export.states import SampleStates
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
@@ -70,7 +70,7 @@ def _law(controller: Controller, prefix: str) -> Entry:
     return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, program, states))
 
 
-def _unpacked(kind: Kind) -> Callable[..., Any]:
+def _unpacked(kind: ControllerKind) -> Callable[..., Any]:
     """The law with the desired motion as three arrays: the same program."""
     law = law_of(kind)
 
@@ -96,7 +96,7 @@ def _rest(controller: Controller, prefix: str) -> Entry:
     return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, words)
 
 
-def _inputs(controller: Controller, program: Program, states: States) -> Mapping[str, Array]:
+def _inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
     """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
     rng = np.random.default_rng(5)
     fields, kind, robot = memory_of(controller), controller.kind, controller.robot

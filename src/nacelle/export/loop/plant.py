@@ -12,7 +12,7 @@ from nacelle.compile import make_program
 from nacelle.dynamics.settings import Settings
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.loop.assembly import pose_entry
-from nacelle.export.states import States
+from nacelle.export.states import SampleStates
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import rigid_signals
@@ -85,7 +85,7 @@ def _state_words(robot: Robot) -> str:
     return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
 
 
-def _states(states: States) -> dict[str, Array]:
+def _states(states: SampleStates) -> dict[str, Array]:
     """States of the plant."""
     mechanism = mechanism_of(states.robot)
     quat_0 = reference_orientation(mechanism)
@@ -93,6 +93,6 @@ def _states(states: States) -> dict[str, Array]:
     return {"state": np.concatenate([np.array(c), states.v, states.y], axis=1)}
 
 
-def _with_forces(states: States) -> dict[str, Array]:
+def _with_forces(states: SampleStates) -> dict[str, Array]:
     """States of the plant, and the actuators' forces along the motion."""
     return {**_states(states), "tau": states.tau}

@@ -39,7 +39,7 @@ _CLOSED = {"double": 1e-10, "float": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class RecordedSamples:
     """Samples of a controller.
 
     Attributes:
@@ -63,7 +63,7 @@ class Record:
     tolerance: Mapping[str, Mapping[str, float]]
 
 
-def record(controller: Controller, entries: Sequence[Entry]) -> Record:
+def record(controller: Controller, entries: Sequence[Entry]) -> RecordedSamples:
     """Record samples of a controller by the programs of a package."""
     programs = {entry.label: entry.program for entry in entries}
     inputs = sample_inputs(controller)
@@ -84,7 +84,7 @@ def record(controller: Controller, entries: Sequence[Entry]) -> Record:
             limits = {name: max(limit, _CLOSED[real]) for name, limit in limits.items()}
         tolerance[real] = limits
     first, force, memory = wanted
-    return Record(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
+    return RecordedSamples(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
 
 
 def sample_inputs(controller: Controller) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.emit.names import Names, remark
+from nacelle.emit.names import Identifiers, remark
 from nacelle.export.about import counted, watch_words
 from nacelle.export.entry import Entry
 from nacelle.program.program import Variable
@@ -14,9 +14,11 @@ class Arguments:
     def __init__(self, entry: Entry) -> None:
         """Sanitise all names and keep them apart."""
         self.entry = entry
-        names = Names(("np", "casadi", "out", "columns", "tile", "inputs", "outputs", "flat", entry.label))
+        names = Identifiers(
+            ("np", "casadi", "out", "columns", "tile", "inputs", "outputs", "flat", entry.label)
+        )
         self.inputs = [names.unique(variable.name, "x") for variable in entry.program.inputs]
-        results = Names()
+        results = Identifiers()
         self.outputs = [results.unique(variable.name, "y") for variable in entry.program.outputs]
         # No name of an argument begins as those of the values do.
         self.prefix = names.counted("v")

@@ -74,12 +74,12 @@ class ConsistentParameters(Drawn):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all linear parameters."""
+        """Names (parameters,) of all linear parameters."""
         return linear_parameters(self.base.robot).names
 
     @cached_property
     def base_values(self) -> Array:
-        """Base parameters of the result (base parameters,)."""
+        """Base parameters K p (base parameters,) of the result p, SI units."""
         groups = self.base.choice.groups()
         return np.asarray(self.base.K @ self.values[[group[0] for group in groups]])
 

@@ -101,7 +101,7 @@ class CurrentSpec(Strict):
     delay: Quantity = None
 
 
-class ActuatorSpec(Strict):
+class ActuatorColumns(Strict):
     """The signals of one actuator."""
 
     position: PositionSpec
@@ -110,7 +110,7 @@ class ActuatorSpec(Strict):
     reference: PositionSpec | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> ActuatorSpec:
+    def _one(self) -> ActuatorColumns:
         one_of(self, "force", "current")
         return self
 
@@ -120,7 +120,7 @@ class ColumnMapSpec(Strict):
 
     time: TimeSpec | None = None
     delay: Quantity = None
-    actuators: dict[str, ActuatorSpec] | None = None
+    actuators: dict[str, ActuatorColumns] | None = None
 
 
 class ColumnMap:

@@ -12,7 +12,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True)
-class Source:
+class MeasurementSource:
     """Where the numbers of a measurement come from.
 
     Attributes:
@@ -59,7 +59,7 @@ class Measurement(Drawn):
     q: Array
     force: Array
     reference: Array | None = None
-    source: Source = field(default_factory=Source)
+    source: MeasurementSource = field(default_factory=MeasurementSource)
     delay: float = 0.0
 
     def __len__(self) -> int:
@@ -68,5 +68,5 @@ class Measurement(Drawn):
 
     @property
     def rate(self) -> float:
-        """Samples a second, by the median of the steps."""
+        """Samples a second, Hz, by the median of the steps."""
         return float(1.0 / np.median(np.diff(self.time)))

@@ -19,7 +19,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
-from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
@@ -37,7 +37,7 @@ _BLOCK = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class NacelleMotion:
     """A motion of the nacelle.
 
     Attributes:
@@ -52,12 +52,14 @@ class Motion:
     a: Array
     ok: Array
 
-    def part(self, places: Array | slice) -> Motion:
+    def part(self, places: Array | slice) -> NacelleMotion:
         """Some of the samples."""
-        return Motion(self.x[places], self.v[places], self.a[places], self.ok[places])
+        return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-def motion_of(robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None) -> Motion:
+def motion_of(
+    robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
+) -> NacelleMotion:
     """The motion of the nacelle from that of the actuators, all (N, actuators).
 
     Args:
@@ -81,7 +83,7 @@ def motion_of(robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, star
         a[good] = least_squares_twists(robot, J, q_acceleration[good] - bias)
         good[good] = ~failed(flags)
     ok = good & np.all(np.isfinite(v), axis=1) & np.all(np.isfinite(a), axis=1)
-    return Motion(x, v, a, ok)
+    return NacelleMotion(x, v, a, ok)
 
 
 def poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
@@ -123,7 +125,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
     shortest = np.full(len(left), np.inf)
     done, nearly = _DONE * max(robot.size, 1.0), 1e3 * _DONE * max(robot.size, 1.0)
     # What needs iteration is sought from the reference once, and then near the pose before.
-    before: Start | None = None
+    before: SearchStart | None = None
     for _ in range(_STEPS):
         at, y, _ = solved(robot, there, guess=before)
         now = native(kinematic_model.inverse_jacobian, robot)(at, y)
@@ -135,7 +137,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
         size = np.max(np.abs(step), axis=1)
         # Steps that grow lead nowhere: these coordinates have no pose near by.
         good = (size <= np.maximum(_GROWS * shortest, nearly)) & np.isfinite(size)
-        left, there, step, before = left[good], there[good], step[good], Start(at[good], y[good])
+        left, there, step, before = left[good], there[good], step[good], SearchStart(at[good], y[good])
         shortest, size = np.minimum(shortest, size)[good], size[good]
         if not left.size:
             break

@@ -24,7 +24,7 @@ import numpy as np
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import Motion, motion_of
+from nacelle.identification.data.poses import NacelleMotion, motion_of
 from nacelle.identification.data.vibration import vibration
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -98,9 +98,9 @@ class Samples(Drawn):
 
     robot: Robot
     time: Array
-    motion: Motion
+    motion: NacelleMotion
     force: Array
-    instruments: Motion
+    instruments: NacelleMotion
     used: Array
     preparation: Preparation
     band: float
@@ -113,7 +113,7 @@ class Samples(Drawn):
 
     @property
     def rate(self) -> float:
-        """Samples a second."""
+        """Samples a second, Hz."""
         return float((len(self.time) - 1) / (self.time[-1] - self.time[0]))
 
 
@@ -291,7 +291,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
     )
 
 
-def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:
+def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> NacelleMotion:
     rates, accelerations = derivatives(q, part.rate)
     motion = motion_of(robot, q[inner], rates[inner], accelerations[inner], None)
     if not np.any(motion.ok):
@@ -303,8 +303,8 @@ def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> Motion:
 
 
 def _with_vibration(
-    part: Measurement, motion: Motion, chosen: Preparation, inner: slice, used: Array
-) -> tuple[Motion, Array]:
+    part: Measurement, motion: NacelleMotion, chosen: Preparation, inner: slice, used: Array
+) -> tuple[NacelleMotion, Array]:
     """The motion with what forces say beyond the cutoff, where that counts, and its size (actuators,)."""
     assert chosen.cutoff is not None
     none = np.zeros(len(part.robot.actuators))

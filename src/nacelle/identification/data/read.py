@@ -27,7 +27,7 @@ from nacelle.identification.data.channels import (
     time_channel,
 )
 from nacelle.identification.data.column_map import (
-    ActuatorSpec,
+    ActuatorColumns,
     ColumnMap,
     ColumnMapSpec,
     CurrentSpec,
@@ -38,7 +38,7 @@ from nacelle.identification.data.column_map import (
 )
 from nacelle.identification.data.formats.formats import open_recording
 from nacelle.identification.data.formats.recording import Recording
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath
 from nacelle.spatial.scalar import Array
@@ -107,7 +107,7 @@ class _Reader:
             assert spec.time is not None
             signals["time"] = np.arange(count) * read_duration("step", spec.time.step)
         rows = self.recording.rows(count)
-        source = Source(
+        source = MeasurementSource(
             self.recording.file,
             rows if isinstance(rows, int) else int(rows[0]),
             {channel.signal: channel.column for channel in channels},
@@ -227,7 +227,7 @@ def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:
         force, current = column("force", place), column("current", place)
         reference = column("reference", place)
         driven = force in recording.names or current not in recording.names
-        actuators[actuator.name] = ActuatorSpec(
+        actuators[actuator.name] = ActuatorColumns(
             position=PositionSpec(column=column("q", place)),
             force=ForceSpec(column=force) if driven else None,
             current=None if driven else CurrentSpec(column=current),

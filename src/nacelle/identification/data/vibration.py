@@ -22,12 +22,14 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.filters import low_pass
-from nacelle.identification.data.poses import Motion
+from nacelle.identification.data.poses import NacelleMotion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-def vibration(robot: Robot, motion: Motion, force: Array, cutoff: float, rate: float) -> tuple[Array, Array]:
+def vibration(
+    robot: Robot, motion: NacelleMotion, force: Array, cutoff: float, rate: float
+) -> tuple[Array, Array]:
     """Reduced twists v - H v (N, n) and the rates of the actuators that they are (N, actuators).
 
     Both are zero where there is no pose, or no inertia.

@@ -12,7 +12,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.consistent import lifted
-from nacelle.identification.data.poses import Motion
+from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.rehearsal.rehearsal import Experiment
 from nacelle.identification.rehearsal.settings import Controller, Sensors
@@ -29,7 +29,7 @@ _SETTLING = 2.0
 class RecordedMotion(Trajectory):
     """A motion that is given at equal steps, in straight lines between them."""
 
-    def __init__(self, robot: Robot, motion: Motion, step: float) -> None:
+    def __init__(self, robot: Robot, motion: NacelleMotion, step: float) -> None:
         """Keep the motion; every sample must have a pose.
 
         Args:
@@ -63,7 +63,7 @@ def estimated_robot(base: BaseParameters, coef: Array, covariance: Array) -> Rob
     return with_linear_parameters(base.robot, lifted(base, coef, covariance).values)
 
 
-def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: Controller) -> Motion:
+def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: Controller) -> NacelleMotion:
     """The motion (N samples) of a robot in closed loop along the instruments' motion.
 
     Args:
@@ -92,4 +92,4 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
         ).run()
     # The machine had an error when the samples began, the simulation has none: the difference decays.
     settled = run.time - run.time[0] >= _SETTLING / controller.bandwidth
-    return Motion(run.x, run.v, run.a, settled)
+    return NacelleMotion(run.x, run.v, run.a, settled)

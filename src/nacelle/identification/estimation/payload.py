@@ -107,7 +107,7 @@ class PayloadEstimate(Shown):
 
     @property
     def sigma(self) -> Array:
-        """Standard deviations of the ordinary estimates (10,)."""
+        """Standard deviations of the ordinary estimates (10,), in the order and units of the parameters."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
@@ -122,12 +122,12 @@ class PayloadEstimate(Shown):
 
     @property
     def com(self) -> Array:
-        """Centre of mass (3,), m."""
+        """Centre of mass (3,), m, in the frame of the body that carries it."""
         return np.asarray(self.values[1:4] / self.values[0])
 
     @property
     def inertia(self) -> Array:
-        """Inertia about the centre of mass (3, 3), kg m^2."""
+        """Inertia about the centre of mass (3, 3), kg m^2, in the axes of the body that carries it."""
         return inertia_about_com(self.values)
 
     @property

@@ -20,7 +20,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, decimated, decimated_places
-from nacelle.identification.data.poses import Motion
+from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.data.preparation import Samples
 from nacelle.kinematics.flags import failed
 from nacelle.model.reduced import layout_of
@@ -63,7 +63,7 @@ class Regression:
         ends = np.cumsum(self.lengths)
         return [slice(end - length, end) for end, length in zip(ends, self.lengths, strict=True)]
 
-    def with_instruments(self, motions: Sequence[Motion], samples: Sequence[Samples]) -> Regression:
+    def with_instruments(self, motions: Sequence[NacelleMotion], samples: Sequence[Samples]) -> Regression:
         """The same regression with instruments from other motions, one a part, where those are sound."""
         parts = [_filtered(self.base, part, motion) for part, motion in zip(samples, motions, strict=True)]
         Z, ok = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -147,7 +147,7 @@ def is_redundant(samples: Samples) -> bool:
     return len(samples.robot.actuators) > samples.robot.motion.n
 
 
-def _filtered(base: BaseParameters, samples: Samples, motion: Motion) -> tuple[Array, Array]:
+def _filtered(base: BaseParameters, samples: Samples, motion: NacelleMotion) -> tuple[Array, Array]:
     """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
     places = motion.ok
     Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
@@ -159,7 +159,7 @@ def _filtered(base: BaseParameters, samples: Samples, motion: Motion) -> tuple[A
     return decimated(_projected(samples, motion, Y), factor), _windows(ok, factor)
 
 
-def _projected(samples: Samples, motion: Motion, values: Array) -> Array:
+def _projected(samples: Samples, motion: NacelleMotion, values: Array) -> Array:
     """Values (N, actuators, ...) as rows: themselves, or J_a^T times them for redundant actuators."""
     if not is_redundant(samples):
         return values

@@ -33,8 +33,8 @@ from nacelle.identification.excitation.optimise import (
     usual_starts,
     values_of,
 )
-from nacelle.identification.excitation.problem import Problem, scaled_columns
-from nacelle.identification.excitation.result import Excitation, Part, stroke_line
+from nacelle.identification.excitation.problem import ExcitationProblem, scaled_columns
+from nacelle.identification.excitation.result import Excitation, ExcitationPart, stroke_line
 from nacelle.identification.excitation.strokes import (
     Stroke,
     chain_uses,
@@ -181,7 +181,7 @@ def excitation_problem(
     duration: float | None = None,
     noise: Any = None,
     smooth: float | None = None,
-) -> Problem:
+) -> ExcitationProblem:
     """The problem of a motion; options as in `excite`. Columns are in SI units.
 
     Raises:
@@ -190,7 +190,7 @@ def excitation_problem(
     length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
     usual = _SMOOTH * float(np.min(made.speed))
     rows = min(len(robot.actuators), robot.motion.n)
-    return Problem(
+    return ExcitationProblem(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
@@ -204,13 +204,15 @@ def excitation_problem(
     )
 
 
-def starts_near(problem: Problem, z: Array) -> bool:
+def starts_near(problem: ExcitationProblem, z: Array) -> bool:
     """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
     home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
     return not np.any(home) or bool(reach(problem, home[None])[0] >= 1.0)
 
 
-def _parts(problem: Problem, best: Best, strokes: list[Stroke]) -> tuple[tuple[Part, ...], tuple[Use, ...]]:
+def _parts(
+    problem: ExcitationProblem, best: Best, strokes: list[Stroke]
+) -> tuple[tuple[ExcitationPart, ...], tuple[Use, ...]]:
     """The parts of the motion, each checked once more, and the largest uses over all of them."""
     motion = problem.robot.motion
     Z = problem.coefficients(best.z)
@@ -224,19 +226,22 @@ def _parts(problem: Problem, best: Best, strokes: list[Stroke]) -> tuple[tuple[P
     trajectory = problem.functions.trajectory(problem.center, Z, motion)
     t, uses = motion_uses(problem, best.z)
     if not strokes:
-        return (Part("motion", trajectory, record),), largest_uses(problem, t, uses)
+        return (ExcitationPart("motion", trajectory, record),), largest_uses(problem, t, uses)
     home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
     chain = lines(problem, strokes, home)
     first, of_strokes = chain_uses(problem, chain)
     listed = records(problem, chain)
     path = Chain(*(stroke_line(line, motion) for line in listed))
     times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
-    parts = (Part("strokes", path, {"strokes": listed}), Part("motion", trajectory, record))
+    parts = (
+        ExcitationPart("strokes", path, {"strokes": listed}),
+        ExcitationPart("motion", trajectory, record),
+    )
     return parts, largest_uses(problem, times, all_uses)
 
 
 def _result(
-    problem: Problem,
+    problem: ExcitationProblem,
     best: Best,
     strokes: list[Stroke],
     names: tuple[str, str, str],

@@ -39,7 +39,7 @@ _REPEATED = 3
 
 
 @dataclass(frozen=True)
-class Functions(ABC):
+class MotionFunctions(ABC):
     """The functions f_j of a motion.
 
     Attributes:
@@ -72,7 +72,7 @@ class Functions(ABC):
         return self.duration * (np.arange(count) + 0.5) / count
 
 
-class Harmonics(Functions):
+class Harmonics(MotionFunctions):
     """A finite Fourier series that is at rest at time 0 and after every period."""
 
     @cached_property
@@ -132,7 +132,7 @@ def _perpendicular(u: Array) -> Array:
     return np.asarray(np.eye(len(u)) - 2.0 * np.outer(w, w) / (w @ w))[:, 1:]
 
 
-class Splines(Functions):
+class Splines(MotionFunctions):
     """B-splines of degree 5 that begin and end at rest."""
 
     @property
@@ -198,7 +198,7 @@ class CoordinateSpline(Trajectory):
         return about(self.layout, self._center, (y, dy, ddy))
 
 
-def functions(kind: str, duration: float, harmonics: int) -> Functions:
+def functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:
     """The functions of a kind of motion.
 
     Raises:

@@ -35,7 +35,7 @@ from nacelle.identification.excitation.limits import (
     constraint_form,
     coordinates_of,
 )
-from nacelle.identification.excitation.motions import Functions
+from nacelle.identification.excitation.motions import MotionFunctions
 from nacelle.identification.excitation.sample_model import (
     compiled,
     limited_gradients,
@@ -44,7 +44,7 @@ from nacelle.identification.excitation.sample_model import (
     weighted_rows,
 )
 from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.iteration.unknowns import Start
+from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
@@ -63,7 +63,7 @@ _BEYOND = 1e3
 _PART = 0.1
 
 
-class Samples(NamedTuple):
+class MotionSamples(NamedTuple):
     """Samples of motions.
 
     Attributes:
@@ -76,7 +76,7 @@ class Samples(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ExcitationProblem:
     """Motions of a robot about a pose.
 
     Attributes:
@@ -95,7 +95,7 @@ class Problem:
     robot: Robot
     base: BaseParameters
     center: Array
-    functions: Functions
+    functions: MotionFunctions
     limits: Limits
     sigma: Array
     smooth: float
@@ -128,7 +128,7 @@ class Problem:
 
     # ---- samples
 
-    def samples(self, Z: Array, t: Array | None = None, guess: Array | None = None) -> Samples:
+    def samples(self, Z: Array, t: Array | None = None, guess: Array | None = None) -> MotionSamples:
         """Samples of motions with coefficients (..., functions, n) at times (N,): (..., N, n).
 
         Args:
@@ -140,7 +140,7 @@ class Problem:
         c, dc, ddc = (part @ Z for part in functions)
         return self.states(c, dc, ddc, guess)
 
-    def states(self, c: Array, dc: Array, ddc: Array, guess: Array | None = None) -> Samples:
+    def states(self, c: Array, dc: Array, ddc: Array, guess: Array | None = None) -> MotionSamples:
         """Samples at coordinates about the centre and their derivatives (..., n).
 
         What iteration finds is added.
@@ -153,13 +153,13 @@ class Problem:
             quat = quat_multiply(quat_exp(c[..., layout.angular]), self.quat_0)
             x = layout.join_x(c[..., list(layout.linear_v)], quat)
         flat = x.reshape(-1, x.shape[-1])
-        start = None if guess is None else Start(None, guess.reshape(len(flat), -1))
+        start = None if guess is None else SearchStart(None, guess.reshape(len(flat), -1))
         _, y, flags = solved(self.robot, flat, guess=start)
         y = np.asarray(y).reshape(*c.shape[:-1], mechanism.ny)
         bad = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
-        return Samples((c, dc, ddc, y), bad.reshape(c.shape[:-1]))
+        return MotionSamples((c, dc, ddc, y), bad.reshape(c.shape[:-1]))
 
-    def rows(self, samples: Samples, smooth: float | None = None) -> tuple[Array, Array]:
+    def rows(self, samples: MotionSamples, smooth: float | None = None) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
         program = compiled(weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth))
         results = program(self.sigma, self.base.values, *samples.motion, self.quat_0)
@@ -175,11 +175,11 @@ class Problem:
         """How values and forces become uses."""
         return constraint_form(self.robot, self.limits)
 
-    def limited(self, samples: Samples) -> Array:
+    def limited(self, samples: MotionSamples) -> Array:
         """`limited_values` (..., values) at samples."""
         return np.asarray(compiled(limited_values, self.robot)(*samples.motion, self.quat_0))
 
-    def uses(self, samples: Samples, force: Array) -> Array:
+    def uses(self, samples: MotionSamples, force: Array) -> Array:
         """Uses of all limits (..., limits) at samples."""
         uses = self.form.uses(np.concatenate([self.limited(samples), force], axis=-1))
         return np.where(np.isfinite(uses) & ~samples.bad[..., None], uses, _BEYOND)
@@ -226,7 +226,7 @@ class Evaluation:
         uses: of all limits (N, limits).
     """
 
-    def __init__(self, problem: Problem, samples: Samples, name: str, order: float) -> None:
+    def __init__(self, problem: ExcitationProblem, samples: MotionSamples, name: str, order: float) -> None:
         self.problem, self.samples = problem, samples
         R, self.force = problem.rows(samples)
         self.finite = bool(np.all(np.isfinite(R))) and not bool(np.any(samples.bad))
@@ -314,7 +314,7 @@ class Evaluation:
         return np.asarray(total[..., p.free] * p.units)
 
 
-def scaled_columns(problem: Problem, motions: Array) -> Problem:
+def scaled_columns(problem: ExcitationProblem, motions: Array) -> ExcitationProblem:
     """The problem with columns in units in which random motions (motions, functions, n) have columns of 1.
 
     A parameter counts in the amount of it that forces of one standard deviation, on average over the

@@ -28,7 +28,7 @@ _FORMAT = "nacelle excitation 1"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ExcitationPart:
     """A part of an excitation.
 
     Attributes:
@@ -71,7 +71,7 @@ class Excitation(Drawn):
     strategy: str
     kind: str
     criterion: str
-    parts: tuple[Part, ...]
+    parts: tuple[ExcitationPart, ...]
     limits: Limits
     uses: tuple[Use, ...]
     singular_values: Array
@@ -104,7 +104,7 @@ class Excitation(Drawn):
 
     @property
     def condition(self) -> float:
-        """Condition number of the weighted rows in units of the parameters."""
+        """Condition number of the weighted rows, parameters counted in their units; a pure number."""
         return float(self.singular_values[0] / self.singular_values[-1])
 
     @property

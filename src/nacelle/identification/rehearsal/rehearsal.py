@@ -28,7 +28,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
 from nacelle.identification.rehearsal.servo import readings, rows, servo
@@ -298,17 +298,17 @@ class Rehearsal(Drawn):
 
     @property
     def x(self) -> Array:
-        """True poses (N, nx)."""
+        """True reduced poses (N, nx), m and rad or quat_xyzw, base axes."""
         return self._motion[0]
 
     @property
     def v(self) -> Array:
-        """True twists (N, n)."""
+        """True reduced twists (N, n), m/s and rad/s, base axes."""
         return self._motion[1]
 
     @cached_property
     def a(self) -> Array:
-        """True derivatives of the twists (N, n), the mean of both sides where forces jump."""
+        """True derivatives of the twists (N, n), m/s^2, rad/s^2, the mean of both sides where forces jump."""
         plant, n = self.experiment.plant, self.true.motion.n
         inputs = self.simulation.inputs[: len(self._states)]
         before = np.vstack([inputs[:1], inputs[:-1]])
@@ -375,12 +375,12 @@ class Rehearsal(Drawn):
             q[first:],
             (self._forces + self.force_noise)[first:],
             experiment.reference.q[first:],
-            Source(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
+            MeasurementSource(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
         )
 
     @property
     def tracking_error(self) -> Array:
-        """How far the true coordinates are from the reference (N, actuators), rad or m."""
+        """True coordinates of the actuators less the reference (N, actuators), rad or m."""
         off = self.q - self.experiment.reference.q[self._first :]
         # Both are without jumps, but may be whole turns apart.
         whole = np.where(revolute(self.robot), np.round(off[0] / (2.0 * math.pi)), 0.0)

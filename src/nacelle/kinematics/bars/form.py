@@ -42,7 +42,7 @@ class UnreadError(Exception):
 
 
 @dataclass(frozen=True)
-class Drive:
+class ActuatedJoint:
     """The actuated joint of a leg.
 
     Attributes:
@@ -142,7 +142,7 @@ class LegForm:
     rod: Array
     cross: Scalar
     carriage: Carriage = field(default_factory=Carriage)
-    drive: Drive
+    drive: ActuatedJoint
     passive: Passive
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.kinematics.bars.form import (
-    Drive,
+    ActuatedJoint,
     LegForm,
     Passive,
     UnreadError,
@@ -103,7 +103,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         rod=clean_parameters(whole),
         cross=hub[9] + end[9],
         carriage=carriage,
-        drive=Drive(actuator, root, revolute),
+        drive=ActuatedJoint(actuator, root, revolute),
         passive=passive,
     )
 

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.bars.form import (
-    Drive,
+    ActuatedJoint,
     LegForm,
     Passive,
     UnreadError,
@@ -33,7 +33,7 @@ from nacelle.kinematics.bars.form import (
 from nacelle.kinematics.bars.parallel_rods import parallelogram_form, turns_with
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
-from nacelle.kinematics.legs.forms import FORMS, Form
+from nacelle.kinematics.legs.forms import FORMS, ClosedForm
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm
@@ -133,7 +133,7 @@ class _Serial:
     robot: Robot
     index: int
     actuator: int
-    form: Form
+    form: ClosedForm
     chains: tuple[LegChain, LegChain]
 
     @property
@@ -275,7 +275,7 @@ def _strut(leg: _Serial) -> LegForm:
         tube=tube,
         rod=rod,
         cross=cross_inertia,
-        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, zero),
         passive=leg.passive(0, sign, outward),
     )
 
@@ -327,6 +327,6 @@ def _rod(leg: _Serial) -> LegForm:
         rod=rod,
         cross=cross_inertia,
         carriage=carriage,
-        drive=Drive(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
         passive=leg.passive(1, sign, outward),
     )

@@ -37,14 +37,14 @@ from nacelle.kinematics.elements.rates import (
     still,
 )
 from nacelle.kinematics.elements.reading import welds
-from nacelle.kinematics.elements.structure import ElementLeg, Hold, Rod, split_states
+from nacelle.kinematics.elements.structure import ElementLeg, ElementRod, Hold, split_states
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import BASE
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, cross, divide, dot, norm
 
 
-class Chain(NamedTuple):
+class LegBodies(NamedTuple):
     """The bodies of a leg over its motion basis.
 
     Attributes:
@@ -54,15 +54,15 @@ class Chain(NamedTuple):
     """
 
     bodies: dict[int, Rigid]
-    ends: list[tuple[Rod, Rigid]]
+    ends: list[tuple[ElementRod, Rigid]]
     zeros: list[Rate]
 
 
-def chain(at: ElementGeometry, leg: ElementLeg, u: Rate) -> Chain:
+def chain(at: ElementGeometry, leg: ElementLeg, u: Rate) -> LegBodies:
     """The bodies of a leg from the rates u of its own elements, from the base outwards."""
     states = split_states(leg.elements, u)
     before = resting(u.M.shape[1])
-    made = Chain({}, [], [])
+    made = LegBodies({}, [], [])
     if leg.driver is not None:
         before = made.bodies[leg.elements[0].body] = _driven(at, leg, states[0])
     if leg.form == "plane":
@@ -99,7 +99,12 @@ def _driven(at: ElementGeometry, leg: ElementLeg, states: Mapping[str, Rate]) ->
 
 
 def _add_rod(
-    at: ElementGeometry, leg: ElementLeg, rod: Rod, states: Mapping[str, Rate], before: Rigid, made: Chain
+    at: ElementGeometry,
+    leg: ElementLeg,
+    rod: ElementRod,
+    states: Mapping[str, Rate],
+    before: Rigid,
+    made: LegBodies,
 ) -> None:
     """A rod or strut on the body before it, with the body between two revolutes that hold it."""
     A, B = at.ends(leg, rod)
@@ -120,7 +125,7 @@ def _add_rod(
     made.ends.append((rod, body))
 
 
-def _close_parallelogram(at: ElementGeometry, fold: Parallelogram, made: Chain) -> None:
+def _close_parallelogram(at: ElementGeometry, fold: Parallelogram, made: LegBodies) -> None:
     """Its rods start at the hub; its end moves with the first one and rotates as the hub."""
     joints = at.robot.joints
     hub = made.bodies[joints[fold.hub].successor]
@@ -186,7 +191,7 @@ def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> R
 
 
 def end_zeros(
-    at: ElementGeometry, leg: ElementLeg, ends: list[tuple[Rod, Rigid]], nacelle: Rigid
+    at: ElementGeometry, leg: ElementLeg, ends: list[tuple[ElementRod, Rigid]], nacelle: Rigid
 ) -> list[Rate]:
     """What the joints at the ends of a leg lock of the nacelle; rods reach their ends by `basis`."""
     if leg.form == "plane":

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.elements.structure import ElementLeg, FrameAxis, Hold, Part, Rod
+from nacelle.kinematics.elements.structure import ElementLeg, ElementRod, FrameAxis, Hold, NacellePart
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, divide, dot, norm
@@ -52,7 +52,7 @@ class ElementGeometry:
         a = first.R[:, 2]
         return np.asarray(first.p + (a @ (self.frame(hold.joints[1]).p - first.p)) * a)
 
-    def ends(self, leg: ElementLeg, rod: Rod) -> tuple[Array, Array]:
+    def ends(self, leg: ElementLeg, rod: ElementRod) -> tuple[Array, Array]:
         """Input and output (3,), base axes, m, of a rod or strut; of a parallelogram those of its arm."""
         B = self.origin(rod.tip, rod.nacelle)
         if leg.fold is not None:
@@ -63,7 +63,7 @@ class ElementGeometry:
             E = E + z * dot(z, B - E)
         return E, B
 
-    def direction(self, leg: ElementLeg, rod: Rod) -> Array:
+    def direction(self, leg: ElementLeg, rod: ElementRod) -> Array:
         """Direction (B - E) / |B - E| (3,), base axes, of a rod from E to B, or a strut's axis."""
         if leg.prismatic is not None:
             return np.asarray(self.frame(leg.prismatic).R[:, 2] * leg.flip)
@@ -77,11 +77,11 @@ class ElementGeometry:
         z, arm = F.R[:, 2], self.ends(leg, leg.rods[0])[0] - F.p
         return unit(arm - z * dot(z, arm))
 
-    def part_input(self, part: Part) -> Array:
+    def part_input(self, part: NacellePart) -> Array:
         """Input point (3,), base axes, m, of a part of the nacelle."""
         return self.origin(part.joint, part.element.body)
 
-    def part_direction(self, part: Part) -> Array:
+    def part_direction(self, part: NacellePart) -> Array:
         """Unit direction (3,), base axes, of a part of the nacelle: to the body's origin, or an axis."""
         body = part.element.body
         own = self.robot.numeric.joints[part.joint]

@@ -39,7 +39,7 @@ _SAME = 1e-9
 ARM = -1
 
 
-class Variable(NamedTuple):
+class StateVariable(NamedTuple):
     """A variable of the element state.
 
     Attributes:
@@ -77,7 +77,7 @@ class ElementLayout:
 
     mechanism: Mechanism
     legs: tuple[ElementLeg, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     axes: tuple[int, ...]
     of_rod: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
@@ -86,11 +86,11 @@ class ElementLayout:
         """Names and shapes: (3, components) or (3,), each row or entry a derivative."""
         return {v.name: (3, self.size(v)) if v.is_vector else (3,) for v in self.variables}
 
-    def size(self, variable: Variable) -> int:
+    def size(self, variable: StateVariable) -> int:
         """Number of components of a vector."""
         return len(self.axes) if variable.kind == "direction" else 3
 
-    def named(self, name: str) -> Variable:
+    def named(self, name: str) -> StateVariable:
         """A variable by its name."""
         return next(v for v in self.variables if v.name == name)
 
@@ -121,7 +121,7 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     for leg in legs:
         if not _has_lengths(mechanism, leg, samples):
             raise UncoveredError(f"leg {leg.leg.name!r} has an element of no length")
-    variables: list[Variable] = []
+    variables: list[StateVariable] = []
     of_rod: dict[tuple[int, int], str] = {}
     for k, leg in enumerate(legs):
         for variable in _leg_variables(mechanism.robot, k, leg, samples):
@@ -159,26 +159,26 @@ def _has_lengths(mechanism: Mechanism, leg: ElementLeg, samples: list[ElementGeo
 
 def _leg_variables(
     robot: Robot, index: int, leg: ElementLeg, samples: list[ElementGeometry]
-) -> Iterator[Variable]:
+) -> Iterator[StateVariable]:
     name = leg.leg.name
     if leg.driver is not None:
         body = leg.elements[0].body
         if leg.form == "shaft":
-            yield Variable(f"{name}_shaft", "coordinate", index, leg.driver, body)
+            yield StateVariable(f"{name}_shaft", "coordinate", index, leg.driver, body)
         elif robot.joints[leg.driver].kind is JointKind.REVOLUTE:
-            yield Variable(f"{name}_arm", "direction", index, ARM, body)
+            yield StateVariable(f"{name}_arm", "direction", index, ARM, body)
         else:
-            yield Variable(f"{name}_slide", "coordinate", index, leg.driver, body)
+            yield StateVariable(f"{name}_slide", "coordinate", index, leg.driver, body)
     if leg.prismatic is not None:
-        yield Variable(f"{name}_strut", "direction", index, 0, leg.rods[0].body)
-        yield Variable(f"{name}_length", "length", index, leg.prismatic, leg.rods[0].body)
+        yield StateVariable(f"{name}_strut", "direction", index, 0, leg.rods[0].body)
+        yield StateVariable(f"{name}_length", "length", index, leg.prismatic, leg.rods[0].body)
         return
     if leg.form == "plane":
         return
     own = [k for k in range(len(leg.rods)) if min(_alike(leg, k, samples)) == k]
     for count, k in enumerate(own, start=1):
         suffix = "rod" if len(own) == 1 else f"rod{count}"
-        yield Variable(f"{name}_{suffix}", "direction", index, k, leg.rods[k].body)
+        yield StateVariable(f"{name}_{suffix}", "direction", index, k, leg.rods[k].body)
 
 
 def _alike(leg: ElementLeg, number: int, samples: list[ElementGeometry]) -> list[int]:

@@ -33,7 +33,7 @@ from nacelle.kinematics.elements.jets import (
     unit_jet,
 )
 from nacelle.kinematics.elements.layout import ARM, ElementLayout, direction, sample_geometries, spread
-from nacelle.kinematics.elements.structure import ElementLeg, Rod
+from nacelle.kinematics.elements.structure import ElementLeg, ElementRod
 from nacelle.kinematics.general.vectors import add, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
@@ -247,7 +247,7 @@ def _constants(mechanism: Mechanism, leg: ElementLeg, at: ElementGeometry) -> Le
     return LegPoints(leg, F, z, zero, tuple(rods), length)
 
 
-def _hinge(leg: ElementLeg, rod: Rod, at: ElementGeometry, x: Array) -> Hinge | None:
+def _hinge(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Hinge | None:
     """A revolute joint at the input of a rod or strut on base or slider."""
     if rod.hold.letter != "R" or leg.fold is not None:
         return None
@@ -269,7 +269,7 @@ def _offset_axes(x: Jet, hinge: Hinge | None, universal: Universal | None) -> li
     return None
 
 
-def _universal(leg: ElementLeg, rod: Rod, at: ElementGeometry, x: Array) -> Universal | None:
+def _universal(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Universal | None:
     """A universal joint at the input of a rod or strut; None where its second axis is not across it."""
     if rod.hold.letter != "U" or leg.fold is not None:
         return None

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.layout import ElementLayout, Variable, leg_layout, spread
+from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, leg_layout, spread
 from nacelle.kinematics.elements.leg_points import MeasuredLeg, Universal, leg_points
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
 from nacelle.kinematics.elements.reading import UncoveredError
@@ -49,17 +49,17 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
     places = NacellePlaces(mechanism)
     still = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
     _add_ends(places, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
-    more: list[Variable] = []
+    more: list[StateVariable] = []
     left = places.solve()
     while left:
         # The body of which most is known, the first of equals.
         body = max(left, key=lambda body: len(places.points[body]))
         name = mechanism.robot.bodies[body].name
         if not places.points[body]:
-            more.append(Variable(f"{name}_point", "point", -1, 0, body))
+            more.append(StateVariable(f"{name}_point", "point", -1, 0, body))
             places.add(body, np.zeros(3), np.zeros((3, 3)))
         for axis in places.wanted_axes(body) if body in places.solve() else ():
-            more.append(Variable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
+            more.append(StateVariable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
             places.add_axis(body, axis, np.zeros((3, 3)))
         left = places.solve()
     axes = (0, 1, 2) if more else layout.axes

@@ -25,7 +25,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.along import coordinate_rates
-from nacelle.kinematics.elements.layout import Variable
+from nacelle.kinematics.elements.layout import StateVariable
 from nacelle.kinematics.elements.placement import element_layout
 from nacelle.kinematics.elements.state import ElementState, element_state, elements_at, require_elements
 from nacelle.kinematics.jacobian import twist_units
@@ -238,7 +238,7 @@ class _Checked(NamedTuple):
     across: Array
 
 
-def _checked(robot: Robot, variable: Variable, size: int, given: Any) -> _Checked:
+def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _Checked:
     """What is seen of a variable, checked; a direction has unit length, which says nothing."""
     what = given if isinstance(given, SeenVariable) else SeenVariable(given, None)
     value = np.asarray(what.value, dtype=float)

@@ -12,7 +12,14 @@ from functools import lru_cache
 from itertools import permutations
 
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.structure import Element, ElementLeg, FrameAxis, Hold, Part, Rod
+from nacelle.kinematics.elements.structure import (
+    ElementLeg,
+    ElementRod,
+    FrameAxis,
+    Hold,
+    KinematicElement,
+    NacellePart,
+)
 from nacelle.kinematics.legs.axes import on_axis
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
@@ -112,15 +119,15 @@ class _Reader:
             )
         return hold, end
 
-    def _rod(self, groups: tuple[Group, ...]) -> Rod:
+    def _rod(self, groups: tuple[Group, ...]) -> ElementRod:
         if len(groups) != 2:
             raise self.fail("has joints between its elements that are not covered")
         body, tip = self.stem[groups[1].before], groups[1].joints[0].joint
-        return Rod(body, *self._ends(*groups), tip, groups[1].after)
+        return ElementRod(body, *self._ends(*groups), tip, groups[1].after)
 
-    def _driver(self, joint: int, body: int) -> Element:
+    def _driver(self, joint: int, body: int) -> KinematicElement:
         letter, basis = ("B", "x") if self.robot.joints[joint].kind is JointKind.REVOLUTE else ("T", "d")
-        return Element(self.robot.bodies[body].name, letter, body, (basis,))
+        return KinematicElement(self.robot.bodies[body].name, letter, body, (basis,))
 
     def _bars(self, driver: Group, branches: tuple[tuple[Group, ...], ...]) -> ElementLeg:
         rods = tuple(self._rod(groups) for groups in branches)
@@ -130,14 +137,16 @@ class _Reader:
         elements = (self._driver(joint, self.stem[driver.after]), *(self._bar(rod) for rod in rods))
         return ElementLeg(self.leg, "bars", joint, rods, elements=elements)
 
-    def _bar(self, rod: Rod) -> Element:
+    def _bar(self, rod: ElementRod) -> KinematicElement:
         spins = "U" in (rod.hold.letter, rod.end.letter)
-        return Element(self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",))
+        return KinematicElement(
+            self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",)
+        )
 
     def _plane(self, prismatic: Group, face: Group) -> ElementLeg:
         body, driver, tip = self.stem[prismatic.after], prismatic.joints[0].joint, face.joints[0].joint
         ball = Hold("S", (tip,), None, None, None)
-        rod = Rod(body, ball, ball, tip, face.after)
+        rod = ElementRod(body, ball, ball, tip, face.after)
         return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
 
     def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
@@ -145,18 +154,18 @@ class _Reader:
         hold, end = self._ends(first, last)
         tip, prismatic = last.joints[0].joint, between.joints[0].joint
         tube, moving = self.stem[between.before], self.stem[between.after]
-        rod = Rod(tube, hold, end, tip, last.after)
+        rod = ElementRod(tube, hold, end, tip, last.after)
         reach = self.at.frame(tip).p - self.at.centre(hold)
         flip = 1.0 if float(self.at.frame(prismatic).R[:, 2] @ reach) > 0.0 else -1.0
         name = " + ".join(self.robot.bodies[body].name for body in (tube, moving))
-        strut = Element(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
+        strut = KinematicElement(name, "T" if motor is None else "S", moving, ("x", "d", "theta"))
         if motor is None:
             form, driver, elements = "strut", None, [strut]
         else:
             far, shaft = motor.joints[0].far, self.stem[motor.after]
             if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
                 raise self.fail("has a shaft whose joint is not on the motor's axis")
-            spindle = Element(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
+            spindle = KinematicElement(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
         return ElementLeg(self.leg, form, driver, (rod,), prismatic, moving, flip, elements=tuple(elements))
 
@@ -169,7 +178,7 @@ class _Reader:
         end = Hold("R", (fold.wrist,), None, FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2))
         nacelle = joints[fold.wrist].successor
         rods = tuple(
-            Rod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
+            ElementRod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
         )
         elements = (self._driver(fold.root, arm), *(self._bar(rod) for rod in rods))
         return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
@@ -205,15 +214,15 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
     )
 
 
-def _part(robot: Robot, leg: ElementLeg, body: int, way: tuple[int, int | None], count: int) -> Part:
+def _part(robot: Robot, leg: ElementLeg, body: int, way: tuple[int, int | None], count: int) -> NacellePart:
     """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
     joint, neighbour = way
     kind = robot.joints[joint].kind
     hinged = leg.form != "plane" if neighbour is None else kind in (JointKind.REVOLUTE, JointKind.FIXED)
     rotation = () if robot.nacelle.kind == "point" else ("x", "theta")
     name = f"{robot.bodies[body].name}/{leg.leg.name}"
-    element = Element(name, "B", body, rotation if hinged else ("A", *rotation), 1.0 / count)
-    return Part(element, joint, neighbour)
+    element = KinematicElement(name, "B", body, rotation if hinged else ("A", *rotation), 1.0 / count)
+    return NacellePart(element, joint, neighbour)
 
 
 def welds(robot: Robot) -> tuple[int, ...]:

@@ -14,13 +14,13 @@ from nacelle.kinematics.elements.from_pose import element_arrays, element_shapes
 from nacelle.kinematics.iteration.precise_states import Numbers, PreciseStates
 from nacelle.kinematics.iteration.samples import samples_of
 from nacelle.model.robot import Robot
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import exact
 
 
 def element_samples(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
-) -> Samples | None:
+) -> PreciseInputs | None:
     """Samples of the inputs of a function of the element state (`samples_of`)."""
     return samples_of(robot, shapes, groups, _elements)
 

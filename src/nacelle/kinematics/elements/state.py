@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.elements.from_pose import element_arrays, element_shapes
-from nacelle.kinematics.elements.layout import ElementLayout, Variable
+from nacelle.kinematics.elements.layout import ElementLayout, StateVariable
 from nacelle.kinematics.elements.placement import ElementMotion, element_layout, reason_without_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion, solved
@@ -102,7 +102,7 @@ class ElementState(Drawn):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
+        """Names of the variables, in the order of `arrays`."""
         return tuple(self.layout.shapes)
 
     @property
@@ -147,7 +147,7 @@ class ElementState(Drawn):
             )
 
 
-def _is_length(robot: Robot, variable: Variable) -> bool:
+def _is_length(robot: Robot, variable: StateVariable) -> bool:
     if variable.kind == "coordinate":
         return not robot.joints[variable.number].primitives[0].is_rotation
     return variable.kind in ("length", "point")

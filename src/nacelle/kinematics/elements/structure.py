@@ -60,7 +60,7 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Rod:
+class ElementRod:
     """A bar or strut with its two ends.
 
     Attributes:
@@ -79,7 +79,7 @@ class Rod:
 
 
 @dataclass(frozen=True)
-class Element:
+class KinematicElement:
     """A kinematic element ([OAM] section 3.1).
 
     Attributes:
@@ -97,7 +97,7 @@ class Element:
     share: float = 1.0
 
 
-class Part(NamedTuple):
+class NacellePart(NamedTuple):
     """A part of the nacelle that a leg carries.
 
     Attributes:
@@ -106,7 +106,7 @@ class Part(NamedTuple):
         neighbour: the body of the nacelle that it hangs on; None if on the leg itself.
     """
 
-    element: Element
+    element: KinematicElement
     joint: int
     neighbour: int | None
 
@@ -131,21 +131,21 @@ class ElementLeg:
     leg: Leg
     form: str
     driver: int | None
-    rods: tuple[Rod, ...]
+    rods: tuple[ElementRod, ...]
     prismatic: int | None = None
     moving: int | None = None
     flip: float = 1.0
     fold: Parallelogram | None = None
-    elements: tuple[Element, ...] = ()
-    parts: tuple[Part, ...] = ()
+    elements: tuple[KinematicElement, ...] = ()
+    parts: tuple[NacellePart, ...] = ()
 
     @property
-    def all_elements(self) -> tuple[Element, ...]:
+    def all_elements(self) -> tuple[KinematicElement, ...]:
         """Its own elements, then its parts of the nacelle."""
         return (*self.elements, *(part.element for part in self.parts))
 
 
-def split_states(elements: tuple[Element, ...], u: Rate) -> list[dict[str, Rate]]:
+def split_states(elements: tuple[KinematicElement, ...], u: Rate) -> list[dict[str, Rate]]:
     """The rates of elements by the names of their states, out of their motion basis u."""
     states, start = [], 0
     for element in elements:

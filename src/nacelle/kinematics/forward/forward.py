@@ -65,7 +65,7 @@ class ForwardKinematics(Drawn):
         return np.asarray((self.flags & int(beyond)) == 0)
 
     def inverse(self) -> InverseKinematics:
-        """All joints at the poses."""
+        """All joints and bodies at the poses x (..., nx): `inverse_kinematics` there."""
         return inverse_kinematics(self.robot, self.x)
 
 

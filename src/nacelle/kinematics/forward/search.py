@@ -21,7 +21,7 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
-    Equations,
+    FollowedEquations,
     Roadmap,
     continued,
     polished,
@@ -53,7 +53,7 @@ def search_of(mechanism: Mechanism) -> PoseSearch:
     return PoseSearch(mechanism) if mechanism.closed_form else JointSearch(mechanism)
 
 
-class Samples(NamedTuple):
+class SearchedSamples(NamedTuple):
     """Samples that are searched for, written as they are found.
 
     Attributes:
@@ -68,9 +68,9 @@ class Samples(NamedTuple):
     steps: Array
     flags: Array
 
-    def part(self, place: int) -> Samples:
+    def part(self, place: int) -> SearchedSamples:
         """One of them."""
-        return Samples(*(array[place : place + 1] for array in self))
+        return SearchedSamples(*(array[place : place + 1] for array in self))
 
     @property
     def missing(self) -> Array:
@@ -84,7 +84,7 @@ class PoseSearch:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
+        self.equations = FollowedEquations(self.solver, self._conditioning, pose_units(mechanism))
 
     # ---- unknowns and poses
 
@@ -115,7 +115,9 @@ class PoseSearch:
         """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
         x = np.full((len(q), self.mechanism.layout.nx), np.nan)
         u = np.full((len(q), self.reference().size), np.nan)
-        samples = Samples(q, u, np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE)))
+        samples = SearchedSamples(
+            q, u, np.zeros(len(q), dtype=np.int64), np.full(len(q), int(Flag.UNREACHABLE))
+        )
         if len(q):
             (self._along if follow else self._each)(samples, starts)
             good = np.flatnonzero(~samples.missing)
@@ -123,7 +125,7 @@ class PoseSearch:
             samples.flags[good] |= self._pose_flags(x[good], y)
         return x, samples.steps, samples.flags
 
-    def _each(self, samples: Samples, starts: Array | None) -> None:
+    def _each(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Every sample for itself: in a straight line, by the roadmap, by plain iteration."""
         robot, q = self.mechanism.robot, samples.q
         every = np.arange(len(q))
@@ -150,7 +152,7 @@ class PoseSearch:
             still = samples.missing[left]
             self._iterate(samples, left[still], start[still], int(Flag.OTHER_BRANCH))
 
-    def _along(self, samples: Samples, starts: Array | None) -> None:
+    def _along(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Samples as a path: each continued from the one before."""
         first = None if starts is None else starts[:1]
         q = unwound_path(self.mechanism.robot, samples.q, self.reference_actuators())
@@ -177,7 +179,7 @@ class PoseSearch:
                 last = place
             place += 1
 
-    def _connect(self, samples: Samples, left: Array, q0: Array, u0: Array) -> Array:
+    def _connect(self, samples: SearchedSamples, left: Array, q0: Array, u0: Array) -> Array:
         """Continue from solutions (q0, u0) to the samples `left`; give those that were not reached."""
         if not left.size:
             return left
@@ -188,7 +190,7 @@ class PoseSearch:
         samples.u[done], samples.flags[done] = path.y[path.reached], 0
         return left[~path.reached]
 
-    def _iterate(self, samples: Samples, left: Array, u0: Array, flag: int) -> Array:
+    def _iterate(self, samples: SearchedSamples, left: Array, u0: Array, flag: int) -> Array:
         """Plain iteration from u0 for the samples `left`, flagged so; give those that were not solved."""
         if not left.size:
             return left
@@ -263,7 +265,7 @@ class JointSearch(PoseSearch):
             for primitive in joint.primitives:
                 is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
                 units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = Equations(self.solver, self._conditioning, np.array(units))
+        self.equations = FollowedEquations(self.solver, self._conditioning, np.array(units))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""

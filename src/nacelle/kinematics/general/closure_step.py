@@ -23,13 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.kinematics.general.legs import Legs, Rates
-from nacelle.kinematics.general.loops import Loop
+from nacelle.kinematics.general.loops import NacelleLoop
 from nacelle.kinematics.general.motion import angular_velocity, columns, with_root
-from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.placed import Placed, Plan
+from nacelle.kinematics.general.nacelle import MovingFrame
+from nacelle.kinematics.general.placed import GeneralPlan, Placed
 from nacelle.kinematics.general.tie_motion import given_rates, slip
 from nacelle.kinematics.general.tie_rows import locked_axes
-from nacelle.kinematics.general.ties import Rod, Row, Tie
+from nacelle.kinematics.general.ties import MassPointRod, Tie, TieRow
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, inner, plus_times, scaled
 from nacelle.kinematics.mechanism.assembly import coupling_scale
 from nacelle.kinematics.tree.closure import coupling_gap
@@ -85,7 +85,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
 
-    def plain(tie: Tie, row: Row, value: Scalar) -> Scalar:
+    def plain(tie: Tie, row: TieRow, value: Scalar) -> Scalar:
         """What a row leaves open, without units."""
         if tie.is_coupling:
             return value * (1.0 / coupling_scale(placed.robot.numeric, placed.robot.joints[tie.joint]))
@@ -103,7 +103,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     rotations = {}
     for k in chosen:
         for tie in placed.ties[k]:
-            if isinstance(tie.link, Rod):
+            if isinstance(tie.link, MassPointRod):
                 rotations[tie.link.joint], apart = _rod_rotation(placed, tie, tie.link, rates, frames)
                 listed += [value * (1.0 / size) for value in apart.tolist()]
     return ClosureStep(step, rates, rotations, listed)
@@ -133,7 +133,7 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
         return [0.0] * len(tie.rows)
     if tie.is_coupling:
         return [-coupling_gap(placed.robot.joints[tie.joint], placed.now.motion)]
-    if isinstance(tie.link, Rod):
+    if isinstance(tie.link, MassPointRod):
         d = tie.rows[0].force
         return [0.5 * (dot(d, d) - tie.link.length2)]
     first, second = placed.joint_frames(tie.joint, tie.axes)
@@ -141,7 +141,7 @@ def _open(placed: Placed, tie: Tie) -> list[Scalar]:
     return _gaps(placed.robot.joints[tie.joint], tie, near, far, 1.0 if tie.first else -1.0)
 
 
-def _open_loop(placed: Placed, loop: Loop) -> list[Scalar]:
+def _open_loop(placed: Placed, loop: NacelleLoop) -> list[Scalar]:
     """What the rows of a loop of the nacelle leave open: of the second body against the first."""
     if loop.tie.joint < 0:
         return [0.0] * len(loop.tie.rows)
@@ -174,7 +174,7 @@ def _gaps(joint: Joint, tie: Tie, near: Pose, far: Pose, sign: float) -> list[Sc
 
 
 def _rod_rotation(
-    placed: Placed, tie: Tie, rod: Rod, rates: Rates, frames: dict[int, Frame]
+    placed: Placed, tie: Tie, rod: MassPointRod, rates: Rates, frames: dict[int, MovingFrame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
     robot, trees = placed.robot, placed.trees
@@ -203,7 +203,7 @@ def _rod_rotation(
     return scaled(divide(1.0, rod.length2), cross(s, moved)), np.asarray(plus(d, -s))
 
 
-def finds_step(plan: Plan, count: int) -> bool:
+def finds_step(plan: GeneralPlan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the nacelle.
 
     Legs that leave rows over must themselves be found by iteration.

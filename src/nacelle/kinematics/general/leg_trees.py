@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.tree_node import (
-    Node,
+    TreeNode,
     even,
     is_aligned,
     rotated_node,
@@ -61,14 +61,14 @@ class LegTrees:
         runs: what `down` and `up` go through between two nodes, kept once it is made.
     """
 
-    nodes: tuple[Node | None, ...]
+    nodes: tuple[TreeNode | None, ...]
     place: dict[int, tuple[int, Pose]]
     roots: dict[int, int]
     frames: dict[int, int] = field(default_factory=dict)
     joined: bool = True
-    runs: dict[tuple[int, int], list[Node]] = field(default_factory=dict)
+    runs: dict[tuple[int, int], list[TreeNode]] = field(default_factory=dict)
 
-    def node(self, index: int) -> Node:
+    def node(self, index: int) -> TreeNode:
         """A node that is not the base."""
         node = self.nodes[index]
         assert node is not None
@@ -126,10 +126,10 @@ class LegTrees:
         )
         return product(even_entries(B), first.moved(vector))
 
-    def _runs(self, index: int, top: int) -> list[Node]:
+    def _runs(self, index: int, top: int) -> list[TreeNode]:
         """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
         if (index, top) not in self.runs:
-            nodes: list[Node] = []
+            nodes: list[TreeNode] = []
             for k in self.path(index, top):
                 both = together(nodes[-1], self.node(k)) if nodes and self.joined else None
                 nodes = [*nodes[:-1], both] if both is not None else [*nodes, self.node(k)]
@@ -165,7 +165,7 @@ def leg_trees(
     it belongs to the next joint's own angle.
     """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
-    nodes: list[Node | None] = [None]
+    nodes: list[TreeNode | None] = [None]
     place: dict[int, tuple[int, Pose]] = {BASE: (0, identity())}
     parents: set[int] = {0}
     roots: dict[int, int] = {}
@@ -184,7 +184,9 @@ def leg_trees(
     for number, leg in enumerate(robot.legs):
         base = place[BASE]
         if axes and number in axes:
-            nodes.append(Node(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosSin(1.0, 0.0), False))
+            nodes.append(
+                TreeNode(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosSin(1.0, 0.0), False)
+            )
             frames[number] = len(nodes) - 1
             parents.add(len(nodes) - 1)
             base = (len(nodes) - 1, Pose(axes[number].T, np.zeros(3)))
@@ -195,7 +197,7 @@ def leg_trees(
             if joint.predecessor not in place:
                 # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
-                nodes.append(Node(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
+                nodes.append(TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
                 place[joint.predecessor] = (len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
@@ -209,7 +211,9 @@ def leg_trees(
                 parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
-                node = split_own(Node(index, rates, G, primitive, now.steps[starts[j] + at], False, angle))
+                node = split_own(
+                    TreeNode(index, rates, G, primitive, now.steps[starts[j] + at], False, angle)
+                )
                 split = revolute and not is_aligned(node.G.R, primitive.axis)
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.general.factors import Factors, factorise
-from nacelle.kinematics.general.loops import Loop, nacelle_loops
+from nacelle.kinematics.general.loops import NacelleLoop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
-from nacelle.kinematics.general.nacelle import Frame, PoleFrame
-from nacelle.kinematics.general.placed import Placed, Plan
+from nacelle.kinematics.general.nacelle import MovingFrame, PoleFrame
+from nacelle.kinematics.general.placed import GeneralPlan, Placed
 from nacelle.kinematics.general.solve import Solved, solve_in_order
 from nacelle.kinematics.general.tie_motion import (
-    Moving,
+    TieMotion,
     given_accelerations,
     given_rates,
     onto_nacelle,
@@ -58,7 +58,7 @@ class Legs:
     """
 
     placed: Placed
-    plan: Plan
+    plan: GeneralPlan
     factors: tuple[Factors, ...]
 
     def wrench(self, leg: int, multipliers: Rates, *, whole: bool = False) -> Rates:
@@ -82,7 +82,7 @@ class Legs:
         return forces
 
     @cached_property
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[NacelleLoop]:
         """The nacelle's own loops."""
         return nacelle_loops(self.placed.robot, self.placed.nacelle)
 
@@ -177,7 +177,7 @@ class Legs:
         """Their derivatives w' from a = dv/dt (n,) and the bias of the motion itself: a, W a + bias."""
         return self._spread(a, self.W, bias)
 
-    def rates(self, frames: dict[int, Frame], active: Rates | None = None) -> Rates:
+    def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
         """Rates of all legs where the nacelle moves as given; active ones too, unless a leg's are given."""
         rates: Rates = {}
         for ties, factors in zip(self.placed.ties, self.factors, strict=True):
@@ -185,16 +185,16 @@ class Legs:
             rates |= factors.rates(right, _given(factors, active))
         return rates
 
-    def right_hand_sides(self, state: Moving) -> list[list[Scalar]]:
+    def right_hand_sides(self, state: TieMotion) -> list[list[Scalar]]:
         """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`tie_motion`)."""
         return [[g for tie in ties for g in given_accelerations(tie, state)] for ties in self.placed.ties]
 
-    def bias(self, u: Rates, frames: dict[int, Frame]) -> Array | None:
+    def bias(self, u: Rates, frames: dict[int, MovingFrame]) -> Array | None:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
         nodes = outward(self.placed.trees, u, {}, frames)
-        state = Moving(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
+        state = TieMotion(self.placed.trees, u, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(state)
         own = [value for loop in self.loops for value in loop.second(frames)]
         return self._solved(-self.left_over(own, dict(enumerate(sides))))
@@ -215,7 +215,7 @@ class Legs:
                 right.append(value)
         return pack(right)
 
-    def accelerations(self, state: Moving, active: Rates | None = None) -> Rates:
+    def accelerations(self, state: TieMotion, active: Rates | None = None) -> Rates:
         """Derivatives of the rates of all legs; `state` has the nacelle's full accelerations."""
         accelerations: Rates = {}
         for sides, factors in zip(self.right_hand_sides(state), self.factors, strict=True):
@@ -252,7 +252,7 @@ def _given(factors: Factors, active: Rates | None) -> Rates | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class MechanismMotion:
     """Everything that moves.
 
     Attributes:
@@ -268,13 +268,13 @@ class Motion:
     u: Rates
     u_dot: Rates
     nodes: dict[int, NodeMotion]
-    frames: dict[int, Frame]
+    frames: dict[int, MovingFrame]
     w: Rates
     w_dot: Rates
-    state: Moving
+    state: TieMotion
 
 
-def factorised(plan: Plan, placed: Placed) -> Legs:
+def factorised(plan: GeneralPlan, placed: Placed) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
         factorise([row.coefficients for tie in ties for row in tie.rows], leg.order, leg.zeros)
@@ -291,7 +291,7 @@ def motion(
     *,
     friction: bool = True,
     pole_held: bool = False,
-) -> Motion:
+) -> MechanismMotion:
     """The motion of everything at a reduced twist v (n,) and its derivative a (n,).
 
     w = (v, W v), M u = g(w), w' = (a, W a + bias), M u' = g(w') + bias
@@ -300,8 +300,8 @@ def motion(
         legs: the legs.
         v: reduced twist (n,), m/s and rad/s, base axes.
         a: its derivative (n,).
-        heavy: as `Moving` has it.
-        friction: as `Moving` has it.
+        heavy: as `TieMotion` has it.
+        friction: as `TieMotion` has it.
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
@@ -313,7 +313,7 @@ def motion(
     states = _States(legs, u, free, heavy, friction, pole_held)
     u_dot = legs.accelerations(states.at({}))
     moving = states.at(u_dot)
-    return Motion(u, u_dot, moving.nodes, states.frames, w, w_dot, moving)
+    return MechanismMotion(u, u_dot, moving.nodes, states.frames, w, w_dot, moving)
 
 
 class _States:
@@ -323,7 +323,7 @@ class _States:
         self,
         legs: Legs,
         u: Rates,
-        free: dict[int, Frame],
+        free: dict[int, MovingFrame],
         heavy: frozenset[int],
         friction: bool,
         pole_held: bool = False,
@@ -338,9 +338,9 @@ class _States:
                 assert isinstance(platform, PoleFrame)
                 listed[PLATFORM] = platform.with_pole_at(a_pole)
 
-    def at(self, u_dot: Rates) -> Moving:
+    def at(self, u_dot: Rates) -> TieMotion:
         """The motion at accelerations u_dot of the legs' rates."""
-        return Moving(
+        return TieMotion(
             self.trees,
             self.u,
             nodes=outward(self.trees, self.u, u_dot, self.frames, gravity=self.gravity),
@@ -368,12 +368,12 @@ class GivenMotion(NamedTuple):
     u_dot: Rates
     w: Rates
     w_dot: Rates
-    frames: dict[int, Frame]
+    frames: dict[int, MovingFrame]
 
 
 def motion_as_given(
     legs: Legs, given: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
-) -> Motion:
+) -> MechanismMotion:
     """The motion of everything from that of the nacelle and of some joints; the other joints follow.
 
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
@@ -382,4 +382,4 @@ def motion_as_given(
     states = _States(legs, u, given.frames, heavy, friction)
     u_dot = {**legs.accelerations(states.at({}), given.u_dot), **given.u_dot}
     moving = states.at(u_dot)
-    return Motion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)
+    return MechanismMotion(u, u_dot, moving.nodes, states.frames, given.w, given.w_dot, moving)

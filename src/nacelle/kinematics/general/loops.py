@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
 from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
-from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.ties import Tie, TieRow
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -29,7 +29,7 @@ from nacelle.spatial.scalar import Array, Scalar, plus, product
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class NacelleLoop:
     """A closure between two bodies of the nacelle, or between one and the base.
 
     Attributes:
@@ -42,7 +42,7 @@ class Loop:
     bodies: tuple[int, int]
     point: Array
 
-    def coefficients(self, nacelle: Nacelle, row: Row) -> dict[int, Scalar]:
+    def coefficients(self, nacelle: PlacedNacelle, row: TieRow) -> dict[int, Scalar]:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         if self.tie.is_coupling:
             return {rate: factor for rate, factor in row.coefficients.items() if rate in nacelle.moving}
@@ -53,7 +53,7 @@ class Loop:
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients
 
-    def second(self, frames: dict[int, Frame]) -> list[Scalar]:
+    def second(self, frames: dict[int, MovingFrame]) -> list[Scalar]:
         """Second derivatives of the rows where all rates are constant, m/s^2 or rad/s^2."""
         if self.tie.is_coupling:
             return [0.0]
@@ -64,7 +64,7 @@ class Loop:
         return second_derivatives(self.tie, gap, (near.w, near.w_dot), (far.w, far.w_dot), lambda: slip)
 
 
-def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
+def nacelle_loops(robot: Robot, nacelle: PlacedNacelle) -> list[NacelleLoop]:
     """All loops of the nacelle."""
     loops = []
     for c in robot.nacelle.closures:
@@ -72,16 +72,16 @@ def nacelle_loops(robot: Robot, nacelle: Nacelle) -> list[Loop]:
         if joint.at_point:
             continue
         if joint.is_coupling:
-            loops.append(Loop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
+            loops.append(NacelleLoop(coupling_tie(robot, c), (joint.predecessor, joint.successor), ZERO))
             continue
         first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
         second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
         _, locked, _ = locked_axes(joint)
         rows, arms = closure_rows(joint, {}, Axes(first.R, second.R, True), basis(first.R, locked))
         tie = Tie(0, rows, joint=c, arms=arms)
-        loops.append(Loop(tie, (joint.predecessor, joint.successor), second.p))
+        loops.append(NacelleLoop(tie, (joint.predecessor, joint.successor), second.p))
     for spin in nacelle.mechanism.nacelle_spins:
         pose = nacelle.poses[spin.body]
-        row = Row({}, "spin", moment=product(pose.R, np.array(spin.axis)))
-        loops.append(Loop(Tie(0, (row,)), (BASE, spin.body), pose.p))
+        row = TieRow({}, "spin", moment=product(pose.R, np.array(spin.axis)))
+        loops.append(NacelleLoop(Tie(0, (row,)), (BASE, spin.body), pose.p))
     return loops

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.kinematics.general.leg_trees import LegTrees
-from nacelle.kinematics.general.nacelle import Frame
-from nacelle.kinematics.general.tree_node import Node
+from nacelle.kinematics.general.nacelle import MovingFrame
+from nacelle.kinematics.general.tree_node import TreeNode
 from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 
@@ -51,7 +51,7 @@ class NodeMotion:
         return add(self.a, product(self.acceleration_matrix, point))
 
 
-def along(node: Node, rates: dict[int, Scalar]) -> Array:
+def along(node: TreeNode, rates: dict[int, Scalar]) -> Array:
     """Velocity (3,) along the axes of a node, sum of e_k u_k, in its axes: rad/s or m/s."""
     total: Array = ZERO
     for rate, axis in zip(node.rates, node.axes, strict=True):
@@ -63,7 +63,7 @@ def outward(
     trees: LegTrees,
     u: dict[int, Scalar],
     u_dot: dict[int, Scalar],
-    frames: Mapping[int, Frame],
+    frames: Mapping[int, MovingFrame],
     *,
     top: int = 0,
     gravity: Array = ZERO,
@@ -122,7 +122,7 @@ def columns(
                 velocities[rate] = (crossed(e, arm), e) if node.primitive.is_rotation else (e, ZERO)
         return velocities
     arm, k = point, index
-    below: list[Node] = []
+    below: list[TreeNode] = []
     while k:
         node = trees.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
@@ -154,7 +154,7 @@ def angular_velocity(columns: dict[int, tuple[Array, Array]], u: dict[int, Scala
 
 
 def with_root(
-    trees: LegTrees, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, Frame]
+    trees: LegTrees, index: int, point: Array, twist: tuple[Array, Array], frames: Mapping[int, MovingFrame]
 ) -> tuple[Array, Array]:
     """The twist (v, w), (3,) each, of a node at a point, its axes, with that of the nacelle body it hangs on.
 

@@ -46,7 +46,7 @@ class NacelleAxis:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class MovingFrame:
     """A nacelle body in motion: origin and axes with first and second derivatives, base axes, (3,) each.
 
     Attributes:
@@ -65,7 +65,7 @@ class Frame:
     a: Array
     spread: bool = False
 
-    def against(self, gravity: Array) -> Frame:
+    def against(self, gravity: Array) -> MovingFrame:
         """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
         return replace(self, a=add(self.a, -gravity))
 
@@ -122,7 +122,7 @@ class GivenPoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GivenFrame(Frame):
+class GivenFrame(MovingFrame):
     """A nacelle body of which some points are given with their motion, and need not be found from its own.
 
     Attributes:
@@ -157,14 +157,14 @@ class GivenFrame(Frame):
         point = self.given(b)
         return super().acceleration(b) if point is None else point.a
 
-    def against(self, gravity: Array) -> Frame:
+    def against(self, gravity: Array) -> MovingFrame:
         """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
         points = tuple(point._replace(a=add(point.a, -gravity)) for point in self.points)
         return replace(self, a=add(self.a, -gravity), points=points)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PoleFrame(Frame):
+class PoleFrame(MovingFrame):
     """A nacelle body in motion whose points are counted from one of them, the pole b_0.
 
         v(b) = v(b_0) + w x R (b - b_0)          a(b) = a(b_0) + T R (b - b_0)
@@ -202,7 +202,7 @@ def from_pole(R: Array, b: Array, pole: Array) -> Array:
     return ZERO if all_zero(away) else product(R, away)
 
 
-class Pole(NamedTuple):
+class MomentPole(NamedTuple):
     """A point about which moments on the platform count.
 
     Attributes:
@@ -223,7 +223,7 @@ def combined(columns: list[Array], b: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Nacelle:
+class PlacedNacelle:
     """The nacelle at a configuration.
 
     Attributes:
@@ -245,7 +245,7 @@ class Nacelle:
     axes: dict[int, tuple[NacelleAxis, ...]]
     steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]]
     moving: tuple[int, ...]
-    pole: Pole | None = None
+    pole: MomentPole | None = None
     spread: bool = False
     given: Mapping[int, GivenFrame] = field(default_factory=dict)
     grounded: frozenset[int] = frozenset()
@@ -260,7 +260,9 @@ class Nacelle:
             return (pose @ Pose(np.eye(3), b)).p
         return add(self.pole.point, from_pole(pose.R, b, self.pole.local))
 
-    def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array) -> dict[int, Frame]:
+    def frames(
+        self, w: dict[int, Scalar], w_dot: dict[int, Scalar], gravity: Array
+    ) -> dict[int, MovingFrame]:
         """All bodies at rates w and their derivatives; rates that are not given are zero.
 
         Args:
@@ -273,9 +275,9 @@ class Nacelle:
         linear_dot, angular_dot = _triples(self.robot, w_dot)
         motion = (platform, angular, angular_dot, linear, add(linear_dot, -gravity), self.spread)
         local = None if self.pole is None else self.pole.local
-        frames = {PLATFORM: Frame(*motion) if local is None else PoleFrame(*motion, pole=local)}
+        frames = {PLATFORM: MovingFrame(*motion) if local is None else PoleFrame(*motion, pole=local)}
         if self.grounded:
-            frames[BASE] = Frame(self.poses[BASE], ZERO, ZERO, ZERO, add(ZERO, -gravity))
+            frames[BASE] = MovingFrame(self.poses[BASE], ZERO, ZERO, ZERO, add(ZERO, -gravity))
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
@@ -297,7 +299,7 @@ class Nacelle:
             child = self.poses[joint.successor]
             arm = plus(child.p, -point)
             v, a = add(v, crossed(omega, arm)), add(a, _rigid(omega, omega_dot, arm))
-            frames[joint.successor] = Frame(child, omega, omega_dot, v, a)
+            frames[joint.successor] = MovingFrame(child, omega, omega_dot, v, a)
         return frames
 
     def onto(
@@ -376,7 +378,7 @@ def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
     return linear, pack([w.get(k, 0.0) for k in range(3, 6)])
 
 
-def nacelle_at(now: Configuration) -> Nacelle:
+def nacelle_at(now: Configuration) -> PlacedNacelle:
     """The nacelle at a configuration."""
     robot, mechanism = now.robot, now.mechanism
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
@@ -410,4 +412,4 @@ def nacelle_at(now: Configuration) -> Nacelle:
             grounded.add(joint.successor)
         axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
     moving = (*mechanism.independent, *mechanism.dependent)
-    return Nacelle(robot, mechanism, poses, axes, steps, moving, grounded=frozenset(grounded))
+    return PlacedNacelle(robot, mechanism, poses, axes, steps, moving, grounded=frozenset(grounded))

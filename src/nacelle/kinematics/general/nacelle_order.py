@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.kinematics.general.leg_trees import Idle
 from nacelle.kinematics.general.legs import factorised
-from nacelle.kinematics.general.placed import LegOrder, Parts, Placed, Plan, SolveOrder
+from nacelle.kinematics.general.placed import GeneralPlan, LegOrder, Parts, Placed, SolveOrder
 from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.spatial.rounding import middle
@@ -39,7 +39,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     )
 
 
-def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
+def dependent_order(plan: GeneralPlan, placed: list[Placed]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
     count = len(plan.mechanism.dependent)
     if count < 2:
@@ -50,7 +50,7 @@ def dependent_order(plan: Plan, placed: list[Placed]) -> SolveOrder | None:
     return _order_of(D, middle(np.max(np.abs(D), axis=2)))
 
 
-def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
+def solve_order(plan: GeneralPlan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
@@ -73,7 +73,7 @@ def solve_order(plan: Plan, placed: list[Placed]) -> tuple[SolveOrder | None, fl
     return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 
-def unit_forces(plan: Plan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
+def unit_forces(plan: GeneralPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
     n = len(plan.mechanism.independent)
     keys = [(k, row) for k, leg in enumerate(plan.legs) for row, _ in leg.order.active]
@@ -114,7 +114,7 @@ def rows_that_decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        factors = factorised(Plan(parts, tuple(trial)), at)
+        factors = factorised(GeneralPlan(parts, tuple(trial)), at)
         rows = [loop.coefficients(at.nacelle, row) for loop in factors.loops for row in loop.tie.rows]
         own = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
@@ -146,7 +146,7 @@ def rows_that_decide(
     return result, tuple(i for i in chosen if i < own), complete
 
 
-def idle_directions(plan: Plan, placed: list[Placed]) -> dict[tuple[int, int], Idle]:
+def idle_directions(plan: GeneralPlan, placed: list[Placed]) -> dict[tuple[int, int], Idle]:
     """Directions, constant in base axes, along which the force of a tie does no work on the nacelle.
 
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there

@@ -22,11 +22,11 @@ import numpy as np
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
 from nacelle.kinematics.general.factors import Order
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
-from nacelle.kinematics.general.nacelle import GivenFrame, Nacelle, Pole, nacelle_at
+from nacelle.kinematics.general.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
 from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, coupling_tie, rod_tie, spin_tie
-from nacelle.kinematics.general.ties import GivenLine, Rod, Tie
+from nacelle.kinematics.general.ties import GivenLine, MassPointRod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -126,7 +126,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class GeneralPlan:
     """The decisions for a robot.
 
     Attributes:
@@ -179,8 +179,8 @@ class Placed:
     parts: Parts
     now: Configuration
     trees: LegTrees
-    nacelle: Nacelle
-    rods: tuple[Rod, ...]
+    nacelle: PlacedNacelle
+    rods: tuple[MassPointRod, ...]
     ties: tuple[tuple[Tie, ...], ...]
 
     def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
@@ -252,10 +252,10 @@ def _placed(robot: Robot, parts: Parts, now: Configuration, pole: bool, seen: Se
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
-            nacelle = replace(nacelle, pole=Pole(feet[0]))
+            nacelle = replace(nacelle, pole=MomentPole(feet[0]))
         elif first is not None:
             local = first if nacelle.spread and _are_struts(parts, bars) else None
-            nacelle = replace(nacelle, pole=Pole(nacelle.point(PLATFORM, first), local))
+            nacelle = replace(nacelle, pole=MomentPole(nacelle.point(PLATFORM, first), local))
     listed = rods_of(robot, parts.rods)
 
     def bar(k: int) -> Tie:
@@ -339,9 +339,9 @@ def _first_point(robot: Robot) -> Array | None:
 
 
 def _ties(
-    at: tuple[Robot, LegTrees, Nacelle],
+    at: tuple[Robot, LegTrees, PlacedNacelle],
     leg: int,
-    rods: dict[int, Rod],
+    rods: dict[int, MassPointRod],
     spins: tuple[Spin, ...],
     seen: Seen | None,
 ) -> Iterator[Tie]:

@@ -32,10 +32,10 @@ from nacelle.kinematics.general.nacelle_order import (
 )
 from nacelle.kinematics.general.placed import (
     WHOLE,
+    GeneralPlan,
     LegOrder,
     Parts,
     Placed,
-    Plan,
     Way,
     active_rates,
     leg_rates,
@@ -43,7 +43,7 @@ from nacelle.kinematics.general.placed import (
     placed_at,
 )
 from nacelle.kinematics.general.rods import find_rods
-from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.ties import Tie, TieRow
 from nacelle.kinematics.iteration.branch import is_on_branch
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import (
@@ -107,7 +107,7 @@ def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
     return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
 
 
-def plan_of(robot: Robot, way: Way = WHOLE) -> Plan:
+def plan_of(robot: Robot, way: Way = WHOLE) -> GeneralPlan:
     """The plan of a robot, made once from its numbers."""
     own = robot.numeric
     return _plan(own, own.all_names, _plain(mechanism_of(own), way))
@@ -194,7 +194,7 @@ def _parts(mechanism: Mechanism, way: Way, configurations: list[Configuration]) 
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
+def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> GeneralPlan:
     mechanism = mechanism_of(robot)
     states, configurations = _states(robot, names), _configurations(robot, names)
     with np.errstate(all="ignore"):
@@ -203,14 +203,14 @@ def _plan(robot: Robot, names: tuple[str, ...], way: Way) -> Plan:
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
     legs, own_rows, complete = rows_that_decide(parts, placed, legs)
     complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
-    first = Plan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
+    first = GeneralPlan(parts, tuple(legs), own_rows, samples=tuple(states), complete=complete)
     first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
 
 
-def _margin_scales(plan: Plan, placed: list[Placed]) -> tuple[float, ...]:
+def _margin_scales(plan: GeneralPlan, placed: list[Placed]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
     mechanism = plan.mechanism
     if not (mechanism.iterated_legs or mechanism.dependent):
@@ -231,7 +231,7 @@ def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _row_unit(robot: Robot, tie: Tie, row: Row) -> float:
+def _row_unit(robot: Robot, tie: Tie, row: TieRow) -> float:
     """What a row counts in: m, rad, m^2 for a rod, the largest factor of a coupling."""
     if tie.is_coupling:
         return coupling_scale(robot, robot.joints[tie.joint])

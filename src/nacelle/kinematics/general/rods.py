@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.general.ties import Rod
+from nacelle.kinematics.general.ties import MassPointRod
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
@@ -90,9 +90,9 @@ def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
     return length > 0.0 and is_axisymmetric(about_A, (B - A) / length, length, TOLERANCE)
 
 
-def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
+def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:
     """The rods of a robot with its numbers, which may be symbols."""
-    rods: dict[int, Rod] = {}
+    rods: dict[int, MassPointRod] = {}
     for body, j, c in _links(robot):
         if body not in bodies:
             continue
@@ -102,7 +102,7 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, Rod]:
         at_B = second / (length * length)
         between = first / length - at_B
         at_A = mass - 2.0 * (first / length) + at_B
-        rods[body] = Rod(
+        rods[body] = MassPointRod(
             body=body,
             joint=j,
             closure=c,

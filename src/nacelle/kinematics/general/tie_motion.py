@@ -25,15 +25,15 @@ from dataclasses import dataclass
 from nacelle.kinematics.general.bars import flat
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
-from nacelle.kinematics.general.nacelle import Frame, Nacelle
+from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
 from nacelle.kinematics.general.tie_rows import largest_entry
-from nacelle.kinematics.general.ties import Row, Tie
+from nacelle.kinematics.general.ties import Tie, TieRow
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
 
 
 @dataclass(frozen=True, eq=False)
-class Moving:
+class TieMotion:
     """What ties need to know of the motion: nodes at given rates, and the nacelle.
 
     Attributes:
@@ -51,9 +51,9 @@ class Moving:
     trees: LegTrees
     u: dict[int, Scalar]
     nodes: dict[int, NodeMotion]
-    frames: dict[int, Frame]
+    frames: dict[int, MovingFrame]
     weightless: dict[int, NodeMotion]
-    free: dict[int, Frame]
+    free: dict[int, MovingFrame]
     gravity: Array
     heavy: frozenset[int] = frozenset()
     friction: bool = True
@@ -105,7 +105,7 @@ class Moving:
         return outward(self.trees, self.u, {}, {}, top=tie.axes)
 
 
-def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
+def far_acceleration(tie: Tie, frames: dict[int, MovingFrame]) -> Array:
     """Acceleration (3,) of the nacelle's point of a tie, base axes, m/s^2."""
     assert tie.body is not None
     assert tie.point is not None
@@ -115,7 +115,7 @@ def far_acceleration(tie: Tie, frames: dict[int, Frame]) -> Array:
     return frame.acceleration_at(plus(tie.point, -frame.pose.p))
 
 
-def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> tuple[Array, Array]:
+def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) -> tuple[Array, Array]:
     """Velocity (3,) of the nacelle's point, m/s, and its angular velocity (3,), rad/s, in the tie's axes."""
     assert tie.body is not None
     assert tie.point is not None
@@ -127,7 +127,7 @@ def outer_velocity(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> tuple
     return trees.down(tie.axes, v), trees.down(tie.axes, frame.w)
 
 
-def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> list[Scalar]:
+def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, MovingFrame]) -> list[Scalar]:
     """Right-hand sides g_i(w) of the rows M u = g for the rates: f . v of the nacelle's point, or n . w."""
     if tie.body is None:
         v, w = ZERO, ZERO
@@ -140,11 +140,11 @@ def given_rates(trees: LegTrees, tie: Tie, frames: dict[int, Frame]) -> list[Sca
     return [_felt(row, v, w) for row in tie.rows]
 
 
-def _felt(row: Row, v: Array, w: Array) -> Scalar:
+def _felt(row: TieRow, v: Array, w: Array) -> Scalar:
     return dot(row.moment, w) if row.kind in ("angular", "cross", "spin") else dot(row.force, v)
 
 
-def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+def given_accelerations(tie: Tie, state: TieMotion) -> list[Scalar]:
     """Right-hand sides b of M u' = b for the accelerations of the leg's rates, m/s^2 or rad/s^2."""
     trees = state.trees
     if tie.link is not None and tie.body is not None:
@@ -164,7 +164,7 @@ def given_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
     )
 
 
-def _is_swung(tie: Tie, state: Moving) -> bool:
+def _is_swung(tie: Tie, state: TieMotion) -> bool:
     """Whether A of a rod moves on a circle, and the velocity of B against A is needed for nothing else."""
     trees, link = state.trees, tie.link
     if link is None or tie.rows[0].kind != "rod" or link.resists_rotation(state.friction):
@@ -173,7 +173,7 @@ def _is_swung(tie: Tie, state: Moving) -> bool:
     return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.is_rotation
 
 
-def _swung(tie: Tie, state: Moving) -> Scalar:
+def _swung(tie: Tie, state: TieMotion) -> Scalar:
     """Right-hand side of a rod's row where A moves on a circle, v_A = u c.
 
         d.a_B + |v|^2 - d.a_A = d.a_B + v_B.v_B - u (2 v_B.c - u k),      k = c.c + d.r
@@ -192,7 +192,7 @@ def _swung(tie: Tie, state: Moving) -> Scalar:
     return dot(d, far) + dot(v, v) - u * (2.0 * dot(v, c) - u * k)
 
 
-def _line_acceleration(tie: Tie, state: Moving) -> Scalar:
+def _line_acceleration(tie: Tie, state: TieMotion) -> Scalar:
     """Right-hand side of the row of a rod or strut."""
     v, (row,) = state.slip(tie), tie.rows
     value = dot(row.force, state.gap(tie))
@@ -204,7 +204,7 @@ def _line_acceleration(tie: Tie, state: Moving) -> Scalar:
     return value + (dot(v, v) - rate * rate) * divide(1.0, d[tie.bar.up])
 
 
-def _inner_accelerations(tie: Tie, state: Moving) -> list[Scalar]:
+def _inner_accelerations(tie: Tie, state: TieMotion) -> list[Scalar]:
     assert tie.other is not None
     trees, nodes = state.trees, state.relative(tie)
     up = trees.up
@@ -277,7 +277,7 @@ def _relative(tie: Tie, w: Array, z: Array) -> Array:
     return scaled((z[m] - w[m]) * divide(1.0, tie.free[m]), tie.free)
 
 
-def _place(tie: Tie, row: Row) -> int:
+def _place(tie: Tie, row: TieRow) -> int:
     return [other for other in tie.rows if other.kind == "point"].index(row)
 
 
@@ -286,7 +286,7 @@ def tie_columns(trees: LegTrees, tie: Tie) -> dict[int, tuple[Array, Array]]:
     return columns(trees, tie.node, tie.own, None if tie.axes == tie.node else tie.axes)
 
 
-def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Frame]) -> Array:
+def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, MovingFrame]) -> Array:
     """Velocity (3,), m/s, of the far point relative to the leg's point, in the tie's axes."""
     if tie.line is not None:
         return tie.line.v
@@ -308,7 +308,7 @@ def slip(trees: LegTrees, tie: Tie, u: dict[int, Scalar], frames: dict[int, Fram
 
 def onto_nacelle(
     trees: LegTrees,
-    nacelle: Nacelle,
+    nacelle: PlacedNacelle,
     tie: Tie,
     force: Array,
     moment: Array,

@@ -25,8 +25,8 @@ import numpy as np
 from nacelle.kinematics.general.bars import Bar, flat
 from nacelle.kinematics.general.leg_trees import LegTrees
 from nacelle.kinematics.general.motion import columns
-from nacelle.kinematics.general.nacelle import Nacelle
-from nacelle.kinematics.general.ties import GivenLine, Rod, Row, Tie
+from nacelle.kinematics.general.nacelle import PlacedNacelle
+from nacelle.kinematics.general.ties import GivenLine, MassPointRod, Tie, TieRow
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.kinematics.tree.closure import coupling_rates
 from nacelle.model.joint import Joint
@@ -105,7 +105,7 @@ class Axes(NamedTuple):
 
 def closure_rows(
     joint: Joint, moved: Columns, axes: Axes, directions: list[Array]
-) -> tuple[tuple[Row, ...], tuple[Array, Array] | None]:
+) -> tuple[tuple[TieRow, ...], tuple[Array, Array] | None]:
     """The rows of a closure, and the axes of a universal joint.
 
     Args:
@@ -115,17 +115,17 @@ def closure_rows(
         directions: that span the locked rotations.
     """
     offsets, _, crossed = locked_axes(joint)
-    rows: list[Row] = []
+    rows: list[TieRow] = []
     for k in offsets:
         if len(offsets) == 3:
-            rows.append(Row({rate: v[k] for rate, (v, _) in moved.items()}, "point", force=_UNIT[k]))
+            rows.append(TieRow({rate: v[k] for rate, (v, _) in moved.items()}, "point", force=_UNIT[k]))
         else:
             e = axes.of(0, k)
-            rows.append(Row({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
+            rows.append(TieRow({rate: dot(e, v) for rate, (v, _) in moved.items()}, "offset", force=e))
     arms = (axes.of(0, 0), axes.of(1, 1)) if crossed else None
     angular = [("angular", e) for e in directions] + ([("cross", cross(arms[1], arms[0]))] if arms else [])
     for kind, e in angular:
-        rows.append(Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, kind, moment=e))
+        rows.append(TieRow({rate: dot(e, w) for rate, (_, w) in moved.items()}, kind, moment=e))
     return tuple(rows), arms
 
 
@@ -135,7 +135,7 @@ def _leg_side(trees: LegTrees, bodies: tuple[int, int]) -> int:
     return 0 if inside[0] and (not inside[1] or trees.place[bodies[0]][0]) else 1
 
 
-def closure_tie(robot: Robot, trees: LegTrees, nacelle: Nacelle, index: int) -> Tie:
+def closure_tie(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, index: int) -> Tie:
     """The rows of a closure."""
     joint = robot.joints[index]
     bodies = (joint.predecessor, joint.successor)
@@ -202,7 +202,7 @@ def _seen_line(trees: LegTrees, axes: int, line: GivenLine | None) -> GivenLine 
     return None if line is None else line.through(lambda vector: trees.down(axes, vector))
 
 
-def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: GivenLine | None = None) -> Tie:
+def rod_tie(trees: LegTrees, nacelle: PlacedNacelle, rod: MassPointRod, line: GivenLine | None = None) -> Tie:
     """The row of a rod; its point A is on the leg, or on the nacelle where B is on the leg.
 
     Args:
@@ -236,12 +236,14 @@ def rod_tie(trees: LegTrees, nacelle: Nacelle, rod: Rod, line: GivenLine | None 
     return replace(tie, joint=rod.closure, first=side == 0, link=rod)
 
 
-def _along(d: Array, moved: Columns) -> tuple[Row]:
+def _along(d: Array, moved: Columns) -> tuple[TieRow]:
     """The row of a rod that lies along d."""
-    return (Row({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
+    return (TieRow({rate: dot(d, v) for rate, (v, _) in moved.items()}, "rod", force=d),)
 
 
-def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLine | None = None) -> Tie:
+def bar_tie(
+    trees: LegTrees, nacelle: PlacedNacelle, leg: int, bar: Bar, line: GivenLine | None = None
+) -> Tie:
     """The row of a bar, in the leg's own axes where it has some; of a strut over an entry of its direction.
 
     With z that entry the row of a strut is (d / z) . v_B = (l / z) l': an entry of its column is constant.
@@ -272,7 +274,7 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLi
         reciprocal = divide(1.0, d[bar.up])
         gain = form.drive.side * ((sqrt(dot(d, d)) if length is None else length) * reciprocal)
         d = pack([1.0 if k == bar.up else d[k] * reciprocal for k in range(3)])
-        rows = (Row({bar.rate: gain}, "strut", force=d),)
+        rows = (TieRow({bar.rate: gain}, "strut", force=d),)
     else:
         rows = _along(d, columns(trees, node, A, axes))
     tie = Tie(axes, rows, body=form.body, local=form.B, point=point, node=node, own=A)
@@ -282,7 +284,7 @@ def bar_tie(trees: LegTrees, nacelle: Nacelle, leg: int, bar: Bar, line: GivenLi
 def coupling_tie(robot: Robot, index: int) -> Tie:
     """The row of a coupling: its factors over the rates of the coupled joints."""
     factors: dict[int, Scalar] = dict(coupling_rates(robot, robot.joints[index]))
-    return Tie(0, (Row(factors, "coupling"),), joint=index)
+    return Tie(0, (TieRow(factors, "coupling"),), joint=index)
 
 
 def spin_tie(trees: LegTrees, body: int, axis: Sequence[float]) -> Tie:
@@ -290,5 +292,5 @@ def spin_tie(trees: LegTrees, body: int, axis: Sequence[float]) -> Tie:
     node, frame = trees.place[body]
     e = frame.R @ np.array(axis)
     moved = columns(trees, node, ZERO)
-    row = Row({rate: dot(e, w) for rate, (_, w) in moved.items()}, "spin", moment=e)
+    row = TieRow({rate: dot(e, w) for rate, (_, w) in moved.items()}, "spin", moment=e)
     return Tie(node, (row,), node=node)

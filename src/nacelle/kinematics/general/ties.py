@@ -51,7 +51,7 @@ class GivenLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rod:
+class MassPointRod:
     """A body between two spherical joints that is three masses: at A, at B and between them.
 
     Attributes:
@@ -80,7 +80,7 @@ class Rod:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class TieRow:
     """One row.
 
     Attributes:
@@ -120,7 +120,7 @@ class Tie:
     """
 
     axes: int
-    rows: tuple[Row, ...]
+    rows: tuple[TieRow, ...]
     _: KW_ONLY
     body: int | None = None
     local: Array | None = None
@@ -132,7 +132,7 @@ class Tie:
     first: bool = True
     arms: tuple[Array, Array] | None = None
     free: Array | None = None
-    link: Rod | Bar | None = None
+    link: MassPointRod | Bar | None = None
     foot: Array | None = None
     line: GivenLine | None = None
 

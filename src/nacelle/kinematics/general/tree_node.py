@@ -41,7 +41,7 @@ from nacelle.spatial.short_rotation import ALIGNED, even_entries, rotation, rota
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class TreeNode:
     """A frame of a chain.
 
     Attributes:
@@ -112,7 +112,7 @@ def is_aligned(R: Array, axis: int) -> bool:
     return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
 
 
-def together(first: Node, second: Node) -> Node | None:
+def together(first: TreeNode, second: TreeNode) -> TreeNode | None:
     """Two revolute nodes with parallel axes as one, for vectors: R_m(q) G R_k(p) = G R_k(p + q) or - q."""
     if not (isinstance(first.step, CosSin) and isinstance(second.step, CosSin)) or not second.rates:
         return None
@@ -126,7 +126,7 @@ def together(first: Node, second: Node) -> Node | None:
     return replace(second, G=G, step=step, split=not is_aligned(G.R, k))
 
 
-def towards(node: Node | None, R: Array, axis: int) -> Array | None:
+def towards(node: TreeNode | None, R: Array, axis: int) -> Array | None:
     """The rotation (3, 3) of a node's axes that puts an axis of R (3, 3) into a coordinate plane or axis."""
     if node is None or node.primitive is Primitive.SPHERICAL:
         return None
@@ -150,7 +150,7 @@ def even(pose: Pose) -> Pose:
     return Pose(even_entries(pose.R), pose.p)
 
 
-def rotated_node(node: Node | None, R_new: Array) -> Node:
+def rotated_node(node: TreeNode | None, R_new: Array) -> TreeNode:
     """A node whose axes are turned by R_new (3, 3): G_R R_new, or q + t about a revolute joint's own axis."""
     assert node is not None
     if not node.primitive.is_rotation:
@@ -160,7 +160,7 @@ def rotated_node(node: Node | None, R_new: Array) -> Node:
     return _ahead(node, R_new[i, i], R_new[j, i])
 
 
-def _ahead(node: Node, c: Scalar, s: Scalar) -> Node:
+def _ahead(node: TreeNode, c: Scalar, s: Scalar) -> TreeNode:
     """A revolute node whose angle is turned on by a constant one."""
     if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < ALIGNED:
         # Right angles cost nothing; the angle itself is not what the step has any more.
@@ -174,7 +174,7 @@ def _added(step: Step, c: Scalar, s: Scalar) -> CosSin:
     return CosSin(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
-def split_own(node: Node) -> Node:
+def split_own(node: TreeNode) -> TreeNode:
     """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
     if not isinstance(node.step, CosSin):
         return node

@@ -50,7 +50,7 @@ _TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointK
 
 
 @dataclass(frozen=True)
-class Block:
+class SquareBlock:
     """A square block of K.
 
     Attributes:
@@ -65,7 +65,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Strut:
+class TelescopicStrut:
     """A telescopic strut: a prismatic joint between two bodies that have one more joint each.
 
     Attributes:
@@ -102,8 +102,8 @@ class Branch:
     """
 
     rates: tuple[int, ...]
-    blocks: tuple[Block, ...]
-    struts: tuple[Strut, ...]
+    blocks: tuple[SquareBlock, ...]
+    struts: tuple[TelescopicStrut, ...]
     names: tuple[str, ...]
     relations: tuple[Relation, ...] = ()
 
@@ -143,7 +143,7 @@ def _branch(robot: Robot) -> Branch:
         values = [float(_determinant(K[np.ix_(first, second)])) for K in samples]
         # What does not change cannot vanish.
         if np.ptp(values) > _NOTHING * abs(values[0]):
-            blocks.append(Block(first, second, 1.0 / values[0] if values[0] else 1.0))
+            blocks.append(SquareBlock(first, second, 1.0 / values[0] if values[0] else 1.0))
     struts = _struts(mechanism)
     joints = _joints_of_rates(robot)
     names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
@@ -393,7 +393,7 @@ def _determinant(A: Array) -> Scalar:
 # ---- struts
 
 
-def _struts(mechanism: Mechanism) -> tuple[Strut, ...]:
+def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
     """Telescopic struts among the joints that are found by iteration."""
     robot = mechanism.robot
     joints_at: dict[int, list[Joint]] = {}
@@ -416,5 +416,5 @@ def _struts(mechanism: Mechanism) -> tuple[Strut, ...]:
             zero = heights[0] - heights[1]
             length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero
             if length:
-                struts.append(Strut(j, zero, 1.0 / length))
+                struts.append(TelescopicStrut(j, zero, 1.0 / length))
     return tuple(struts)

@@ -21,7 +21,7 @@ from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scal
 from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
-from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.identities.samples import PreciseInputs, Row
 from nacelle.program.precise import arithmetic, exact
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
@@ -46,7 +46,7 @@ def samples_of(
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...] = (),
     derived: Derived | None = None,
-) -> Samples | None:
+) -> PreciseInputs | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
     Inputs are known by their names: x, y; q, q_dot, q_ddot. All others are independent, and drawn at random.
@@ -74,7 +74,7 @@ def samples_of(
         return None
     sizes = tuple(size for name in shapes for size in drawers[0].sizes(name))
     kept = [[row for row in rows if row is not None] for rows in (proof, check)]
-    return Samples(tuple(kept[0]), tuple(kept[1]), sizes)
+    return PreciseInputs(tuple(kept[0]), tuple(kept[1]), sizes)
 
 
 class _Drawer:

@@ -27,7 +27,7 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, unknown_units
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
-    Equations,
+    FollowedEquations,
     Roadmap,
     continued,
     polished,
@@ -65,7 +65,7 @@ class Unknowns(NamedTuple):
     flags: Array
 
 
-class Start(NamedTuple):
+class SearchStart(NamedTuple):
     """Where the search begins: poses x and unknowns y of solutions, (..., nx) and (..., ny).
 
     Without their poses the unknowns start plain iteration alone.
@@ -75,7 +75,7 @@ class Start(NamedTuple):
     y: Array
 
 
-def start_of(robot: Robot, guess: Any) -> Start | None:
+def start_of(robot: Robot, guess: Any) -> SearchStart | None:
     """Where the search begins, from what a user gives: a result with x and y, or y (..., ny) alone.
 
     Raises:
@@ -87,9 +87,9 @@ def start_of(robot: Robot, guess: Any) -> Start | None:
     x = getattr(guess, "x", None)
     y = getattr(guess, "y", guess if x is None else None)
     try:
-        start = Start(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        start = SearchStart(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     except (TypeError, ValueError):
-        start = Start(None, np.full(1, np.nan))
+        start = SearchStart(None, np.full(1, np.nan))
     fits = start.y.shape[-1:] == (mechanism.ny,)
     if not fits or (start.x is not None and start.x.shape[-1:] != (mechanism.layout.nx,)):
         raise KinematicsError(
@@ -119,7 +119,9 @@ def step_units(mechanism: Mechanism) -> Array:
     return units
 
 
-def unknowns(mechanism: Mechanism, x: Array, guess: Start | None = None, *, follow: bool = False) -> Unknowns:
+def unknowns(
+    mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
+) -> Unknowns:
     """Find what needs iteration at poses.
 
     Args:
@@ -165,7 +167,7 @@ class _Search:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, step_units(mechanism))
+        self.equations = FollowedEquations(self.solver, self._conditioning, step_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""

@@ -30,7 +30,7 @@ _TO_Z = {
 }
 
 
-class Carried(NamedTuple):
+class ChainBody(NamedTuple):
     """A body of a chain.
 
     Attributes:
@@ -60,7 +60,7 @@ class LegChain:
     owners: list[int]
     X: list[Pose]
     target: Joint
-    bodies: tuple[Carried, ...]
+    bodies: tuple[ChainBody, ...]
 
 
 def end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
@@ -82,7 +82,7 @@ def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) ->
     letters = ""
     owners: list[int] = []
     X: list[Pose] = []
-    bodies: list[Carried] = []
+    bodies: list[ChainBody] = []
     pose = start
     for j in joints:
         joint = robot.joints[j]
@@ -97,7 +97,7 @@ def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) ->
             X.append(pose @ P)
             pose = P.inverse()
         pose = pose @ joint.frame_successor.inverse()
-        bodies.append(Carried(joint.successor, len(letters), pose))
+        bodies.append(ChainBody(joint.successor, len(letters), pose))
     frame, _, _ = end_frames(closure, robot.joints[joints[-1]].successor)
     return LegChain(letters, owners, [*X, pose @ frame], closure, tuple(bodies))
 
@@ -130,7 +130,7 @@ def centred(chain: LegChain, i: int) -> LegChain:
     X[i + 2] = _prismatic(-s2) @ X[i + 2]
     back = {i + 1: _prismatic(-s1), i + 2: _prismatic(-s2)}
     bodies = tuple(
-        Carried(body, behind, back[behind] @ pose) if behind in back else Carried(body, behind, pose)
+        ChainBody(body, behind, back[behind] @ pose) if behind in back else ChainBody(body, behind, pose)
         for body, behind, pose in chain.bodies
     )
     return LegChain(chain.letters, chain.owners, X, chain.target, bodies)

@@ -33,7 +33,7 @@ _HOLDS_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, Jo
 
 
 @dataclass(frozen=True)
-class Form:
+class ClosedForm:
     """A closed form.
 
     Attributes:
@@ -77,23 +77,23 @@ def _free_end(chain: LegChain) -> bool:
 
 # In this order: the first form that fits is taken.
 FORMS = {
-    "elbow-universal": Form(
+    "elbow-universal": ClosedForm(
         "rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and crossing(c.X[2], size)
     ),
-    "universal-revolute": Form(
+    "universal-revolute": ClosedForm(
         "other", "U", 2, lambda c, size: c.letters == "RRR" and crossing(c.X[1], size) and parallel(c.X[2])
     ),
-    "universal-prismatic": Form(
+    "universal-prismatic": ClosedForm(
         "strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)
     ),
-    "elbow-spherical": Form("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
-    "spherical-prismatic": Form("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
-    "elbow-revolute": Form("rod", "R", 1, _elbow_in_plane),
-    "revolute-prismatic": Form("strut", "R", 1, _prismatic_in_plane),
-    "prismatic-planar": Form("other", "", 0),
-    "three-prismatic": Form("other", "", 0),
-    "rods": Form("other", "", 1),
-    "parallelogram": Form("other", "", 2),
+    "elbow-spherical": ClosedForm("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
+    "spherical-prismatic": ClosedForm("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
+    "elbow-revolute": ClosedForm("rod", "R", 1, _elbow_in_plane),
+    "revolute-prismatic": ClosedForm("strut", "R", 1, _prismatic_in_plane),
+    "prismatic-planar": ClosedForm("other", "", 0),
+    "three-prismatic": ClosedForm("other", "", 0),
+    "rods": ClosedForm("other", "", 1),
+    "parallelogram": ClosedForm("other", "", 2),
 }
 
 
@@ -106,7 +106,7 @@ def chain_form(chain: LegChain, size: float) -> str:
     return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
 
 
-def askew(chain: LegChain, form: Form, size: float) -> str:
+def askew(chain: LegChain, form: ClosedForm, size: float) -> str:
     """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
     X, is_pair = form.centred(chain).X, form.free_joint == "U"
     if form.kind == "strut":

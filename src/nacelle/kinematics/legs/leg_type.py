@@ -26,7 +26,7 @@ _SPHERICAL = (JointKind.SPHERICAL, JointKind.POINT)
 _HOLDS_POINT = (*_SPHERICAL, JointKind.UNIVERSAL)
 
 
-class Link(NamedTuple):
+class LegLink(NamedTuple):
     """A body of a leg between two points: it has two joints, each spherical or universal.
 
     Attributes:
@@ -67,7 +67,7 @@ class LegType(Shown):
     branches: tuple[tuple[Group, ...], ...]
     planar: bool
     parallelogram: Parallelogram | None
-    links: tuple[Link, ...]
+    links: tuple[LegLink, ...]
     askew: str
 
     @property
@@ -207,7 +207,7 @@ def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:
     return "", "its branches are not rods on a driven arm or slider, with spherical joints at the nacelle"
 
 
-def _links(robot: Robot, leg: Leg) -> tuple[Link, ...]:
+def _links(robot: Robot, leg: Leg) -> tuple[LegLink, ...]:
     links = []
     for body in leg.bodies:
         joints = robot.joints_at(body)
@@ -217,5 +217,5 @@ def _links(robot: Robot, leg: Leg) -> tuple[Link, ...]:
             first = robot.joints[joints[0]]
             hangs = bool({first.predecessor, first.successor} & set(robot.nacelle.bodies))
             inner, outer = joints[::-1] if hangs else joints
-            links.append(Link(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
+            links.append(LegLink(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
     return tuple(links)

@@ -48,7 +48,7 @@ _IDLE = 1e-12
 
 
 @dataclass(frozen=True)
-class Gap:
+class ClosureGap:
     """What a closure leaves open: a distance (m), an angle (rad), or an axis the wrong way round."""
 
     distance: float
@@ -81,7 +81,7 @@ class Assembly:
     q: Array
     motion: TreeMotion
     closures: ClosureState
-    open: dict[str, Gap]
+    open: dict[str, ClosureGap]
     unreached: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
 
@@ -445,7 +445,7 @@ def _outside(part: Robot, q: Array) -> bool:
     return any(outside_limits(joint, q[place]) for joint, place in joints)
 
 
-def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Gap]:
+def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, ClosureGap]:
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
         residual = state.residual[rows]
@@ -453,18 +453,18 @@ def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Ga
             gap = abs(float(residual[0]))
             if not gap <= CLOSED * coupling_scale(robot, joint):
                 turns = robot.joints[joint.terms[0][0]].primitives[0].is_rotation
-                gaps[joint.name] = Gap(0.0, gap) if turns else Gap(gap, 0.0)
+                gaps[joint.name] = ClosureGap(0.0, gap) if turns else ClosureGap(gap, 0.0)
             continue
         offsets = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 2]
         sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
         distance = float(np.linalg.norm(offsets))
         angle = math.asin(min(1.0, float(np.linalg.norm(sines)))) if np.all(np.isfinite(sines)) else math.pi
         if not distance <= CLOSED * robot.size:
-            gaps[joint.name] = Gap(distance if math.isfinite(distance) else math.inf, angle)
+            gaps[joint.name] = ClosureGap(distance if math.isfinite(distance) else math.inf, angle)
         elif not angle <= CLOSED:
-            gaps[joint.name] = Gap(0.0, angle)
+            gaps[joint.name] = ClosureGap(0.0, angle)
         elif is_flipped(joint, motion):
-            gaps[joint.name] = Gap(0.0, math.pi, True)
+            gaps[joint.name] = ClosureGap(0.0, math.pi, True)
     return gaps
 
 

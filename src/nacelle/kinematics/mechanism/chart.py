@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.model.platform import AXES
-from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation_quat
@@ -45,7 +45,7 @@ class Chart:
     robot: Robot
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ReducedLayout:
         """Places of the coordinates in x."""
         return layout_of(self.robot.motion)
 

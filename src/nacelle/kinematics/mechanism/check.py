@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, shortened
-from nacelle.kinematics.mechanism.assembly import Assembly, Gap, assemble, outside_limits
+from nacelle.kinematics.mechanism.assembly import Assembly, ClosureGap, assemble, outside_limits
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.snapped import snapped
@@ -64,7 +64,7 @@ class Check(Shown):
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """The errors among the problems."""
+        """The errors among the problems, without warnings."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     def require(self) -> Check:
@@ -407,7 +407,7 @@ class _Checker:
                 self.report((*path, "motion"), _misfit(own, m), _motion_hint(m))
 
 
-def _gap_words(gaps: dict[str, Gap]) -> str:
+def _gap_words(gaps: dict[str, ClosureGap]) -> str:
     return ", ".join(f"{name} {gap}" for name, gap in gaps.items())
 
 

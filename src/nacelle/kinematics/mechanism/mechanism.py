@@ -29,7 +29,7 @@ from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.kinematics.tree.spanning_tree import CosSin, rates_of
 from nacelle.model.leg import Leg
-from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -90,7 +90,7 @@ class Mechanism:
         return Chart(self.robot)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ReducedLayout:
         """Places of the coordinates in x and v."""
         return layout_of(self.robot.motion)
 

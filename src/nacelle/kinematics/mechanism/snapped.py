@@ -64,7 +64,7 @@ Configuration = tuple[Pose, Array]
 
 
 @dataclass(frozen=True)
-class Change:
+class FrameChange:
     """The largest changes of joint frames that close all loops.
 
     Attributes:
@@ -82,7 +82,7 @@ class Change:
     angle_joint: str
 
 
-def snapped(robot: Robot, start: Assembly) -> Change | None:
+def snapped(robot: Robot, start: Assembly) -> FrameChange | None:
     """The smallest change of a robot's joint frames with which its loops close; None if it is not small.
 
     Args:
@@ -231,11 +231,11 @@ def _by_twists(robot: Robot, places: list[Place], motion: TreeMotion) -> Array:
     return np.array(blocks)
 
 
-def _confirmed(robot: Robot, places: list[Place], theta: Array, changed: Robot) -> Change | None:
+def _confirmed(robot: Robot, places: list[Place], theta: Array, changed: Robot) -> FrameChange | None:
     """The largest changes, if the loops close in the reference pose now."""
     if assemble(changed).open:
         return None
     shifts, turns = (np.linalg.norm(part, axis=1) for part in (theta[:, 3:], theta[:, :3]))
     i, k = int(np.argmax(shifts)), int(np.argmax(turns))
     names = [robot.joints[j].name for j, _ in places]
-    return Change(changed, float(shifts[i]), names[i], float(turns[k]), names[k])
+    return FrameChange(changed, float(shifts[i]), names[i], float(turns[k]), names[k])

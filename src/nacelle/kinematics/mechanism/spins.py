@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,19 +50,6 @@ _REACHES = (0.0, 0.03, 0.07, 0.07)
 _STATES = 8
 # Accelerations of the samples, in units of the size and rad, a second squared.
 _ACCELERATION = 10.0
-
-
-@dataclass(frozen=True)
-class Neglected:
-    """What neglecting the asymmetry of a spinning body means.
-
-    Attributes:
-        asymmetry: of the body, a pure number.
-        force_error: largest error of an actuator's forces over its largest force, over sample states.
-    """
-
-    asymmetry: float
-    force_error: float
 
 
 def asymmetry(robot: Robot, spin: Spin) -> float:

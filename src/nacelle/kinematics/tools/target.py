@@ -60,7 +60,7 @@ def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | Non
         KinematicsError: if shapes or names are wrong.
         UnreachableError: if a single target cannot be met; in a batch its pose is NaN.
     """
-    target = Target.of(robot, tool, motion or robot.motion)
+    target = ToolTarget.of(robot, tool, motion or robot.motion)
     values = np.asarray(coordinates, dtype=float)
     layout = layout_of(target.motion)
     if values.shape[-1:] != (layout.nx,):
@@ -75,7 +75,7 @@ def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | Non
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class ToolTarget:
     """Which coordinates of a tool are given, and which coordinates of the nacelle follow.
 
     Attributes:
@@ -94,7 +94,7 @@ class Target:
     held: tuple[str, ...]
 
     @classmethod
-    def of(cls, robot: Robot, tool: str, motion: Motion) -> Target:
+    def of(cls, robot: Robot, tool: str, motion: Motion) -> ToolTarget:
         """Choose what follows from what is given.
 
         Translations of the motion follow always. Angles and joints that are not given follow where an
@@ -388,7 +388,7 @@ def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list
     """Those of some coordinates that move a tool along some axes, in a pose beside the reference."""
     if not names:
         return []
-    probe = Target(robot, tool, Motion(tuple(axes)), tuple(names), ())
+    probe = ToolTarget(robot, tool, Motion(tuple(axes)), tuple(names), ())
     steps = np.array([[0.05, -0.03, 0.04][k % 3] for k in range(len(names))])
     x = reference_pose(robot)[None]
     J = probe._jacobian(np.concatenate([x, probe._moved(x, steps[None] * probe._units)]))

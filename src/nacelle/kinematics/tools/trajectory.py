@@ -11,7 +11,7 @@ and c itself is solved for at every time. Angular rates are angular velocities i
 from __future__ import annotations
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.tools.target import Target
+from nacelle.kinematics.tools.target import ToolTarget
 from nacelle.kinematics.trajectory import Sample, Trajectory
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -39,7 +39,7 @@ class ToolTrajectory(Trajectory):
         Raises:
             KinematicsError: if there is no such tool, or the trajectory does not determine the pose.
         """
-        target = Target.of(robot, tool, trajectory.motion)
+        target = ToolTarget.of(robot, tool, trajectory.motion)
         if not target.determined:
             raise KinematicsError(
                 f"the trajectory gives {', '.join(trajectory.motion.coordinates)} of the tool {tool}, which "

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion, MotionError, parse_motion
-from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.spatial.rotation_path import quat_conjugate, quat_continuous, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
@@ -17,7 +17,7 @@ from nacelle.spatial.scalar import Array
 _SHORTEST = 1e-9
 
 
-def read_layout(motion: Motion | str | list[str]) -> Layout:
+def read_layout(motion: Motion | str | list[str]) -> ReducedLayout:
     """The layout of a motion, or of the text of one ("xyz", "se3")."""
     if not isinstance(motion, Motion):
         try:
@@ -30,7 +30,7 @@ def read_layout(motion: Motion | str | list[str]) -> Layout:
         raise TrajectoryError(str(fault)) from fault
 
 
-def read_points(layout: Layout, points: ArrayLike, name: str = "points") -> Array:
+def read_points(layout: ReducedLayout, points: ArrayLike, name: str = "points") -> Array:
     """Check poses (N, nx), N >= 2; make quaternions unit and continuous in sign."""
     try:
         values = np.array(points, dtype=float)
@@ -55,13 +55,13 @@ def read_points(layout: Layout, points: ArrayLike, name: str = "points") -> Arra
     return continuous(layout, values)
 
 
-def continuous(layout: Layout, points: Array) -> Array:
+def continuous(layout: ReducedLayout, points: Array) -> Array:
     """Choose the signs of the quaternions in poses (N, nx) such that each is the nearer to the one before."""
     linear, quats = layout.split_x(points)
     return points if quats is None else layout.join_x(linear, quat_continuous(quats))
 
 
-def read_pose(layout: Layout, pose: ArrayLike, name: str) -> Array:
+def read_pose(layout: ReducedLayout, pose: ArrayLike, name: str) -> Array:
     """Check one pose (nx,); make its quaternion unit."""
     try:
         values = np.array(pose, dtype=float)
@@ -72,7 +72,7 @@ def read_pose(layout: Layout, pose: ArrayLike, name: str) -> Array:
     return _checked(layout, values, name)
 
 
-def _checked(layout: Layout, values: Array, name: str) -> Array:
+def _checked(layout: ReducedLayout, values: Array, name: str) -> Array:
     for entry, value in zip(layout.x_names, values, strict=True):
         if not math.isfinite(value):
             raise TrajectoryError(f"{name}: {entry} is {value} (write a finite number)")
@@ -88,11 +88,11 @@ def _checked(layout: Layout, values: Array, name: str) -> Array:
     return values
 
 
-def _row_names(layout: Layout) -> str:
+def _row_names(layout: ReducedLayout) -> str:
     return f"{layout.nx} numbers ({', '.join(layout.x_names)})"
 
 
-def read_vector(layout: Layout, value: ArrayLike, name: str) -> Array:
+def read_vector(layout: ReducedLayout, value: ArrayLike, name: str) -> Array:
     """Check a positive limit: a number for all coordinates, or (n,) numbers."""
     try:
         values = np.array(value, dtype=float)
@@ -114,7 +114,7 @@ def read_positive(value: float, name: str) -> float:
     return number
 
 
-def displacements(layout: Layout, points: Array) -> Array:
+def displacements(layout: ReducedLayout, points: Array) -> Array:
     """The ways between neighbouring poses (N, nx), as (N - 1, n): differences and rotation vectors.
 
     The rotation vector, in base axes, is q_next = exp(r) q; with quaternions of continuous sign it is that
@@ -128,7 +128,11 @@ def displacements(layout: Layout, points: Array) -> Array:
 
 
 def read_times(
-    layout: Layout, points: Array, times: ArrayLike | None, duration: float | None, speed: ArrayLike | None
+    layout: ReducedLayout,
+    points: Array,
+    times: ArrayLike | None,
+    duration: float | None,
+    speed: ArrayLike | None,
 ) -> Array:
     """Times (N,) of the points, from 0: as given, or equally spaced, or at a speed.
 

@@ -21,7 +21,7 @@ from nacelle.capacity import require_memory
 from nacelle.kinematics.trajectory.arguments import displacements
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
-from nacelle.model.reduced import Layout, layout_of
+from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.pictures import Drawn, html
 from nacelle.spatial.rotation_path import RotationMotion, quat_multiply, vector_motion
 from nacelle.spatial.scalar import Array
@@ -75,13 +75,13 @@ class Trajectory(ABC, Drawn):
         return self._knots
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ReducedLayout:
         """Places of the coordinates in x, v and a."""
         return layout_of(self._motion)
 
     @abstractmethod
     def inside(self, t: Array) -> Sample:
-        """The motion at times (m,) that lie in [0, duration]."""
+        """Pose x (m, nx), reduced twist v and its derivative a (m, n) at times (m,), s, in [0, duration]."""
 
     def __call__(self, t: ArrayLike) -> Sample:
         """The motion at times t (...), in seconds; not-finite times give NaN."""
@@ -147,11 +147,11 @@ class Trajectory(ABC, Drawn):
         write_table(Path(path), names, units, np.column_stack([times, x, v, a]))
 
     def then(self, *others: Trajectory) -> Chain:
-        """This trajectory, and the others after it."""
+        """This trajectory, and the others after it; each begins at the pose where the one before ends."""
         return Chain(self, *others)
 
     def reversed(self) -> Reversed:
-        """The same way backwards."""
+        """The same way backwards: x(T - t), -v(T - t), a(T - t), T the duration."""
         return Reversed(self)
 
     def __repr__(self) -> str:
@@ -165,14 +165,14 @@ def clipped(t: Array, duration: float) -> tuple[Array, Array]:
 
 
 def joined(
-    layout: Layout, linear: tuple[Array, Array, Array], rotation: RotationMotion | None = None
+    layout: ReducedLayout, linear: tuple[Array, Array, Array], rotation: RotationMotion | None = None
 ) -> Sample:
     """The sample of plain coordinates with two derivatives, (m, count) each, and a rotation."""
     q, w, dw = rotation if rotation is not None else (None, None, None)
     return Sample(layout.join_x(linear[0], q), layout.join_v(linear[1], w), layout.join_v(linear[2], dw))
 
 
-def about(layout: Layout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
+def about(layout: ReducedLayout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
     """The sample of coordinates about a pose (nx,), with two derivatives, (m, n) each.
 
     Three of them in the place of rx, ry, rz are a rotation vector r in base axes, q = exp(r) q_c.

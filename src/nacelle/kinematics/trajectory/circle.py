@@ -20,7 +20,7 @@ from nacelle.kinematics.trajectory.base import Sample, Trajectory
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.timing import Timing, read_timing
 from nacelle.model.platform import Motion
-from nacelle.model.reduced import Layout
+from nacelle.model.reduced import ReducedLayout
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
 
@@ -105,7 +105,7 @@ class Circle(Trajectory):
         )
 
 
-def _axes(layout: Layout, plane: str | None, normal: ArrayLike | None) -> Array:
+def _axes(layout: ReducedLayout, plane: str | None, normal: ArrayLike | None) -> Array:
     """The unit vectors e_1, e_2 of the plane among the plain coordinates, (2, count)."""
     names = [layout.x_names[k] for k in layout.linear_x]
     translations = [name for name in names if name in _TRANSLATIONS]

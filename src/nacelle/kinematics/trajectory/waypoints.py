@@ -13,7 +13,7 @@ from nacelle.kinematics.trajectory.arguments import continuous, read_layout, rea
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
-from nacelle.model.reduced import QUATERNION, ROTATIONS, Layout
+from nacelle.model.reduced import QUATERNION, ROTATIONS, ReducedLayout
 from nacelle.pictures import Drawn
 from nacelle.progress import Progress, ignored
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
@@ -125,7 +125,7 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
 class _Reader(Columns):
     """A table on its way to waypoints, with the problems found."""
 
-    def __init__(self, layout: Layout, table: Table) -> None:
+    def __init__(self, layout: ReducedLayout, table: Table) -> None:
         dimensions: dict[str, tuple[Dimension, ...]] = {"t": (TIME,)}
         dimensions.update(dict.fromkeys("xyz", (LENGTH,)))
         dimensions.update(dict.fromkeys((*ROTATIONS, *_RPY), (ANGLE,)))

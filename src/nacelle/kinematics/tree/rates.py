@@ -227,7 +227,7 @@ def rate_map(now: Configuration) -> Array:
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingConfiguration:
     """A configuration in motion.
 
     Attributes:
@@ -243,7 +243,7 @@ class Moving:
     velocity: TreeVelocity
 
 
-def moving(now: Configuration, v: Array) -> Moving:
+def moving(now: Configuration, v: Array) -> MovingConfiguration:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
     robot, mechanism = now.robot, now.mechanism
     given, dependent = selections(mechanism)
@@ -254,7 +254,7 @@ def moving(now: Configuration, v: Array) -> Moving:
     right = closure_bias(robot, now.motion, velocity)
     rows_right = spin_biases(mechanism, now.motion, velocity)
     extended = respond(system, given, dependent, right=right, rows_right=rows_right).u
-    return Moving(U, u, extended[:, -1], velocity)
+    return MovingConfiguration(U, u, extended[:, -1], velocity)
 
 
 def spin_biases(

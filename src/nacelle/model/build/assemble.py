@@ -19,7 +19,7 @@ from nacelle.model.build.draft import (
     draft_joint,
     draft_leg,
 )
-from nacelle.model.build.graph import GROUND, BodyGraph, Edge, Part, full_name
+from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, Edge, full_name
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
@@ -86,7 +86,7 @@ class _Builder:
             return None
         return self.assemble(motion)
 
-    def nacelle_part(self) -> Part:
+    def nacelle_part(self) -> DescribedPart:
         spec = self.description.nacelle
         if spec is None:
             chain = ChainDraft({GROUND: (BodySpec(), ())})
@@ -98,10 +98,10 @@ class _Builder:
         for name, joint in self.description.closures.items():
             add_joint(chain, name, joint, ("closures", name), closes=True)
         chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
-        return Part("", ("nacelle",), chain, Placement(), None)
+        return DescribedPart("", ("nacelle",), chain, Placement(), None)
 
-    def leg_parts(self) -> list[Part]:
-        parts: list[Part] = []
+    def leg_parts(self) -> list[DescribedPart]:
+        parts: list[DescribedPart] = []
         names: set[str] = set()
         spec = self.description.nacelle
         main = GROUND if spec is None else spec.name
@@ -118,7 +118,7 @@ class _Builder:
                 continue
             if not chain.bodies and not chain.joints:
                 self.report(path, f"leg {leg.name!r} is empty", "give joints, table or elements")
-            parts.append(Part(leg.name, path, chain, placement(leg.placement), leg))
+            parts.append(DescribedPart(leg.name, path, chain, placement(leg.placement), leg))
         return parts
 
     def check_guesses(self) -> None:

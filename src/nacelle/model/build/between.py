@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build.graph import BodyGraph, Part
+from nacelle.model.build.graph import BodyGraph, DescribedPart
 from nacelle.model.build.joints import JointBuilder
 from nacelle.model.damper import Damper
 from nacelle.model.description.description import Description
@@ -22,7 +22,9 @@ from nacelle.spatial.scalar import Array, pack
 class BetweenBodies:
     """Reads what acts between two bodies: that of the whole robot, then that of the legs."""
 
-    def __init__(self, description: Description, parts: Sequence[Part], joints: JointBuilder) -> None:
+    def __init__(
+        self, description: Description, parts: Sequence[DescribedPart], joints: JointBuilder
+    ) -> None:
         """`parts`: the nacelle, then the legs."""
         self.description, self.parts, self.joints = description, parts, joints
         self.graph: BodyGraph = joints.graph
@@ -44,10 +46,10 @@ class BetweenBodies:
             for _, name, spec, (first, second) in self._written("dampers")
         )
 
-    def _written(self, key: str) -> Iterator[tuple[Part, str, Any, tuple[str, str]]]:
+    def _written(self, key: str) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
         """Entries of the robot and its legs whose bodies there are: part, full name, entry, bodies."""
         robot, *legs = self.parts
-        owners: list[tuple[Part, KeyPath, str, Any]] = [(robot, (), "", self.description)]
+        owners: list[tuple[DescribedPart, KeyPath, str, Any]] = [(robot, (), "", self.description)]
         owners += [(part, part.path, f"{part.name}.", part.spec) for part in legs if part.spec]
         for part, path, prefix, owner in owners:
             for name, spec in getattr(owner, key).items():
@@ -62,6 +64,6 @@ class BetweenBodies:
                     self.graph.report(place, f"both ends of the {word} are on one body", "name two")
                 yield part, f"{prefix}{name}", spec, (first, second)
 
-    def _point(self, part: Part, at: Sequence[float], body: str) -> Array:
+    def _point(self, part: DescribedPart, at: Sequence[float], body: str) -> Array:
         """A point in the frame of its body, placed as its leg is."""
         return self.joints.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p

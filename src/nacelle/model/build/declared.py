@@ -70,7 +70,7 @@ _XYZ = ("x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class DeclaredDescription:
     """A description from which numbers are recorded when they are first needed.
 
     Attributes:

@@ -105,15 +105,15 @@ def add_joint(chain: ChainDraft, name: str, spec: JointSpec, path: KeyPath, *, c
     behind = still if closes else draft.frames[1]
     travel = replace(draft, name=f"{name}-travel", kind=JointKind.PRISMATIC, drive=DriveSpec())
     chain.joints.append(replace(travel, bodies=(nut, end), frames=(still, behind)))
-    ratios = {name: Written(spec.pitch / (2.0 * math.pi))}
-    chain.couplings.append(CouplingDraft(f"{name}-pitch", travel.name, ratios, Written(0.0), path))
+    ratios = {name: SiNumber(spec.pitch / (2.0 * math.pi))}
+    chain.couplings.append(CouplingDraft(f"{name}-pitch", travel.name, ratios, SiNumber(0.0), path))
     if closes:
         _add_body(chain, end, BodySpec(), path)
         held = replace(travel, name=end, kind=JointKind.FIXED, bodies=(end, child))
         chain.closures.append(replace(held, frames=(still, draft.frames[1])))
 
 
-class Written(float):
+class SiNumber(float):
     """A number in SI units, where others have units."""
 
 

@@ -22,7 +22,7 @@ MAX_BODIES = 240
 
 
 @dataclass
-class Part:
+class DescribedPart:
     """A leg as written, or the nacelle (`spec` is None), with its chain and placement."""
 
     name: str
@@ -36,7 +36,7 @@ class Part:
 class Edge:
     """A joint between bodies by their full names."""
 
-    part: Part
+    part: DescribedPart
     draft: JointDraft
     predecessor: str
     successor: str
@@ -47,7 +47,7 @@ class Edge:
 class CouplingEdges:
     """A coupling with its joints found: the one that follows first, ratios and offset as written."""
 
-    part: Part
+    part: DescribedPart
     draft: CouplingDraft
     edges: tuple[Edge, ...]
 
@@ -63,7 +63,7 @@ class BodyDraft:
 
     spec: BodySpec
     path: KeyPath
-    part: Part | None
+    part: DescribedPart | None
 
 
 def full_name(edge: Edge) -> str:
@@ -77,7 +77,7 @@ class BodyGraph:
     def __init__(
         self,
         nacelle: NacelleSpec | None,
-        parts: list[Part],
+        parts: list[DescribedPart],
         report: Report,
         coordinates: Collection[str] = (),
     ) -> None:
@@ -128,11 +128,11 @@ class BodyGraph:
         self.faults += 1
         self._report(path, message, hint)
 
-    def owner(self, body: str) -> Part | None:
+    def owner(self, body: str) -> DescribedPart | None:
         """The leg that a body belongs to; None for base and nacelle."""
         return self.bodies[body].part if body in self.bodies else None
 
-    def resolve(self, part: Part, name: str, path: KeyPath) -> str | None:
+    def resolve(self, part: DescribedPart, name: str, path: KeyPath) -> str | None:
         """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
         if part.spec is not None and f"{part.name}.{name}" in self.bodies:
             return f"{part.name}.{name}"
@@ -143,7 +143,7 @@ class BodyGraph:
         self.report(path, f"no body is called {name!r}", did_you_mean(name, names))
         return None
 
-    def edge(self, part: Part, draft: JointDraft, closes: bool) -> Edge | None:
+    def edge(self, part: DescribedPart, draft: JointDraft, closes: bool) -> Edge | None:
         """Resolve the bodies of a joint and decide whether it closes a loop."""
         main = self.main
         predecessor = self.resolve(part, draft.bodies[0], (*draft.path, "parent"))
@@ -163,7 +163,7 @@ class BodyGraph:
         on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
         return Edge(part, draft, predecessor, successor, closes or on_nacelle)
 
-    def coupling(self, part: Part, draft: CouplingDraft) -> CouplingEdges | None:
+    def coupling(self, part: DescribedPart, draft: CouplingDraft) -> CouplingEdges | None:
         """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
         named = {full_name(edge): edge for edge in self.edges}
         own = {edge.draft.name: edge for edge in self.edges if edge.part is part}
@@ -264,7 +264,7 @@ class BodyGraph:
         """Names of legs that belong to the mechanism of the nacelle."""
         return {body.split(".")[0] for group in self.hanging for body in group}
 
-    def placement(self, part: Part) -> Placement:
+    def placement(self, part: DescribedPart) -> Placement:
         """Where a leg is placed: all of it on the nacelle, if it never reaches the base."""
         if part.name in self.hanging_parts and part.spec is not None and part.spec.placement.nacelle is None:
             return part.placement._replace(nacelle=part.placement.base)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build.draft import JointDraft, Written
-from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, Part, full_name
+from nacelle.model.build.draft import JointDraft, SiNumber
+from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, Edge, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
 from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
@@ -93,12 +93,12 @@ class JointBuilder:
         for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
             place = (*path, "follows", name)
             kind = kinds.get((rotates[0], turns), "gear ratio per length")
-            ratio = written if isinstance(written, Written) else self.read.ratio(written, kind, place)
+            ratio = written if isinstance(written, SiNumber) else self.read.ratio(written, kind, place)
             if ratio == 0.0:
                 self.read.report(place, "the ratio is zero", "leave the joint out")
             terms.append((number[full_name(edge)], -float(ratio)))
         offset = 0.0
-        if not isinstance(draft.offset, Written):
+        if not isinstance(draft.offset, SiNumber):
             quantity = "angle" if rotates[0] else "length"
             offset = self.read.quantity(draft.offset, quantity, (*path, "offset"))
         return Joint(coupling.name, JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
@@ -140,7 +140,7 @@ class JointBuilder:
             )
         return JointKind.POINT
 
-    def frame(self, part: Part, frame: Pose, body: str, kind: JointKind) -> Pose:
+    def frame(self, part: DescribedPart, frame: Pose, body: str, kind: JointKind) -> Pose:
         """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
         base, nacelle, mirror = self.graph.placement(part)
         if mirror is not None:

@@ -29,7 +29,7 @@ _OWN_KEYS = ("name", "placement", "branch", "guess", "override")
 _SINGLE_KEYS = ("template", "with")
 
 
-class Given(NamedTuple):
+class GivenParameter(NamedTuple):
     """A parameter's value, and where it is given."""
 
     value: Node
@@ -130,7 +130,9 @@ class Expander(Substitution):
         self.report((*path, key), f"no template is called {name!r}", did_you_mean(str(name), self.templates))
         return None
 
-    def scope(self, template: Node, given: Mapping[str, Given], path: KeyPath, mark: Mark) -> dict[str, Node]:
+    def scope(
+        self, template: Node, given: Mapping[str, GivenParameter], path: KeyPath, mark: Mark
+    ) -> dict[str, Node]:
         """Values of a template's parameters: as given, or the defaults."""
         assert isinstance(template.value, dict)
         declared = template.value.get("parameters", Node({})).value
@@ -159,7 +161,7 @@ class Expander(Substitution):
         own = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
         return [self.instance(template, own, node, self.given(node, path), path)]
 
-    def given(self, node: Node, path: KeyPath) -> dict[str, Given]:
+    def given(self, node: Node, path: KeyPath) -> dict[str, GivenParameter]:
         """Parameters under the key `with` of a leg."""
         assert isinstance(node.value, dict)
         values = node.value.get("with", Node({}))
@@ -167,7 +169,7 @@ class Expander(Substitution):
             self.report((*path, "with"), "'with' is a mapping of parameters to values")
             return {}
         return {
-            name: Given(value, (*path, "with", name), values.keys.get(name, values.mark))
+            name: GivenParameter(value, (*path, "with", name), values.keys.get(name, values.mark))
             for name, value in values.value.items()
         }
 
@@ -176,7 +178,7 @@ class Expander(Substitution):
         template: Node,
         own: Mapping[str, Node],
         node: Node,
-        given: Mapping[str, Given],
+        given: Mapping[str, GivenParameter],
         path: KeyPath,
         overrides: Sequence[tuple[KeyPath, Node]] = (),
     ) -> Node:
@@ -274,10 +276,10 @@ class Expander(Substitution):
 
     def row(
         self, node: Node, lists: Mapping[str, list[Node]], k: int, number: int, path: KeyPath
-    ) -> tuple[dict[str, Node], dict[str, Given], Node]:
+    ) -> tuple[dict[str, Node], dict[str, GivenParameter], Node]:
         """Own keys and parameters of the k-th of the repeated legs, and the node that gives them."""
         own: dict[str, Node] = {}
-        given: dict[str, Given] = {}
+        given: dict[str, GivenParameter] = {}
         place = node
         if "names" in lists:
             own["name"] = lists["names"][k]
@@ -298,7 +300,7 @@ class Expander(Substitution):
                 if key in _OWN_KEYS:
                     own[key] = value
                 else:
-                    given[key] = Given(value, (*path, key), entry.keys.get(key, entry.mark))
+                    given[key] = GivenParameter(value, (*path, key), entry.keys.get(key, entry.mark))
         return own, given, place
 
 

@@ -15,7 +15,7 @@ _SHORT = 3
 
 
 @dataclass(frozen=True)
-class Source:
+class ReadGraph:
     """A graph that is to be read, perhaps in several ways.
 
     Attributes:
@@ -33,7 +33,7 @@ class Source:
     alone: list[bool]
 
 
-def source(graph: Graph, roots: list[int]) -> Source:
+def source(graph: Graph, roots: list[int]) -> ReadGraph:
     """What some roots of a graph need, and how often."""
     order = reachable(graph, roots)
     nodes, values = graph.nodes, graph.values
@@ -51,10 +51,10 @@ def source(graph: Graph, roots: list[int]) -> Source:
                 alone[k] = alone[node[1]]
             elif node[0] == "mul" and values[node[1]] is not None:
                 alone[k] = alone[node[2]]
-    return Source(graph, roots, order, [number > 1 for number in uses], alone)
+    return ReadGraph(graph, roots, order, [number > 1 for number in uses], alone)
 
 
-def read(given: Source, keep: bool = True, spread: bool = False) -> Algebra:
+def read(given: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
     """Read what some roots of a graph need; sums and products used once are merged.
 
     Args:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from nacelle.program.cost import cost
 from nacelle.program.identities.rebuild import rebuilt
-from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.identities.samples import PreciseInputs, Row
 from nacelle.program.identities.values import Values
 from nacelle.program.identities.written import written
 from nacelle.program.minimise import Minimiser
@@ -25,7 +25,7 @@ _LITTLE = 0.7
 _LONG = 8000
 
 
-def merged(program: Program, samples: Samples) -> Program:
+def merged(program: Program, samples: PreciseInputs) -> Program:
     """The program with equal values made one and constant ones made constants.
 
     The result is held against the program at other samples. If it fails there, only identities that hold to
@@ -42,7 +42,7 @@ def merged(program: Program, samples: Samples) -> Program:
     return program
 
 
-def with_identities(program: Program, samples: Samples) -> Program:
+def with_identities(program: Program, samples: PreciseInputs) -> Program:
     """The smallest program that is found by merging equal values, making values from others, and minimising.
 
     What the identities give is held against the program at other samples, as in `merged`.
@@ -68,7 +68,7 @@ def with_identities(program: Program, samples: Samples) -> Program:
     return small
 
 
-def _rebuilt(program: Program, samples: Samples, units: int, passes: Minimiser) -> Program:
+def _rebuilt(program: Program, samples: PreciseInputs, units: int, passes: Minimiser) -> Program:
     """Values made from others, as long as that shortens the program by more than a little."""
     for _ in range(_ROUNDS):
         candidate = passes.minimise(rebuilt_once(program, samples, units))
@@ -81,7 +81,7 @@ def _rebuilt(program: Program, samples: Samples, units: int, passes: Minimiser) 
     return program
 
 
-def rebuilt_once(program: Program, samples: Samples, units: int) -> Program:
+def rebuilt_once(program: Program, samples: PreciseInputs, units: int) -> Program:
     """Values made from others where that is cheaper."""
     values = Values(program, samples.proof, samples.sizes, units)
     return written(values, rebuilt(values))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nacelle.program.cost import cost
 from nacelle.program.identities.merge import agrees, merged, rebuilt_once
-from nacelle.program.identities.samples import Row, Samples
+from nacelle.program.identities.samples import PreciseInputs, Row
 from nacelle.program.precise import exact
 from nacelle.program.split import Split, joined, split_again
 from nacelle.spatial.rounding import ULPS
@@ -17,7 +17,7 @@ from nacelle.spatial.rounding import ULPS
 _ROUNDS = 3
 
 
-def split_with_identities(parts: Split, sample: tuple[float, ...], samples: Samples) -> Split:
+def split_with_identities(parts: Split, sample: tuple[float, ...], samples: PreciseInputs) -> Split:
     """The shortest body that is found by merging equal values, making values from others, and minimising.
 
     Args:
@@ -43,7 +43,7 @@ def split_with_identities(parts: Split, sample: tuple[float, ...], samples: Samp
     return best
 
 
-def _prepared(parts: Split, samples: Samples) -> Samples:
+def _prepared(parts: Split, samples: PreciseInputs) -> PreciseInputs:
     """Samples of the inputs of a body: prepared numbers in the place of the parameters."""
     count = parts.prologue.input_size
 
@@ -51,4 +51,4 @@ def _prepared(parts: Split, samples: Samples) -> Samples:
         return (*exact(parts.prologue, given[:count]), *given[count:])
 
     sizes = (*(0.0,) * len(parts.prologue.results), *samples.sizes[count:])
-    return Samples(tuple(map(row, samples.proof)), tuple(map(row, samples.check)), sizes)
+    return PreciseInputs(tuple(map(row, samples.proof)), tuple(map(row, samples.check)), sizes)

@@ -9,7 +9,7 @@ Row = tuple[Decimal, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class PreciseInputs:
     """Inputs with 50 digits, a row each.
 
     Inputs that depend on one another (what iteration finds at a pose, entries of a rotation) must do so to

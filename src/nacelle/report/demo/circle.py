@@ -36,7 +36,7 @@ class Flight:
 
 
 @dataclass(frozen=True, eq=False)
-class Circle:
+class CircleRuns:
     """A path under several controllers.
 
     Attributes:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nacelle.page.markup import table, text
-from nacelle.report.demo.parts import Bar, bar_chart
+from nacelle.report.demo.parts import ChartBar, bar_chart
 from nacelle.report.operations import Operations
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedOperations:
     """Operations of the inverse dynamics of a robot.
 
     Attributes:
@@ -54,7 +54,7 @@ class Counted:
         bars = []
         for who, listed in stages:
             sums = {name: float(add + mul) for name, add, mul in listed}
-            bars.append(Bar(who, tuple(sums.get(name, 0.0) for name in names)))
+            bars.append(ChartBar(who, tuple(sums.get(name, 0.0) for name in names)))
         rows = [
             [text(who), text(name), str(add), str(mul), str(add + mul)]
             for who, listed in stages

@@ -91,7 +91,7 @@ class Flexible:
 
     def _chart(self) -> str:
         """Frequencies over the slider as curves, what is printed as dots."""
-        panel = svg.Panel(
+        panel = svg.ChartPanel(
             60.0,
             46.0,
             640.0,

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from nacelle.model.robot import Robot
 from nacelle.page.markup import bullets, document, element, paragraph, section, text
-from nacelle.report.demo.circle import Circle
+from nacelle.report.demo.circle import CircleRuns
 from nacelle.report.demo.parts import command_lines
 from nacelle.report.demo.space import robot_in_space
-from nacelle.report.demo.step import DONE, FAILED, Step
+from nacelle.report.demo.step import DONE, FAILED, DemoStep
 
 _MARKS = {DONE: "✓", FAILED: "✗"}
 
 
-def demo_page(robot: Robot, steps: Sequence[Step], version: str) -> str:
+def demo_page(robot: Robot, steps: Sequence[DemoStep], version: str) -> str:
     """The whole page, in one file that requests nothing.
 
     Args:
@@ -22,7 +22,7 @@ def demo_page(robot: Robot, steps: Sequence[Step], version: str) -> str:
         steps: all steps, also those that failed or were not begun.
         version: of nacelle.
     """
-    flown = next((step.result for step in steps if isinstance(step.result, Circle)), None)
+    flown = next((step.result for step in steps if isinstance(step.result, CircleRuns)), None)
     name = (robot.title or robot.name).partition(",")[0]
     seconds = sum(step.seconds for step in steps)
     return document(
@@ -41,7 +41,7 @@ def demo_page(robot: Robot, steps: Sequence[Step], version: str) -> str:
     )
 
 
-def _verdict(steps: Sequence[Step]) -> str:
+def _verdict(steps: Sequence[DemoStep]) -> str:
     """Nothing if all is well, else what is missing."""
     bad = [f"{step.title}: {step.message or step.state}" for step in steps if step.state != DONE]
     if not bad:
@@ -50,7 +50,7 @@ def _verdict(steps: Sequence[Step]) -> str:
     return element("div", words, bullets(bad), kind="verdict poor")
 
 
-def _summary(steps: Sequence[Step]) -> str:
+def _summary(steps: Sequence[DemoStep]) -> str:
     """What was shown, an item a step, with links to the sections."""
     items = []
     for step in steps:
@@ -61,7 +61,7 @@ def _summary(steps: Sequence[Step]) -> str:
     return element("ol", *items, kind="steps")
 
 
-def _content(step: Step) -> str:
+def _content(step: DemoStep) -> str:
     if step.result is None:
         return paragraph(f"{step.state.capitalize()}: {step.message or 'this step was not begun'}.")
     return "".join(

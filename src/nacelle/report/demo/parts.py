@@ -21,14 +21,14 @@ def command_lines(commands: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Bar:
+class ChartBar:
     """A bar of a chart: parts one after the other, each of a kind (a number of the style), and its label."""
 
     label: str
     parts: tuple[float, ...]
 
 
-def bar_chart(bars: Sequence[Bar], names: Sequence[str], title: str) -> str:
+def bar_chart(bars: Sequence[ChartBar], names: Sequence[str], title: str) -> str:
     """Horizontal bars of parts from zero on, each with its sum behind it; parts differ in colour and outline.
 
     Args:
@@ -67,7 +67,9 @@ def log_dots(rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], 
     low = math.floor(math.log10(min(values, default=0.1)))
     high = max(math.ceil(math.log10(max(values, default=1.0))), low + 1)
     top, bottom = 28.0, 28.0 + _DENSE_ROW * len(rows)
-    panel = svg.Panel(_LEFT, top, _WIDTH - _LEFT - 30.0, bottom - top, (float(low), float(high)), (0.0, 1.0))
+    panel = svg.ChartPanel(
+        _LEFT, top, _WIDTH - _LEFT - 30.0, bottom - top, (float(low), float(high)), (0.0, 1.0)
+    )
     drawn, left = [], _LEFT
     for k, name in enumerate(names):
         drawn += [svg.marker(left + 7.0, 10.0, k), svg.write(left + 18.0, 14.0, name)]

@@ -7,12 +7,12 @@ import numpy as np
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.page.svg import SERIES_COLOURS
-from nacelle.report.demo.circle import Circle
-from nacelle.scene.arrows import Arrows, Trace
+from nacelle.report.demo.circle import CircleRuns
+from nacelle.scene.arrows import Arrows, PathLine
 from nacelle.scene.colours import ACTIVE_COLOUR
 from nacelle.scene.figure import SceneItem, scene_figure
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import BodyMotion, body_motion, rotations, still
+from nacelle.scene.motion import PosesOverTime, body_motion, rotations, still
 from nacelle.spatial.scalar import Array
 
 # Pictures a second of the animation, and how much larger than they are errors are drawn.
@@ -21,7 +21,7 @@ _RATE, _MAGNIFIED = 25.0, 20.0
 _BESIDE = 0.05
 
 
-def robot_in_space(robot: Robot, flown: Circle | None) -> str:
+def robot_in_space(robot: Robot, flown: CircleRuns | None) -> str:
     """The figure: the robot along the path as flown by the last controller; at rest if nothing was flown."""
     if flown is None:
         item = SceneItem(robot_geometry(robot), still(robot))
@@ -30,11 +30,11 @@ def robot_in_space(robot: Robot, flown: Circle | None) -> str:
     step = max(1, round(1.0 / (_RATE * float(np.median(np.diff(flown.time))))))
     shown = slice(0, None, step)
     motion = body_motion(model, flown.time[shown], best.x[shown])
-    traces = [Trace(flown.desired[shown], "desired path")]
+    traces = [PathLine(flown.desired[shown], "desired path")]
     for flight, colour in zip(flown.flights, SERIES_COLOURS, strict=False):
         error = (flight.tool - flown.desired)[shown]
         name = f"{flight.label}, error × {_MAGNIFIED:g}"
-        traces.append(Trace(flown.desired[shown] + _MAGNIFIED * error, name, colour))
+        traces.append(PathLine(flown.desired[shown] + _MAGNIFIED * error, name, colour))
     geometry = robot_geometry(model, motion)
     arrows = drive_arrows(model, motion, best.force[shown], _BESIDE * geometry.extent)
     return scene_figure(
@@ -44,7 +44,7 @@ def robot_in_space(robot: Robot, flown: Circle | None) -> str:
     )
 
 
-def drive_arrows(robot: Robot, motion: BodyMotion, force: Array, beside: float = 0.0) -> list[Arrows]:
+def drive_arrows(robot: Robot, motion: PosesOverTime, force: Array, beside: float = 0.0) -> list[Arrows]:
     """Forces of prismatic and torques of revolute drives as arrows along their axes, on the driven bodies.
 
     Args:

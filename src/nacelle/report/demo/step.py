@@ -31,7 +31,7 @@ class Result(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """A step of the demonstration.
 
     Attributes:
@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Task:
+class DemoTask:
     """A step to be done: its anchor, its title, and what computes it."""
 
     key: str

@@ -14,7 +14,7 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_axes
 from nacelle.report.draw.panels import Panel, draw_panels, panels_of
 from nacelle.report.results.described import chosen
-from nacelle.report.results.quantity import Quantity
+from nacelle.report.results.quantity import ResultQuantity
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 
@@ -73,7 +73,7 @@ def plot_forces(sizing: Sizing, *keys: str, title: str | None = None, shown: boo
     return draw_panels(drawn, title=usual if title is None else title, flags=sizing.flags, shown=shown)
 
 
-def _by_loads(sizing: Sizing, found: Sequence[Quantity]) -> list[Quantity]:
+def _by_loads(sizing: Sizing, found: Sequence[ResultQuantity]) -> list[ResultQuantity]:
     """The quantities with units as the figures of the actuators say."""
     units = {"forces": ("N", "N m"), "rates": ("m/s", "rad/s"), "coordinates": ("m", "rad")}
     return [

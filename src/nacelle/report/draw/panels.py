@@ -16,7 +16,7 @@ from nacelle.model.reduced import QUATERNION
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import load, new_figure
 from nacelle.report.flagged import reasons
-from nacelle.report.results.quantity import Quantity
+from nacelle.report.results.quantity import ResultQuantity
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Panel:
         limits: sizes of forces and the like that must not be exceeded.
     """
 
-    quantity: Quantity
+    quantity: ResultQuantity
     unit: str
     entries: list[int]
     limits: tuple[float, ...] = ()
@@ -67,7 +67,7 @@ class Panel:
         return max(1.6, 0.35 + 0.155 * min(len(self.entries), MOST_CURVES))
 
 
-def panels_of(quantities: Sequence[Quantity]) -> list[Panel]:
+def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
     """A panel for every unit of every quantity."""
     return [
         Panel(one, unit, entries)

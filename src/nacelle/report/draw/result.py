@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.errors import NacelleError
 from nacelle.report.draw.panels import draw_panels, panels_of
 from nacelle.report.results.described import chosen, quantities, robot_of
-from nacelle.report.results.quantity import SAMPLE, TIME, Quantity
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ def plot_result(
     return draw_panels(panels_of(found), title=words, flags=flags, shown=shown)
 
 
-def _timed(one: Quantity, times: Any) -> Quantity:
+def _timed(one: ResultQuantity, times: Any) -> ResultQuantity:
     """A quantity over times, unless it is over something else."""
     if one.single or one.across not in (SAMPLE, TIME):
         return one

@@ -6,10 +6,10 @@ from nacelle.model.joint import JointKind
 from nacelle.report.elements.leg import LegPage
 from nacelle.report.elements.partial import partial_velocities
 from nacelle.report.elements.symbols import short_name, state_symbol, tex
-from nacelle.report.formula import Cell, Grid, Maths, Section, escaped
+from nacelle.report.formula import Cell, FormulaSection, FormulaTable, Maths, escaped
 
 
-def leg_sections(pages: list[LegPage]) -> list[Section]:
+def leg_sections(pages: list[LegPage]) -> list[FormulaSection]:
     """Constraints, coordinates and forces of legs that are written with the same equations."""
     page = pages[0]
     numbers = ", ".join(f"{each.number} ({each.leg.leg.name})" for each in pages)
@@ -20,10 +20,10 @@ def leg_sections(pages: list[LegPage]) -> list[Section]:
     local = "What acts on each body ([OAM] Table 2); friction of a joint acts on both its bodies."
     along = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
     return [
-        Section(f"{title}: motion constraints", motion, equations=tuple(constraints(page))),
-        Section(f"{title}: kinematic coordinates", partial, (coordinates(page),)),
-        Section(f"{title}: forces and torques", local, (_forces(pages),)),
-        Section(f"{title}: dynamic coordinates", along, equations=tuple(dynamics(page))),
+        FormulaSection(f"{title}: motion constraints", motion, equations=tuple(constraints(page))),
+        FormulaSection(f"{title}: kinematic coordinates", partial, (coordinates(page),)),
+        FormulaSection(f"{title}: forces and torques", local, (_forces(pages),)),
+        FormulaSection(f"{title}: dynamic coordinates", along, equations=tuple(dynamics(page))),
     ]
 
 
@@ -108,7 +108,7 @@ def _spin(page: LegPage, k: int, before: str) -> list[str]:
     return [line.replace("@", turn)]
 
 
-def coordinates(page: LegPage) -> Grid:
+def coordinates(page: LegPage) -> FormulaTable:
     """Kinematic coordinates of all bodies with mass."""
     basis = page.basis()
     rows: list[tuple[Cell, ...]] = []
@@ -118,10 +118,10 @@ def coordinates(page: LegPage) -> Grid:
             cells = [entries.get((k, name), (None, None))[part] for k, name, _ in basis]
             shown = (Maths(entry.K if entry else "0") for entry in cells)
             rows.append((Maths(tex(symbol, member.mark)), *shown))
-    return Grid(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
+    return FormulaTable(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
 
 
-def _forces(pages: list[LegPage]) -> Grid:
+def _forces(pages: list[LegPage]) -> FormulaTable:
     """Local forces and torques of all bodies with mass."""
     rows: list[tuple[Cell, ...]] = []
     for page in pages:
@@ -133,7 +133,7 @@ def _forces(pages: list[LegPage]) -> Grid:
             cells = (drive, weight, friction, reaction, rotor, inertia)
             rows.append((page.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
     header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
-    return Grid(header, tuple(rows))
+    return FormulaTable(header, tuple(rows))
 
 
 def _joint_forces(page: LegPage, body: int) -> tuple[str, str, str, str]:

@@ -25,7 +25,7 @@ class ElementLine(NamedTuple):
     z: Array
 
 
-class Member(NamedTuple):
+class ElementBody(NamedTuple):
     """A body of an element.
 
     Attributes:
@@ -106,41 +106,41 @@ class LegPage:
         label = "n" if k == 0 else f"n{k + 1}"
         return ElementLine(label, self.at.part_input(part), x, _across(x))
 
-    def _members(self) -> list[Member]:
-        leg, members = self.leg, list[Member]()
+    def _members(self) -> list[ElementBody]:
+        leg, members = self.leg, list[ElementBody]()
         if leg.driver is not None:
-            members.append(Member(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
+            members.append(ElementBody(leg.elements[0].body, 0, "body", self.lines[0].A, "1"))
         for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=self.first):
             line = self.lines[k]
             if rod.hold.cross is not None and (leg.fold is None or k == self.first):
                 members.append(
-                    Member(rod.hold.cross, k, "cross", self.at.ends(leg, rod)[0], f"{line.label}c")
+                    ElementBody(rod.hold.cross, k, "cross", self.at.ends(leg, rod)[0], f"{line.label}c")
                 )
-            members.append(Member(rod.body, k, "body", line.A, line.label))
+            members.append(ElementBody(rod.body, k, "body", line.A, line.label))
         if leg.moving is not None:
             line = self.lines[self.first]
             B = self.at.ends(leg, leg.rods[0])[1]
             P = line.A + line.x * (line.x @ (B - line.A))
-            members.append(Member(leg.moving, self.first, "moving", P, f"{line.label}m"))
+            members.append(ElementBody(leg.moving, self.first, "moving", P, f"{line.label}m"))
         if leg.fold is not None:
             tip = self.at.frame(leg.fold.end).p
             end = self.robot.joints[leg.fold.end].successor
-            members.append(Member(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
+            members.append(ElementBody(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
         stem = welds(self.robot)
         for body in leg.leg.bodies:
             if stem[body] not in (body, BASE):
                 base = next(m for m in members if m.body == stem[body])
                 members.append(base._replace(body=body, mark=f"{base.mark}{body}"))
         for k, part in enumerate(leg.parts, start=len(leg.elements)):
-            members.append(Member(part.element.body, k, "part", self.lines[k].A, self.lines[k].label))
+            members.append(ElementBody(part.element.body, k, "part", self.lines[k].A, self.lines[k].label))
         return [m for m in members if has_mass(self.robot, m.body)]
 
-    def axes(self, member: Member) -> Array:
+    def axes(self, member: ElementBody) -> Array:
         """Axes of a body's element (3, 3): columns x, y = z x x, z."""
         line = self.lines[member.line]
         return np.stack([line.x, np.cross(line.z, line.x), line.z], axis=1)
 
-    def parameters(self, member: Member) -> Array:
+    def parameters(self, member: ElementBody) -> Array:
         """Ten parameters of a body, or of the element's share of it, in the element's axes."""
         R, pose = self.axes(member), self.at.poses[member.body]
         ten = transform_parameters(
@@ -148,7 +148,7 @@ class LegPage:
         )
         return np.asarray(ten * self.leg.all_elements[member.line].share)
 
-    def off_line(self, member: Member) -> bool:
+    def off_line(self, member: ElementBody) -> bool:
         """Whether a body's centre of mass lies off its element's line, or a cross' off its centre."""
         ten = self.parameters(member)
         off = ten[1:4] if member.role in ("cross", "end") else ten[2:4]
@@ -193,7 +193,7 @@ class LegPage:
             for name in element.basis
         ]
 
-    def askew(self, member: Member) -> bool:
+    def askew(self, member: ElementBody) -> bool:
         """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
         fold, axis = self.leg.fold, self.leg.rods[0].hold.before
         if fold is None or axis is None or member.role not in ("body", "end") or member.line < self.first:

@@ -19,7 +19,7 @@ from nacelle.model.robot import Robot
 from nacelle.report.elements.equations import leg_sections
 from nacelle.report.elements.leg import LegPage
 from nacelle.report.elements.symbols import short_name, state_symbol, tex
-from nacelle.report.formula import Cell, ElementReport, Grid, Maths, Section
+from nacelle.report.formula import Cell, ElementReport, FormulaSection, FormulaTable, Maths
 
 _LETTERS = {"B": "bar", "Sp": "spindle", "T": "telescopic", "S": "screw"}
 
@@ -53,7 +53,7 @@ def _alike(pages: list[LegPage]) -> list[list[LegPage]]:
     return list(groups.values())
 
 
-def _element_section(pages: list[LegPage]) -> Section:
+def _element_section(pages: list[LegPage]) -> FormulaSection:
     rows: list[tuple[Cell, ...]] = []
     for page in pages:
         i, leg = str(page.number), page.leg
@@ -78,7 +78,7 @@ def _element_section(pages: list[LegPage]) -> Section:
         "An element goes from its input point A along its direction x over its length d and turns by theta "
         "about it ([OAM] section 3); the nacelle is split evenly among the legs that hold it."
     )
-    return Section("Kinematic elements", sentence, (Grid(header, tuple(rows)),))
+    return FormulaSection("Kinematic elements", sentence, (FormulaTable(header, tuple(rows)),))
 
 
 def _attachment(page: LegPage, k: int) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def _attachment(page: LegPage, k: int) -> tuple[str, str]:
     return before, " + ".join(f"{robot.joints[j].name} ({robot.joints[j].kind})" for j in hold.joints)
 
 
-def _parameter_section(pages: list[LegPage]) -> Section:
+def _parameter_section(pages: list[LegPage]) -> FormulaSection:
     rows: list[tuple[Cell, ...]] = []
     for page in pages:
         for member in page.members:
@@ -128,20 +128,20 @@ def _parameter_section(pages: list[LegPage]) -> Section:
         "its direction, z along its joint's axis where it has one, y = z x x; about its input point A, or "
         "its output end."
     )
-    return Section("Dynamic parameters", sentence, (Grid(tuple(header), tuple(rows)),))
+    return FormulaSection("Dynamic parameters", sentence, (FormulaTable(tuple(header), tuple(rows)),))
 
 
-def _motion_section(robot: Robot) -> Section:
+def _motion_section(robot: Robot) -> FormulaSection:
     entries = ", ".join(robot.motion.coordinates)
     turn = "" if robot.nacelle.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
-    return Section(
+    return FormulaSection(
         "Motion of the nacelle",
         f"The reduced twist v has the entries {entries}; E is the platform frame's origin, B a leg's end.",
         equations=(rf"\dot{{B}}_{{i}} = \dot{{E}}{turn} = \mathbf{{M}}_{{B_{{i}}}} \mathbf{{v}}",),
     )
 
 
-def _sum_section(robot: Robot, pages: list[LegPage]) -> Section:
+def _sum_section(robot: Robot, pages: list[LegPage]) -> FormulaSection:
     """All legs together: A Gamma + b = 0."""
     # An actuator elsewhere is written by the rate of its own joint.
     columns = [r"\mathbf{M}_{q_{\text{" + short_name(drive.name) + "}}}^{T}" for drive in robot.actuators]
@@ -165,7 +165,7 @@ def _sum_section(robot: Robot, pages: list[LegPage]) -> Section:
         f"Sum over all elements ([OAM] (56), (58)); Gamma are the forces of {names}, and F with a tilde are "
         "the dynamic coordinates without them."
     )
-    return Section("The model", sentence, equations=tuple(lines))
+    return FormulaSection("The model", sentence, equations=tuple(lines))
 
 
 def _batches(items: list[str], size: int) -> list[list[str]]:

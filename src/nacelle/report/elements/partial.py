@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nacelle.report.elements.leg import LegPage, Member
+from nacelle.report.elements.leg import ElementBody, LegPage
 from nacelle.report.elements.symbols import tex
 
 
@@ -18,7 +18,7 @@ class Partial(NamedTuple):
 Partials = dict[tuple[int, str], tuple[Partial | None, Partial | None]]
 
 
-def partial_velocities(page: LegPage, member: Member) -> Partials:
+def partial_velocities(page: LegPage, member: ElementBody) -> Partials:
     """Partial velocities of a body: of its centre of mass and of its rotation, by entry of the basis."""
     partials: Partials = {}
     names = [element.basis for element in page.leg.all_elements]
@@ -67,7 +67,7 @@ def partial_velocities(page: LegPage, member: Member) -> Partials:
     return partials
 
 
-def _cross_entries(page: LegPage, member: Member, upstream: Partials) -> Partials:
+def _cross_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Partials:
     """Of a body between two axes a and b, that turns with its element about a alone.
 
     Its angular velocity is w_1 + a a^T (w - w_1), w_1 that of the body before; a is perpendicular to b.
@@ -101,7 +101,7 @@ def _hub_turns(page: LegPage, k: int) -> dict[tuple[int, str], Partial]:
     return {place: Partial(f"{one} {own}", f"{own}^{{T}} {one}") for place, (one, own) in listed.items()}
 
 
-def _hub_entries(page: LegPage, member: Member, upstream: Partials) -> Partials:
+def _hub_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Partials:
     """What the hub's rotation adds to a body that hangs on it at c from its centre."""
     c = tex(r"[<c#>]_{\times}", page.lines[member.line].label)
     return {
@@ -113,7 +113,7 @@ def _hub_entries(page: LegPage, member: Member, upstream: Partials) -> Partials:
     }
 
 
-def _upstream(page: LegPage, member: Member) -> list[int]:
+def _upstream(page: LegPage, member: ElementBody) -> list[int]:
     """Elements whose ends carry a body."""
     leg = page.leg
     if member.role != "part":
@@ -129,7 +129,7 @@ def _upstream(page: LegPage, member: Member) -> list[int]:
     return chain
 
 
-def _beside(page: LegPage, member: Member, j: int) -> str:
+def _beside(page: LegPage, member: ElementBody, j: int) -> str:
     """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty.
 
     On a part of the nacelle c counts from its input.

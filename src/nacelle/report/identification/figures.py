@@ -64,9 +64,9 @@ def force_figure(validation: Validation, row: int, unit: str) -> str:
     floor = float(validation.floor[row])
     limits = (float(time[0]), float(time[-1])) if time[-1] > time[0] else svg.span(time)
     width = _WIDTH - _LEFT - _RIGHT
-    above = svg.Panel(_LEFT, 20.0, width, 190.0, limits, svg.span(measured[used], predicted[used]))
+    above = svg.ChartPanel(_LEFT, 20.0, width, 190.0, limits, svg.span(measured[used], predicted[used]))
     reach = [left[used], np.array([2.0 * floor if math.isfinite(floor) else 0.0])]
-    below = svg.Panel(_LEFT, 240.0, width, 90.0, limits, svg.span(*reach, around=0.0))
+    below = svg.ChartPanel(_LEFT, 240.0, width, 90.0, limits, svg.span(*reach, around=0.0))
     back = [_unused(panel, data, time) for panel in (above, below)]
     if math.isfinite(floor):
         edges = (float(below.down(2.0 * floor)), float(below.down(-2.0 * floor)))
@@ -103,7 +103,7 @@ def _legend(right: float, y: float) -> str:
     return "".join(parts)
 
 
-def _unused(panel: svg.Panel, data: Regression, time: Array) -> str:
+def _unused(panel: svg.ChartPanel, data: Regression, time: Array) -> str:
     """Grey where samples do not count, within each part."""
     boxes = []
     for part in data.parts():
@@ -123,7 +123,7 @@ def memory_figure(validation: Validation, row: int) -> str:
     lags = max(1, min(_LAGS, count // _FEWEST, longest - 1))
     values = validation.autocorrelation(lags)[:, row]
     bound = _NORMAL / math.sqrt(max(count, 1))
-    panel = svg.Panel(
+    panel = svg.ChartPanel(
         44.0, 22.0, 410.0, 150.0, (0.0, lags + 1.0), svg.span(values, np.array([bound]), around=0.0)
     )
     edges = [float(panel.down(sign * bound)) for sign in (1.0, -1.0)]
@@ -156,7 +156,7 @@ def spread_figure(validation: Validation, row: int, unit: str) -> str:
     normal = np.exp(-0.5 * ((at - np.mean(values)) / deviation) ** 2) / (deviation * math.sqrt(2.0 * math.pi))
     normal *= len(values) * (edges[1] - edges[0])
     high = 1.08 * max(float(np.max(counts)), float(np.max(normal)))
-    panel = svg.Panel(44.0, 22.0, 410.0, 150.0, (-reach, reach), (0.0, high))
+    panel = svg.ChartPanel(44.0, 22.0, 410.0, 150.0, (-reach, reach), (0.0, high))
     places = panel.across(edges).tolist()
     columns = [
         svg.box(left, panel.top + panel.height, right - 1.0, float(panel.down(value)), "column")

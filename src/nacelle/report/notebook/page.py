@@ -19,7 +19,7 @@ from nacelle.report.flagged import flag_line
 from nacelle.report.notebook import particular
 from nacelle.report.notebook.attributes import attributes, in_words, meanings
 from nacelle.report.results.described import quantities, robot_of
-from nacelle.report.results.quantity import Quantity
+from nacelle.report.results.quantity import ResultQuantity
 
 # Rows of a table that are shown.
 MOST = 24
@@ -72,7 +72,7 @@ def _attributes(result: Any) -> str:
     return table(("attribute", "value", "meaning"), _shown(rows, 3))
 
 
-def _quantity(one: Quantity) -> str:
+def _quantity(one: ResultQuantity) -> str:
     """The entries of a quantity with units: their values, or lowest, mean and highest ones."""
     names = [(text(name), text(unit)) for name, unit in zip(one.names, one.units, strict=True)]
     head = text(one.key)

@@ -6,11 +6,11 @@ import numpy as np
 
 from nacelle.control.loop.run import ControlRun
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, Quantity, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, quantity
 from nacelle.vision.observation import Observation
 
 
-def control_run(run: ControlRun) -> list[Quantity]:
+def control_run(run: ControlRun) -> list[ResultQuantity]:
     """Errors and acting forces of the actuators, and errors of the tool."""
     over = {"across": TIME, "places": run.time}
     contour = "rad" if run.is_rotation_only else "m"
@@ -30,7 +30,7 @@ def control_run(run: ControlRun) -> list[Quantity]:
     ]
 
 
-def observation(seen: Observation) -> list[Quantity]:
+def observation(seen: Observation) -> list[ResultQuantity]:
     """Standard deviations of the pose that the edges give, and its errors."""
     if seen.pose is None:
         return []

@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.report.results.quantity import Quantity
+from nacelle.report.results.quantity import ResultQuantity
 
 _FUNCTIONS = {
     "kinematics": {
@@ -56,13 +56,13 @@ _FUNCTIONS = {
 HOMES = {name: (home, function) for home, listed in _FUNCTIONS.items() for name, function in listed.items()}
 
 
-def quantities(result: Any) -> list[Quantity]:
+def quantities(result: Any) -> list[ResultQuantity]:
     """All quantities of a result; none of what has no numbers with names."""
     for one in type(result).__mro__:
         if one.__name__ in HOMES:
             home, function = HOMES[one.__name__]
             module = importlib.import_module(f"nacelle.report.results.{home}")
-            found: list[Quantity] = getattr(module, function)(result)
+            found: list[ResultQuantity] = getattr(module, function)(result)
             return found
     return []
 
@@ -78,7 +78,7 @@ def robot_of(result: Any) -> Any:
     return getattr(getattr(result, "grid", None), "robot", None)
 
 
-def chosen(result: Any, keys: tuple[str, ...]) -> list[Quantity]:
+def chosen(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
     """The quantities of a result with these keys.
 
     Raises:

@@ -15,27 +15,27 @@ from nacelle.dynamics.reactions.reactions import Reactions
 from nacelle.dynamics.regressor import Regressor
 from nacelle.dynamics.sizing import Sizing
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, Quantity, alone, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity
 from nacelle.simulation.simulate import Simulation
 
 
-def inverse_dynamics(result: InverseDynamics) -> list[Quantity]:
+def inverse_dynamics(result: InverseDynamics) -> list[ResultQuantity]:
     """Forces of the actuators."""
     return [quantity("forces", names.actuators(result.robot), result.force)]
 
 
-def forward_dynamics(result: ForwardDynamics) -> list[Quantity]:
+def forward_dynamics(result: ForwardDynamics) -> list[ResultQuantity]:
     """Accelerations of the nacelle."""
     named = names.twist(result.robot.motion, "acceleration", result.robot)
     return [quantity("acceleration", named, result.acceleration)]
 
 
-def regressor(result: Regressor) -> list[Quantity]:
+def regressor(result: Regressor) -> list[ResultQuantity]:
     """Forces by the robot's own parameters."""
     return [quantity("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
 
 
-def reactions(result: Reactions, **over: Any) -> list[Quantity]:
+def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
     """Sizes of the forces and moments that joints transmit."""
     wrench = np.asarray(result.wrench, dtype=float)
     force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
@@ -45,12 +45,12 @@ def reactions(result: Reactions, **over: Any) -> list[Quantity]:
     ]
 
 
-def peak_reactions(result: PeakReactions) -> list[Quantity]:
+def peak_reactions(result: PeakReactions) -> list[ResultQuantity]:
     """The same along a motion."""
     return reactions(result.reactions, across=TIME, places=result.times)
 
 
-def sizing(result: Sizing) -> list[Quantity]:
+def sizing(result: Sizing) -> list[ResultQuantity]:
     """Forces, rates and coordinates of the actuators along a motion."""
     over = {"across": TIME, "places": result.times}
     return [
@@ -60,20 +60,20 @@ def sizing(result: Sizing) -> list[Quantity]:
     ]
 
 
-def gravity_balance(result: GravityBalance) -> list[Quantity]:
+def gravity_balance(result: GravityBalance) -> list[ResultQuantity]:
     """Forces that hold the poses, before and after."""
     named = names.actuators(result.robot)
     return [quantity("before", named, result.before), quantity("after", named, result.after)]
 
 
-def linear_model(result: LinearModel) -> list[Quantity]:
+def linear_model(result: LinearModel) -> list[ResultQuantity]:
     """Undamped natural frequencies."""
     values = np.asarray(result.natural_frequencies, dtype=float)
     named = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
     return [quantity("natural frequencies", named, values, words="natural frequency")]
 
 
-def simulation(run: Simulation) -> list[Quantity]:
+def simulation(run: Simulation) -> list[ResultQuantity]:
     """Pose, twist, forces, energies since the start and what is missing of them."""
     labels, over = run.plant.labels, {"across": TIME, "places": run.t}
     forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]

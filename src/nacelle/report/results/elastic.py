@@ -9,12 +9,12 @@ from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.maps import FrequencyMap
 from nacelle.elastic.linear.statics import StaticDeflection
 from nacelle.report.results import names
-from nacelle.report.results.quantity import Quantity, alone, quantity
+from nacelle.report.results.quantity import ResultQuantity, alone, quantity
 
 _AXES = (("x", "m"), ("y", "m"), ("z", "m"), ("rx", "rad"), ("ry", "rad"), ("rz", "rad"))
 
 
-def natural_frequencies(result: NaturalFrequencies) -> list[Quantity]:
+def natural_frequencies(result: NaturalFrequencies) -> list[ResultQuantity]:
     """Frequencies and damping ratios of all modes."""
     modes = result.frequencies.shape[-1]
     return [
@@ -23,19 +23,19 @@ def natural_frequencies(result: NaturalFrequencies) -> list[Quantity]:
     ]
 
 
-def frequency_map(result: FrequencyMap) -> list[Quantity]:
+def frequency_map(result: FrequencyMap) -> list[ResultQuantity]:
     """Frequencies of all modes over the map."""
     values = np.asarray(result.frequencies, dtype=float)
     return [quantity("frequencies", _modes(values.shape[-1], "Hz"), values, words="natural frequency")]
 
 
-def buckling(result: Buckling) -> list[Quantity]:
+def buckling(result: Buckling) -> list[ResultQuantity]:
     """Load factors at which the robot buckles; infinite ones are left open."""
     values = np.asarray(result.factors, dtype=float)
     return [quantity("factors", _modes(values.shape[-1], "-"), values, words="load factor")]
 
 
-def static_deflection(result: StaticDeflection) -> list[Quantity]:
+def static_deflection(result: StaticDeflection) -> list[ResultQuantity]:
     """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
     return [
         quantity("displacement", list(_AXES), result.displacement(), words="displacement"),

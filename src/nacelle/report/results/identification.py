@@ -17,7 +17,7 @@ from nacelle.identification.validation import Validation
 from nacelle.report.identification.units import base_units, row_units
 from nacelle.report.results import names
 from nacelle.report.results.kinematics import trajectory
-from nacelle.report.results.quantity import SAMPLE, TIME, Quantity, quantity
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, quantity
 from nacelle.spatial.scalar import Array
 
 
@@ -28,7 +28,7 @@ def over_time(times: Array) -> dict[str, Any]:
     return {"across": TIME, "places": times} if rising else {"across": SAMPLE}
 
 
-def excitation(result: Excitation) -> list[Quantity]:
+def excitation(result: Excitation) -> list[ResultQuantity]:
     """The pose over time, how much of the limits is used, and the singular values."""
     values = np.asarray(result.singular_values, dtype=float)
     uses = [(f"{use.kind}, {use.name}" if use.name else use.kind, "-") for use in result.uses]
@@ -40,7 +40,7 @@ def excitation(result: Excitation) -> list[Quantity]:
     ]
 
 
-def measurement(result: Measurement) -> list[Quantity]:
+def measurement(result: Measurement) -> list[ResultQuantity]:
     """Measured coordinates and forces of the actuators."""
     over = over_time(result.time)
     return [
@@ -49,7 +49,7 @@ def measurement(result: Measurement) -> list[Quantity]:
     ]
 
 
-def samples(result: Samples) -> list[Quantity]:
+def samples(result: Samples) -> list[ResultQuantity]:
     """Pose, twist and forces after filtering."""
     robot, over = result.robot, over_time(result.time)
     return [
@@ -59,7 +59,7 @@ def samples(result: Samples) -> list[Quantity]:
     ]
 
 
-def rehearsal(result: Rehearsal) -> list[Quantity]:
+def rehearsal(result: Rehearsal) -> list[ResultQuantity]:
     """True forces of the motors, and how far the coordinates are from the reference."""
     robot, over = result.robot, over_time(result.time)
     lengths = names.actuators(robot, "coordinate")
@@ -69,7 +69,7 @@ def rehearsal(result: Rehearsal) -> list[Quantity]:
     ]
 
 
-def validation(result: Validation) -> list[Quantity]:
+def validation(result: Validation) -> list[ResultQuantity]:
     """Measured forces less predicted ones; rows that do not count are zero."""
     named = list(zip(result.rows, row_units(result.regression), strict=True))
     over = over_time(result.regression.time)
@@ -79,7 +79,7 @@ def validation(result: Validation) -> list[Quantity]:
     ]
 
 
-def estimator(result: Estimator) -> list[Quantity]:
+def estimator(result: Estimator) -> list[ResultQuantity]:
     """The estimates; none before they are fitted."""
     if not hasattr(result, "coef_"):
         return []
@@ -90,12 +90,12 @@ def estimator(result: Estimator) -> list[Quantity]:
     ]
 
 
-def identification(result: Identification) -> list[Quantity]:
+def identification(result: Identification) -> list[ResultQuantity]:
     """The estimates of the base parameters, with their standard deviations."""
     return estimator(result.estimator)
 
 
-def consistent_parameters(result: ConsistentParameters) -> list[Quantity]:
+def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
     named = [(name, "-") for name in result.base.names]
     return [quantity("moved", named, result.moved, words="moved by standard deviations")]

@@ -14,7 +14,7 @@ from nacelle.kinematics.singularity import Singularities
 from nacelle.kinematics.tools.tool import ToolPose
 from nacelle.kinematics.trajectory import Trajectory, Waypoints
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, Quantity, alone, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity
 from nacelle.spatial.scalar import Array
 
 # Samples of a trajectory that are drawn, at least.
@@ -23,7 +23,7 @@ _SAMPLES = 400
 _COMPONENTS = ("x", "y", "z")
 
 
-def inverse_kinematics(result: InverseKinematics) -> list[Quantity]:
+def inverse_kinematics(result: InverseKinematics) -> list[ResultQuantity]:
     """Coordinates of the actuators, and how far legs are from serial singularities."""
     robot = result.robot
     margins = np.asarray(result.margins)
@@ -33,7 +33,7 @@ def inverse_kinematics(result: InverseKinematics) -> list[Quantity]:
     ]
 
 
-def forward_kinematics(result: ForwardKinematics) -> list[Quantity]:
+def forward_kinematics(result: ForwardKinematics) -> list[ResultQuantity]:
     """The poses, and Newton's steps to them."""
     robot = result.robot
     return [
@@ -42,12 +42,12 @@ def forward_kinematics(result: ForwardKinematics) -> list[Quantity]:
     ]
 
 
-def jacobian(result: Jacobian) -> list[Quantity]:
+def jacobian(result: Jacobian) -> list[ResultQuantity]:
     """How well conditioned the poses are."""
     return [alone("inverse condition number", "-", result.conditioning)]
 
 
-def singularities(result: Singularities) -> list[Quantity]:
+def singularities(result: Singularities) -> list[ResultQuantity]:
     """The measures: 0 at a singularity."""
     serial = np.asarray(result.serial, dtype=float)
     named = names.legs(result.robot, serial.shape[-1])
@@ -58,7 +58,7 @@ def singularities(result: Singularities) -> list[Quantity]:
     return [quantity("measures", named, values, words="distance from singularity")]
 
 
-def body_motion(result: BodyMotion) -> list[Quantity]:
+def body_motion(result: BodyMotion) -> list[ResultQuantity]:
     """Speeds of all bodies, and sizes of their accelerations."""
     bodies = [body.name for body in result.robot.bodies]
     both = []
@@ -72,7 +72,7 @@ def body_motion(result: BodyMotion) -> list[Quantity]:
     return both
 
 
-def joint_motion(result: JointMotion) -> list[Quantity]:
+def joint_motion(result: JointMotion) -> list[ResultQuantity]:
     """Coordinates, rates and accelerations of the actuators."""
     kinds = ("coordinate", "rate", "acceleration")
     return [
@@ -81,7 +81,7 @@ def joint_motion(result: JointMotion) -> list[Quantity]:
     ]
 
 
-def tool_pose(result: ToolPose) -> list[Quantity]:
+def tool_pose(result: ToolPose) -> list[ResultQuantity]:
     """Where the tool is, and its orientation."""
     return [
         quantity("position", [(name, "m") for name in "xyz"], result.p),
@@ -89,7 +89,7 @@ def tool_pose(result: ToolPose) -> list[Quantity]:
     ]
 
 
-def trajectory(result: Trajectory) -> list[Quantity]:
+def trajectory(result: Trajectory) -> list[ResultQuantity]:
     """Pose, twist and acceleration over time."""
     knots = np.asarray(result.knots, dtype=float)
     times = np.unique(np.concatenate([knots, np.linspace(0.0, result.duration, _SAMPLES)]))
@@ -102,13 +102,13 @@ def trajectory(result: Trajectory) -> list[Quantity]:
     ]
 
 
-def waypoints(result: Waypoints) -> list[Quantity]:
+def waypoints(result: Waypoints) -> list[ResultQuantity]:
     """The poses, over time where they have times."""
     over = {} if result.times is None else {"across": TIME, "places": np.asarray(result.times)}
     return [quantity("pose", names.pose(result.motion), result.points, **over)]
 
 
-def element_state(result: ElementState) -> list[Quantity]:
+def element_state(result: ElementState) -> list[ResultQuantity]:
     """Directions, lengths and angles of the elements; first and second derivatives are left out."""
     named, columns = [], []
     for variable in result.layout.variables:
@@ -132,7 +132,7 @@ def _joined(columns: list[Array]) -> Array:
     return np.concatenate(columns, axis=-1) if columns else np.zeros(0)
 
 
-def element_projection(result: ElementProjection) -> list[Quantity]:
+def element_projection(result: ElementProjection) -> list[ResultQuantity]:
     """Standard deviations of the pose."""
     robot = result.state.robot
     deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))

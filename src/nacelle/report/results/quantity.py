@@ -15,7 +15,7 @@ TIME = "time (s)"
 
 
 @dataclass(frozen=True, eq=False)
-class Quantity:
+class ResultQuantity:
     """A quantity of a result: numbers with names and units, at one sample or along many.
 
     Attributes:
@@ -63,22 +63,22 @@ class Quantity:
         return groups
 
 
-def quantity(key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any) -> Quantity:
+def quantity(key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any) -> ResultQuantity:
     """A quantity of values (..., n), whose batch becomes one row of samples.
 
     Args:
         key: what it is called.
         named: name and unit of every entry (n).
         values: (..., n).
-        **options: the other attributes of `Quantity`.
+        **options: the other attributes of `ResultQuantity`.
     """
     array = np.asarray(values, dtype=float)
     if array.ndim > 2:
         array = array.reshape(-1, array.shape[-1])
     names, units = tuple(name for name, _ in named), tuple(unit or "-" for _, unit in named)
-    return Quantity(key, names, units, array, **options)
+    return ResultQuantity(key, names, units, array, **options)
 
 
-def alone(key: str, unit: str, values: Any, **options: Any) -> Quantity:
+def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
     """A quantity of one entry, values (...)."""
     return quantity(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)

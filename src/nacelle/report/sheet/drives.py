@@ -18,7 +18,7 @@ from nacelle.report.sheet.subject import Subject
 
 
 @dataclass(frozen=True, eq=False)
-class Drives:
+class ActuatorLoads:
     """Actuators and their loads.
 
     Attributes:
@@ -136,11 +136,11 @@ def _used(value: float, limit: float) -> str:
     return percent(value / limit) if math.isfinite(limit) and limit > 0.0 else "–"
 
 
-def drives(subject: Subject) -> Drives:
+def drives(subject: Subject) -> ActuatorLoads:
     """List the actuators of a robot and what the standard motion requires of them."""
     show, actuators = subject.command("show"), subject.summary["actuators"]
     try:
         motion = subject.motion
     except NacelleError as error:
-        return Drives(show, actuators, "", None, str(error))
-    return Drives(show, actuators, subject.command("dynamics", *motion.arguments), motion, "")
+        return ActuatorLoads(show, actuators, "", None, str(error))
+    return ActuatorLoads(show, actuators, subject.command("dynamics", *motion.arguments), motion, "")

@@ -19,7 +19,7 @@ _REST = ("--trajectory", "rest", "--rate", "10")
 
 
 @dataclass(frozen=True, eq=False)
-class Masses:
+class WeightTable:
     """What a robot weighs, and how that is carried.
 
     Attributes:
@@ -122,7 +122,7 @@ class Masses:
         )
 
 
-def masses(subject: Subject) -> Masses:
+def masses(subject: Subject) -> WeightTable:
     """Weigh a robot."""
     robot, data = subject.robot, subject.summary
     rest = Line(subject.reference, subject.reference, motion=robot.motion, duration=1.0)
@@ -136,4 +136,4 @@ def masses(subject: Subject) -> Masses:
         reactions = {"command": subject.command("reactions", *_REST), **carried}
     except NacelleError as error:
         reactions = {"reason": str(error)}
-    return Masses(subject.command("show"), data["bodies"], data["gravity"], hold, reactions, robot.size)
+    return WeightTable(subject.command("show"), data["bodies"], data["gravity"], hold, reactions, robot.size)

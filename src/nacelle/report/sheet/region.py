@@ -14,10 +14,10 @@ from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, paragraph, percent
 from nacelle.page.svg import Series, line_chart
-from nacelle.page.svg_map import SEQUENCE, Kind, Mark, map_chart
+from nacelle.page.svg_map import SEQUENCE, CellKind, MapPoint, map_chart
 from nacelle.report.plain import reach_data, workspace_data
 from nacelle.report.sheet.content import said_by, short
-from nacelle.report.sheet.slices import Slice
+from nacelle.report.sheet.slices import SliceRanges
 from nacelle.report.sheet.subject import Subject
 
 _RAYS = 400
@@ -26,7 +26,7 @@ _LEVELS = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class WorkspaceCut:
     """One slice through a workspace.
 
     Attributes:
@@ -37,7 +37,7 @@ class Cut:
     """
 
     command: str
-    slice: Slice
+    slice: SliceRanges
     grid: Workspace
     numbers: dict[str, Any]
 
@@ -53,7 +53,7 @@ class Region:
         reason: why rays say nothing, in words; empty if they do.
     """
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[WorkspaceCut, ...]
     command: str
     reached: dict[str, Any]
     reason: str
@@ -94,7 +94,7 @@ def region(subject: Subject) -> Region:
         NacelleError: if no pose near the reference is reached within limits.
     """
     cuts = tuple(
-        Cut(subject.command("workspace", *cut.arguments), cut, grid, workspace_data(grid))
+        WorkspaceCut(subject.command("workspace", *cut.arguments), cut, grid, workspace_data(grid))
         for cut, grid in subject.slices
     )
     if sum(name in AXES[:3] for name in subject.robot.motion.coordinates) < 2:
@@ -106,12 +106,12 @@ def region(subject: Subject) -> Region:
     return Region(cuts, subject.command("workspace", "--rays", str(_RAYS)), reached, "")
 
 
-def _shown(cut: Cut) -> str:
+def _shown(cut: WorkspaceCut) -> str:
     picture = _line(cut.grid) if len(cut.grid.names) == 1 else slice_map(cut.grid)
     return element("div", picture, paragraph(_words(cut)), said_by(cut.command))
 
 
-def _words(cut: Cut) -> str:
+def _words(cut: WorkspaceCut) -> str:
     data, grid = cut.numbers, cut.grid
     unit = data["unit"].replace("^2", "²").replace("^3", "³")
     words = (
@@ -147,11 +147,11 @@ def _axis(name: str, unit: str) -> tuple[str, float]:
     return (f"{name} (deg)", 180.0 / math.pi) if unit == "rad" else (f"{name} (m)", 1.0)
 
 
-def reference_marks(robot: Robot, grid: Workspace) -> list[Mark]:
+def reference_marks(robot: Robot, grid: Workspace) -> list[MapPoint]:
     """The reference pose on a slice."""
     places = [_of_pose(grid, name) for name in grid.names]
     scales = [_axis(name, unit)[1] for name, unit in zip(grid.names, grid.units, strict=True)]
-    return [Mark(places[0] * scales[0], places[1] * scales[1], "reference pose")]
+    return [MapPoint(places[0] * scales[0], places[1] * scales[1], "reference pose")]
 
 
 def _of_pose(grid: Workspace, name: str) -> float:
@@ -169,9 +169,9 @@ def slice_map(grid: Workspace) -> str:
     kind_of[reachable & ~inside] = 0
     kind_of[inside] = 1 + np.digitize(np.nan_to_num(grid.conditioning[inside]), _LEVELS)
     bounds = [0.0, *_LEVELS, 1.0]
-    kinds = [Kind("reached beyond limits")]
+    kinds = [CellKind("reached beyond limits")]
     kinds += [
-        Kind(f"{low:g} to {high:g}", colour)
+        CellKind(f"{low:g} to {high:g}", colour)
         for low, high, colour in zip(bounds, bounds[1:], SEQUENCE, strict=False)
     ]
     used = [k for k in range(len(kinds)) if k or np.any(kind_of == 0)]

@@ -61,7 +61,7 @@ _MAKERS: dict[str, Callable[[Subject], Content]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class SheetSection:
     """A section of a data sheet.
 
     Attributes:
@@ -101,14 +101,14 @@ class DataSheet:
     """
 
     subject: Subject
-    sections: tuple[Section, ...]
+    sections: tuple[SheetSection, ...]
     unfinished: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Give the robot and the names of the sections."""
         return f"<DataSheet {self.subject.robot.name}: {', '.join(part.name for part in self.sections)}>"
 
-    def __getitem__(self, name: str) -> Section:
+    def __getitem__(self, name: str) -> SheetSection:
         """A section by name."""
         return {part.name: part for part in self.sections}[name]
 
@@ -208,7 +208,7 @@ def make_sections(
     verifier: Verifier | None = None,
     *,
     counted: Callable[[Subject], Content] | None = None,
-) -> Iterator[Section]:
+) -> Iterator[SheetSection]:
     """Make sections one after the other, so that those that are done remain if the work is interrupted.
 
     Args:
@@ -227,14 +227,14 @@ def make_sections(
                 yield _made(subject, name, makers[name])
 
 
-def _made(subject: Subject, name: str, maker: Callable[[Subject], Content]) -> Section:
+def _made(subject: Subject, name: str, maker: Callable[[Subject], Content]) -> SheetSection:
     try:
         with warnings.catch_warnings():
             # What matters of them is in the results; a page has no place for lines of a program.
             warnings.simplefilter("ignore")
-            return Section(name, maker(subject))
+            return SheetSection(name, maker(subject))
     except NacelleError as error:
-        return Section(name, None, str(error))
+        return SheetSection(name, None, str(error))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # A fault of ours in one section must not cost the others.
-        return Section(name, None, f"an unexpected {type(error).__name__}, {error}")
+        return SheetSection(name, None, f"an unexpected {type(error).__name__}, {error}")

@@ -20,7 +20,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestSingularities:
     """The nearest singularities of a slice.
 
     Attributes:
@@ -43,7 +43,7 @@ class Singular:
         coordinates: names of the coordinates of a pose.
     """
 
-    slices: tuple[Nearest, ...]
+    slices: tuple[NearestSingularities, ...]
     coordinates: tuple[str, ...]
 
     def data(self) -> dict[str, Any]:
@@ -102,5 +102,5 @@ def singular(subject: Subject) -> Singular:
     for cut, grid in subject.slices:
         data = workspace_data(grid, singular=True)
         command = subject.command("workspace", *cut.arguments, "--singularities")
-        cuts.append(Nearest(command, grid.names, data["singularities"]))
+        cuts.append(NearestSingularities(command, grid.names, data["singularities"]))
     return Singular(tuple(cuts), layout_of(subject.robot.motion).x_names)

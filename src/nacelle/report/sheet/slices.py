@@ -29,7 +29,7 @@ _TRIES = 9
 
 
 @dataclass(frozen=True)
-class Slice:
+class SliceRanges:
     """Ranges of one or two coordinates.
 
     Attributes:
@@ -48,7 +48,7 @@ class Slice:
         return tuple(word for setting in self.settings for word in ("--over", setting))
 
 
-def slices(robot: Robot) -> tuple[Slice, ...]:
+def slices(robot: Robot) -> tuple[SliceRanges, ...]:
     """Slices of a robot through its reference pose.
 
     Raises:
@@ -72,7 +72,7 @@ def pairs(robot: Robot) -> list[tuple[str, ...]]:
     return chosen
 
 
-def _slice(robot: Robot, names: tuple[str, ...]) -> Slice:
+def _slice(robot: Robot, names: tuple[str, ...]) -> SliceRanges:
     units = np.array([1.0 if is_angle(robot, name) else robot.size for name in names])
     widest = np.where([is_angle(robot, name) for name in names], math.pi, _WIDEST * units)
     centre = _centre(robot, names)
@@ -104,7 +104,7 @@ def _slice(robot: Robot, names: tuple[str, ...]) -> Slice:
         words, numbers = round_range(a, b, is_angle(robot, name))
         settings.append(f"{name}={words}:{points}")
         ranges[name] = (*numbers, points)
-    return Slice(tuple(settings), ranges, bool(touches.any()))
+    return SliceRanges(tuple(settings), ranges, bool(touches.any()))
 
 
 def _centre(robot: Robot, names: tuple[str, ...]) -> np.ndarray:

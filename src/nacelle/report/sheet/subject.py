@@ -18,7 +18,7 @@ from nacelle.model.payload import carrying
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report.sheet.motion import StandardMotion, standard_motion
-from nacelle.report.sheet.slices import Slice, slices
+from nacelle.report.sheet.slices import SliceRanges, slices
 from nacelle.report.summary import summary
 from nacelle.spatial.scalar import Array
 
@@ -85,7 +85,7 @@ class Subject:
         return any(axis for joint in self.robot.joints for axis in joint.friction)
 
     @cached_property
-    def slices(self) -> tuple[tuple[Slice, Workspace], ...]:
+    def slices(self) -> tuple[tuple[SliceRanges, Workspace], ...]:
         """Slices through the workspace by the rule of `slices`, with their grids."""
         return tuple((cut, workspace(self.robot, cut.ranges)) for cut in slices(self.robot))
 

@@ -149,11 +149,11 @@ class LuGre:
         return part * self.stiffness * b + (1.0 - part) * self.level(w) * sign(w) + force
 
     def potential(self, b: Scalar) -> Scalar:
-        """Energy of the bristles, sigma_0 b^2 / 2, J."""
+        """Energy of the bristles at a deflection b, sigma_0 b^2 / 2, J."""
         return 0.5 * self.stiffness * b * b
 
     def dissipation(self, w: Scalar, b: Scalar) -> Scalar:
-        """Power F w - V' that is lost, W."""
+        """Power F w - V' that is lost, V the bristles' energy, W."""
         return self.force(w, b) * w - self.stiffness * b * self.bristle_rate(w, b)
 
 

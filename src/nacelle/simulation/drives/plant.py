@@ -93,7 +93,7 @@ class DrivenPlant:
 
     @property
     def size(self) -> int:
-        """Number of states."""
+        """Number of states: the plant's, forces of current loops with a lag, deflections of bristles."""
         return self.plant.size + self.numbers.states
 
     @property
@@ -125,7 +125,7 @@ class DrivenPlant:
         return result
 
     def motor_forces(self, s: Array, u: Array) -> Array:
-        """Forces of the motors (..., actuators), as current sensors see them, at states and commands."""
+        """Motors' forces (..., actuators), N m or N, as current sensors see them, at states and commands."""
         limit = np.array(self.numbers.limit)
         force = np.clip(np.broadcast_to(u, (*s.shape[:-1], self.inputs)), -limit, limit)
         lagged, start = self.numbers.lagged, self.plant.size
@@ -133,12 +133,12 @@ class DrivenPlant:
         return np.asarray(force)
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
-        """Coordinates and rates (..., actuators) of the actuated joints at states (..., size)."""
+        """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
         signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
         return np.asarray(signals["q"]), np.asarray(signals["qd"])
 
     def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses and twists of states (..., size)."""
+        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
         return self.plant.split(self.plant_states(s))
 
     # ---- what integrators run
@@ -152,11 +152,11 @@ class DrivenPlant:
         return CompiledLoop(self.loop_parts(), feedback)
 
     def derivative(self) -> Derivative:
-        """The flow as native code."""
+        """The flow ds/dt = f(s, u) as native code, of a state (size,) and commands (actuators,)."""
         return bound(native(self.model.flow, self.robot, self._parts.options), self._parts.constants)
 
     def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives (N, size) of states (N, size) under commands (N, actuators), in one call."""
+        """The derivatives ds/dt (N, size) of states (N, size) under commands (N, actuators), in one call."""
         flow = native(self.model.flow, self.robot, self._parts.options)
         return np.asarray(flow(s, u, self._parts.constants))
 

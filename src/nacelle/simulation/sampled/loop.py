@@ -36,7 +36,7 @@ class HasSignals(Protocol):
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampleSteps:
     """Samples of a run: T = h substeps, of which the forces of one act `delay` steps later."""
 
     start: float
@@ -55,7 +55,7 @@ class Samples:
         return self.start + self.h * np.arange(sample * self.substeps, sample * self.substeps + steps + 1)
 
 
-def samples_of(law: Sampled, start: float, until: float, step: float) -> Samples:
+def samples_of(law: Sampled, start: float, until: float, step: float) -> SampleSteps:
     """Samples of a run, with steps of the integration of at most `step`.
 
     Raises:
@@ -77,13 +77,13 @@ def samples_of(law: Sampled, start: float, until: float, step: float) -> Samples
             f"{_MOST_STEPS} are taken"
         )
     delay = min(substeps, round(law.delay / law.period * substeps))
-    return Samples(start, law.period, count, substeps, delay)
+    return SampleSteps(start, law.period, count, substeps, delay)
 
 
 class _Loop:
     """Blocks of samples of a law around a plant, natively or in Python."""
 
-    def __init__(self, plant: Plant, law: Sampled, samples: Samples) -> None:
+    def __init__(self, plant: Plant, law: Sampled, samples: SampleSteps) -> None:
         self.plant, self.law, self.samples = plant, law, samples
         self.parts = _parts(plant)
         self.robot = self.parts.robot if self.parts is not None else _robot_of(plant)
@@ -175,7 +175,12 @@ def _robot_of(plant: Plant) -> Robot:
 
 
 def integrate_sampled(
-    plant: Plant, s0: Array, law: Sampled, samples: Samples, events: Events, report: Callable[[float], None]
+    plant: Plant,
+    s0: Array,
+    law: Sampled,
+    samples: SampleSteps,
+    events: Events,
+    report: Callable[[float], None],
 ) -> Outcome:
     """Run a law around a plant, until the last sample is over or an event comes."""
     own = len(law.memory)
@@ -261,7 +266,7 @@ def _last(
     return last, state(last), name
 
 
-def _whole_delay(law: Sampled, samples: Samples, inputs: int) -> tuple[Sampled, Samples]:
+def _whole_delay(law: Sampled, samples: SampleSteps, inputs: int) -> tuple[Sampled, SampleSteps]:
     """A delay of a whole sample: forces wait in the memory, and those of the sample before act at once."""
     if samples.delay < samples.substeps:
         return law, samples

@@ -20,7 +20,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import Loaded, Places, Snapshot, TreeState, lumps, steps_of
+from nacelle.verify.engine import JointPlaces, Snapshot, TreeForces, TreeState, lumps, steps_of
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -59,7 +59,7 @@ class MujocoEngine:
     robot: Robot
     model: mj.MjModel
     sites: tuple[int, ...]
-    places: Places
+    places: JointPlaces
     notes: list[str] = field(default_factory=list)
     name: str = "mujoco"
     version: str = str(mj.__version__)
@@ -152,7 +152,7 @@ class MujocoEngine:
                 mj.mj_applyFT(self.model, d, wrench[:3], wrench[3:], d.site_xpos[site], carrier, total)
         return total
 
-    def closed_loop(self, loaded: Loaded) -> Array | None:
+    def closed_loop(self, loaded: TreeForces) -> Array | None:
         """Give nothing: MuJoCo's loops are soft, so its own solver is not compared."""
         del loaded
         return None
@@ -221,7 +221,7 @@ def _site(model: mj.MjModel, body: int) -> int:
     return int(mj.mj_name2id(model, mj.mjtObj.mjOBJ_SITE, f"body {body}"))
 
 
-def _places(robot: Robot, model: mj.MjModel) -> Places:
+def _places(robot: Robot, model: mj.MjModel) -> JointPlaces:
     """Where MuJoCo, which orders bodies branch by branch, keeps the tree's joints."""
     q: list[int] = []
     u: list[int] = []
@@ -231,7 +231,7 @@ def _places(robot: Robot, model: mj.MjModel) -> Places:
             first_q, first_u = int(model.jnt_qposadr[made]), int(model.jnt_dofadr[made])
             q += [first_q + 1, first_q + 2, first_q + 3, first_q] if kind == _BALL else [first_q]
             u += range(first_u, first_u + (3 if kind == _BALL else 1))
-    return Places(np.array(q, dtype=int), np.array(u, dtype=int))
+    return JointPlaces(np.array(q, dtype=int), np.array(u, dtype=int))
 
 
 def _write_inertias(robot: Robot, model: mj.MjModel) -> None:

@@ -14,9 +14,9 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import (
-    Loaded,
-    Places,
+    JointPlaces,
     Snapshot,
+    TreeForces,
     TreeState,
     VerifyError,
     depth_first,
@@ -61,7 +61,7 @@ class PinocchioEngine:
 
     robot: Robot
     model: pin.Model
-    places: Places
+    places: JointPlaces
     frames: tuple[int, ...]
     anchors: list[pin.RigidConstraintModel] | None
     notes: list[str] = field(default_factory=list)
@@ -170,7 +170,7 @@ class PinocchioEngine:
             forces[joint] += pin.Force(R.T @ wrench[:3], R.T @ moment)
         return pin.StdVec_Force(forces)
 
-    def closed_loop(self, loaded: Loaded) -> Array | None:
+    def closed_loop(self, loaded: TreeForces) -> Array | None:
         """Accelerations by `constraintDynamics`, if the closures are spherical and the tree has inertia."""
         if self.anchors is None:
             return None
@@ -253,14 +253,14 @@ def build(robot: Robot) -> PinocchioEngine:
     return engine
 
 
-def _places(robot: Robot, model: pin.Model, made_of: dict[int, list[int]]) -> Places:
+def _places(robot: Robot, model: pin.Model, made_of: dict[int, list[int]]) -> JointPlaces:
     q: list[int] = []
     u: list[int] = []
     for number in range(robot.tree):
         for joint in (model.joints[k] for k in made_of[number]):
             q += range(joint.idx_q, joint.idx_q + joint.nq)
             u += range(joint.idx_v, joint.idx_v + joint.nv)
-    return Places(np.array(q, dtype=int), np.array(u, dtype=int))
+    return JointPlaces(np.array(q, dtype=int), np.array(u, dtype=int))
 
 
 def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:

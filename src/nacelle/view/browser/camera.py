@@ -21,7 +21,7 @@ _PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.4
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CameraView:
     """A camera.
 
     Attributes:
@@ -72,13 +72,13 @@ class View:
 
 
 def free_part(width: float, height: float) -> tuple[float, float]:
-    """What the controls leave of a window (px): aspect and upper part, as `View.place` takes them."""
+    """What the controls leave of a window (px): aspect and upper part, as `CameraView.place` takes them."""
     if width > _PHONE:
         return (width - _PANEL) / max(height, 1.0), 1.0
     return width / max(height, 1.0), _UPPER
 
 
-def view_of(low: Array, high: Array, across: int | None, several: bool = False) -> View:
+def view_of(low: Array, high: Array, across: int | None, several: bool = False) -> CameraView:
     """The camera for a box.
 
     Args:
@@ -90,12 +90,12 @@ def view_of(low: Array, high: Array, across: int | None, several: bool = False) 
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
     if across is None:
         towards = _FROM_FRONT if several else _FROM
-        return View(centre, towards / np.linalg.norm(towards), np.array([0.0, 0.0, 1.0]), half)
+        return CameraView(centre, towards / np.linalg.norm(towards), np.array([0.0, 0.0, 1.0]), half)
     up = np.eye(3)[1 if across == 2 else 2]
     # From the side that has x, or y, to the right.
     side = np.eye(3)[across] * (-1.0 if across == 1 else 1.0)
     direction = side + 0.12 * up
-    return View(centre, direction / np.linalg.norm(direction), up, half)
+    return CameraView(centre, direction / np.linalg.norm(direction), up, half)
 
 
 def nice_step(extent: float) -> float:

@@ -21,7 +21,7 @@ from nacelle.errors import NacelleError
 FRAME, IDLE = 1.0 / 40.0, 0.2
 
 
-class Loop:
+class EventLoop:
     """A thread that handles events one after the other.
 
     Attributes:

@@ -13,18 +13,18 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.progress import reported_to
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.loop import Loop
-from nacelle.view.browser.panel import Panel
+from nacelle.view.browser.loop import EventLoop
+from nacelle.view.browser.panel import RobotPanel
 from nacelle.view.browser.stage import Stage
 from nacelle.view.browser.texts import loads_html, sentence_html
 from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
-from nacelle.view.export import Shown
+from nacelle.view.export import PageRobot
 from nacelle.view.grips import Grip, dragged, grips
 from nacelle.view.loads import KINDS, Loads, largest, loads
 from nacelle.view.session import Session
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
-from nacelle.view.timeline import Motion
+from nacelle.view.timeline import PlayedMotion
 from nacelle.view.vibration import RATE, Shaking, Vibration, vibration
 from nacelle.view.watch import Watched
 
@@ -43,11 +43,13 @@ class Member:
         panel: its controls.
     """
 
-    def __init__(self, server: Any, loop: Loop, robot: Robot, watched: Watched | None, root: str) -> None:
+    def __init__(
+        self, server: Any, loop: EventLoop, robot: Robot, watched: Watched | None, root: str
+    ) -> None:
         self._server, self._loop, self._root = server, loop, root
         self.watched, self.session = watched, Session(robot)
         self.offset = np.zeros(3)
-        self.motion: Motion | None = None
+        self.motion: PlayedMotion | None = None
         self._start()
 
     def _start(self) -> None:
@@ -65,7 +67,7 @@ class Member:
         self.offset = offset
         self.stage = Stage(self._server.scene, self._root, self.session, offset)
         self.stage.add_grips(grips(self.session), self._grip_moved)
-        self.panel = Panel(self._server.gui, self, self._loop.post)
+        self.panel = RobotPanel(self._server.gui, self, self._loop.post)
         robot = self.session.robot
         self.panel.build(
             coordinates(robot),
@@ -302,10 +304,10 @@ class Member:
             rates = self.motion.rates(t) if self._kinds else ()
             self.move(self.motion.pose(t), rates)
 
-    def shown(self) -> Shown:
+    def shown(self) -> PageRobot:
         """What a page shows of it."""
         x, y, z = (float(value) for value in self.offset)
-        return Shown(self.session.robot, self.session.x, self.motion, self.kinds, (x, y, z))
+        return PageRobot(self.session.robot, self.session.x, self.motion, self.kinds, (x, y, z))
 
     @property
     def has_plane(self) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from nacelle.view.browser.controls import Controls, Post
 from nacelle.view.browser.texts import (
     dependent_html,
     problems_html,
@@ -15,7 +16,7 @@ from nacelle.view.browser.texts import (
     slice_html,
     verdict_html,
 )
-from nacelle.view.coordinates import Coordinate
+from nacelle.view.coordinates import PoseCoordinate
 from nacelle.view.loads import KINDS
 from nacelle.view.session import Verdict
 from nacelle.view.slices import Slice
@@ -57,12 +58,10 @@ class Controlled(Protocol):
         """Show a mode, or none."""
 
 
-class Panel:
+class RobotPanel(Controls):
     """The controls of a robot in the page."""
 
-    def __init__(
-        self, gui: Any, controlled: Controlled, post: Callable[[Any, Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, gui: Any, controlled: Controlled, post: Post) -> None:
         """Make a panel without controls.
 
         Args:
@@ -70,12 +69,15 @@ class Panel:
             controlled: what they set.
             post: puts events down, by key.
         """
-        self._gui, self._controlled, self._post = gui, controlled, post
-        self._sliders: list[tuple[Coordinate, Any]] = []
+        super().__init__(gui, post)
+        self._controlled = controlled
+        self._sliders: list[tuple[PoseCoordinate, Any]] = []
         self._touched: dict[int, float] = {}
         self._contents: dict[int, str] = {}
 
-    def build(self, coordinates: Sequence[Coordinate], values: Sequence[float], pairs: Sequence[str]) -> None:
+    def build(
+        self, coordinates: Sequence[PoseCoordinate], values: Sequence[float], pairs: Sequence[str]
+    ) -> None:
         """Add all controls to the container in which this is called.
 
         Args:
@@ -119,7 +121,7 @@ class Panel:
             self.progress = gui.add_progress_bar(0.0, visible=False)
             self.slice = gui.add_html("")
 
-    def _add_slider(self, k: int, coordinate: Coordinate, value: float) -> None:
+    def _add_slider(self, k: int, coordinate: PoseCoordinate, value: float) -> None:
         low, high = coordinate.factor * coordinate.low, coordinate.factor * coordinate.high
         step = 10.0 ** math.floor(math.log10((high - low) / 500.0))
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
@@ -137,25 +139,6 @@ class Panel:
         self._on_update(slider, moved)
 
     # ---------------------------------------------------------------------- events
-
-    def _on_update(self, handle: Any, function: Callable[[Any], None]) -> None:
-        """Have a function called with the value that a user gives."""
-
-        async def report(event: Any) -> None:
-            if event.client is not None:
-                value = event.target.value
-                self._post((id(self), id(handle)), lambda: function(value))
-
-        handle.on_update(report)
-
-    def _button(self, label: str, function: Callable[[], None]) -> Any:
-        button = self._gui.add_button(label)
-
-        async def report(event: Any) -> None:
-            self._post((id(self), id(button)), function)
-
-        button.on_click(report)
-        return button
 
     def _checkbox(self, label: str, value: bool, function: Callable[[bool], None]) -> None:
         self._on_update(self._gui.add_checkbox(label, value), function)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nacelle.view.browser.controls import Controls, Post
 from nacelle.view.browser.texts import sentence_html
 from nacelle.view.timeline import Clock
 
 _SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
 
 
-class Playbar:
+class Playbar(Controls):
     """The controls of time.
 
     Attributes:
@@ -19,10 +20,9 @@ class Playbar:
         changed: called when the time has been set by the user.
     """
 
-    def __init__(
-        self, gui: Any, post: Callable[[Any, Callable[[], None]], None], changed: Callable[[], None]
-    ) -> None:
-        self._gui, self._post, self._changed = gui, post, changed
+    def __init__(self, gui: Any, post: Post, changed: Callable[[], None]) -> None:
+        super().__init__(gui, post)
+        self._changed = changed
         self.clock = Clock(0.0)
         self._trace: Callable[[bool], None] = lambda shown: None
 
@@ -98,20 +98,3 @@ class Playbar:
         self.clock.seek(time)
         self._label()
         self._changed()
-
-    def _on_update(self, handle: Any, function: Callable[[Any], None]) -> None:
-        async def report(event: Any) -> None:
-            if event.client is not None:
-                value = event.target.value
-                self._post((id(self), id(handle)), lambda: function(value))
-
-        handle.on_update(report)
-
-    def _button(self, label: str, function: Callable[[], None]) -> Any:
-        button = self._gui.add_button(label)
-
-        async def report(event: Any) -> None:
-            self._post((id(self), id(button)), function)
-
-        button.on_click(report)
-        return button

@@ -22,7 +22,7 @@ from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.calibration.bundle import Bundle, Point, System
-from nacelle.vision.calibration.excitation import Excitation, excitation
+from nacelle.vision.calibration.excitation import CameraExcitation, excitation
 from nacelle.vision.calibration.observations import LENS, EdgePoints, Sighting
 from nacelle.vision.calibration.search import first_guesses
 from nacelle.vision.camera import Camera
@@ -45,7 +45,7 @@ _WORSE = 0.2
 
 
 @dataclass(frozen=True)
-class Unknowns:
+class CameraUnknowns:
     """What is unknown beside the camera's pose.
 
     Attributes:
@@ -90,7 +90,7 @@ class Calibration:
     chi_square: float
     degrees: int
     rejected: tuple[tuple[int, int], ...]
-    excitation: Excitation
+    excitation: CameraExcitation
     anchors: dict[str, float]
     x: Array
 
@@ -116,7 +116,7 @@ def calibrated(
     robot: Robot,
     sightings: Sequence[Sighting],
     camera: Camera,
-    unknowns: Unknowns | None = None,
+    unknowns: CameraUnknowns | None = None,
     *,
     cylinders: Sequence[Cylinder] | None = None,
     search: bool = False,
@@ -135,7 +135,7 @@ def calibrated(
         CalibrationError: if there are too few sightings, if they leave directions undetermined (named), or if
             the iteration does not converge.
     """
-    wanted = unknowns or Unknowns()
+    wanted = unknowns or CameraUnknowns()
     cylinders = tuple(visible_cylinders(robot) if cylinders is None else cylinders)
     _check(robot, sightings, cylinders, wanted)
     moved: tuple[Anchors, float] = (anchors_of(robot) if wanted.anchors > 0.0 else (), wanted.anchors)
@@ -165,7 +165,7 @@ def calibrated(
 
 
 def _check(
-    robot: Robot, sightings: Sequence[Sighting], cylinders: Sequence[Cylinder], wanted: Unknowns
+    robot: Robot, sightings: Sequence[Sighting], cylinders: Sequence[Cylinder], wanted: CameraUnknowns
 ) -> None:
     if len(sightings) < FEWEST:
         raise CalibrationError(

@@ -22,7 +22,7 @@ WEAK = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Excitation:
+class CameraExcitation:
     """How well a camera is determined.
 
     Attributes:
@@ -60,7 +60,7 @@ class Excitation:
         return " ".join(parts).removeprefix("+").replace(" +", " + ").replace(" -", " - ")
 
 
-def excitation(J: Array, units: Array, names: Sequence[str], count: int) -> Excitation:
+def excitation(J: Array, units: Array, names: Sequence[str], count: int) -> CameraExcitation:
     """What a Jacobian (rows, unknowns) says of its first `count` unknowns.
 
     Args:
@@ -78,4 +78,4 @@ def excitation(J: Array, units: Array, names: Sequence[str], count: int) -> Exci
     _, s, V = np.linalg.svd(own, full_matrices=False)
     with np.errstate(divide="ignore"):
         sigma = np.where(s > _NOTHING * s[0], 1.0 / s, np.inf)
-    return Excitation(sigma[::-1], V[::-1], tuple(names[:count]))
+    return CameraExcitation(sigma[::-1], V[::-1], tuple(names[:count]))

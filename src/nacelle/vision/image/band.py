@@ -17,7 +17,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.image.compose import meets, seen_parts
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import EdgeVisibility
 
 # Another solid that fills less than this of a pixel is not noticed beside the noise, and where a blurred edge
@@ -54,7 +54,7 @@ class Band:
 
 
 def band_around(
-    scene: Scene,
+    scene: CameraScene,
     index: int,
     seen: EdgeVisibility,
     model: PixelModel,
@@ -135,7 +135,7 @@ def _between(seen: EdgeVisibility, side: int, patch: Patch, margin: float) -> Ar
     return np.asarray((t >= ends[0]) & (t <= 1.0 - ends[1]))
 
 
-def _disturbed(scene: Scene, index: int, patch: Patch, blur: float) -> Array:
+def _disturbed(scene: CameraScene, index: int, patch: Patch, blur: float) -> Array:
     """Whether other solids are seen in pixels, or hide the cylinder there."""
     own = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
     rays = patch.rays / np.linalg.norm(patch.rays, axis=-1, keepdims=True)

@@ -12,7 +12,7 @@ pixel model it is the most likely solution, and its covariance
 
     C = (J^T W J)^-1,     J = dI/d(alpha, beta, levels),     W = 1 / variance
 
-is the Cramér-Rao bound at the solution, without biases of second order (`nacelle.vision.bound`).
+is the Cramér-Rao bound at the solution, without biases of second order.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.image.compose import meets, seen_parts
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scene, SeenSolid
+from nacelle.vision.scene import CameraScene, SeenSolid
 
 # Whole images are rendered in tiles of this size, px: only solids that meet a tile are looked at.
 _TILE = 64
 
 
 def render(
-    scene: Scene | Sequence[Scene],
+    scene: CameraScene | Sequence[CameraScene],
     model: PixelModel,
     *,
     corner: tuple[int, int] = (0, 0),
@@ -41,7 +41,7 @@ def render(
         size: its width and height, px; to the end of the image if None.
         rng: makes the noise; without noise if None.
     """
-    scenes = [scene] if isinstance(scene, Scene) else list(scene)
+    scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
     if not scenes:
         raise KinematicsError("an image needs at least one scene")
     whole = scenes[0].camera.size
@@ -56,13 +56,13 @@ def render(
     return image if rng is None else model.noisy(image, rng)
 
 
-def render_pixels(scene: Scene | Sequence[Scene], model: PixelModel, patch: Patch) -> Array:
+def render_pixels(scene: CameraScene | Sequence[CameraScene], model: PixelModel, patch: Patch) -> Array:
     """Mean values (...) of any pixels of a patch, grey levels; several scenes are instants of an exposure."""
-    scenes = [scene] if isinstance(scene, Scene) else list(scene)
+    scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
     return np.asarray(np.mean([_composed(one.solids, model, patch) for one in scenes], axis=0))
 
 
-def _tile(scene: Scene, model: PixelModel, corner: tuple[int, int], size: tuple[int, int]) -> Array:
+def _tile(scene: CameraScene, model: PixelModel, corner: tuple[int, int], size: tuple[int, int]) -> Array:
     camera = scene.camera
     margin = model.reach + 1.0
     u, v = corner[0] - margin, corner[1] - margin

@@ -21,7 +21,7 @@ import numpy as np
 
 from nacelle.errors import ObserverError
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.vision.observer.process import Process, State
+from nacelle.vision.observer.process import ObserverState, Process
 from nacelle.vision.observer.update import Edges, Measured, Readings, Said, updated
 
 # Steps of the pose that need no second look, robot sizes or rad; and how often one is taken.
@@ -32,11 +32,11 @@ NOTHING = Said()
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ObserverStep:
     """A measurement (None at the start), the state after it, and what it said."""
 
     event: Edges | Readings | None
-    state: State
+    state: ObserverState
     said: Said = NOTHING
 
 
@@ -44,7 +44,7 @@ class History:
     """The filter over the last measurements."""
 
     def __init__(
-        self, start: State, process: Process, measured: Measured, *, gate: float, horizon: float
+        self, start: ObserverState, process: Process, measured: Measured, *, gate: float, horizon: float
     ) -> None:
         """Begin at a state.
 
@@ -59,15 +59,15 @@ class History:
         self._gate, self._horizon = gate, horizon
         self._units = twist_units(measured.robot)
         self._clocked = len(start.P) > 2 * len(start.v) + len(start.anchors)
-        self._times, self.steps = [start.time], [Step(None, start)]
+        self._times, self.steps = [start.time], [ObserverStep(None, start)]
         self.too_late = 0
 
     @property
-    def last(self) -> State:
+    def last(self) -> ObserverState:
         """The state after the latest measurement."""
         return self.steps[-1].state
 
-    def before(self, time: float) -> State:
+    def before(self, time: float) -> ObserverState:
         """The last state at or before a time; the first one where there is none."""
         return self.steps[max(0, bisect_right(self._times, time) - 1)].state
 
@@ -107,7 +107,7 @@ class History:
             raise ObserverError(
                 f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
             )
-        self.steps.append(Step(event, state, said))
+        self.steps.append(ObserverStep(event, state, said))
         self._times.append(event.time)
 
     def _forget(self) -> None:

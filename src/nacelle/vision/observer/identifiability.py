@@ -20,7 +20,7 @@ from nacelle.errors import ObserverError
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.excitation import Excitation, excitation
+from nacelle.vision.calibration.excitation import CameraExcitation, excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.observer.anchors import anchor_names, anchors_of
@@ -36,7 +36,7 @@ def identifiable_anchors(
     sigma: float = 0.02,
     encoders: float | None = None,
     cylinders: Sequence[Cylinder] | None = None,
-) -> Excitation:
+) -> CameraExcitation:
     """How well displacements of anchors are determined by one look at each of some poses.
 
     Args:

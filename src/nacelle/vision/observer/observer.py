@@ -29,8 +29,8 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
 from nacelle.vision.observer.consistency import Consistency, consistency
 from nacelle.vision.observer.elements import ElementStates, element_states
-from nacelle.vision.observer.history import History, Step
-from nacelle.vision.observer.process import Process, State
+from nacelle.vision.observer.history import History, ObserverStep
+from nacelle.vision.observer.process import ObserverState, Process
 from nacelle.vision.observer.settings import ObserverSettings, Start
 from nacelle.vision.observer.sight import Sight
 from nacelle.vision.observer.update import Edges, Measured, Readings
@@ -123,7 +123,7 @@ class Observer:
         """How many measurements came later than the horizon and were left out."""
         return self._history.too_late
 
-    def _first(self, start: Start) -> State:
+    def _first(self, start: Start) -> ObserverState:
         n, s = self.robot.motion.n, self.settings
         v = np.zeros(n) if start.v is None else np.array(start.v, dtype=float)
         if v.shape != (n,) or not np.all(np.isfinite(v)):
@@ -136,7 +136,7 @@ class Observer:
         if not np.all(P.diagonal() > 0.0) or not np.all(np.isfinite(P)):
             raise ObserverError("the uncertainty at the start must be positive and finite")
         zero = np.zeros(len(self.anchors))
-        return State(start.time, there.x, there.y, v, zero, start.clock, P, seen=start.time)
+        return ObserverState(start.time, there.x, there.y, v, zero, start.clock, P, seen=start.time)
 
     # ---- what comes in
 
@@ -234,7 +234,7 @@ class Observer:
         return element_states(self.robot, self.cylinders, now.x, now.v, now.covariance, guess=now.y)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ObserverStep, ...]:
         """The measurements of the last `horizon` seconds in the order of their times, with what they said."""
         return tuple(self._history.steps)
 

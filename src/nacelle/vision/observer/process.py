@@ -35,7 +35,7 @@ from nacelle.spatial.scalar import Array, norm, pack
 _ONE = np.eye(3)
 
 
-class State(NamedTuple):
+class ObserverState(NamedTuple):
     """What the observer holds at a time.
 
     Attributes:
@@ -174,7 +174,7 @@ class Process:
         self._angular = mechanism_of(robot).layout.angular
         self._eye = np.eye(robot.motion.n)
 
-    def predict(self, state: State, time: float) -> State:
+    def predict(self, state: ObserverState, time: float) -> ObserverState:
         """The state at a later time."""
         h = time - state.time
         if h <= 0.0:

@@ -31,7 +31,7 @@ from nacelle.errors import KinematicsError, ObserverError
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.process import Displacer, State, apart
+from nacelle.vision.observer.process import Displacer, ObserverState, apart
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
 
@@ -67,7 +67,7 @@ class Said(NamedTuple):
     degrees: int = 0
 
 
-class Rows(NamedTuple):
+class MeasuredRows(NamedTuple):
     """Measurements of one time: k of them, each of g rows, with independent errors.
 
     Attributes:
@@ -123,7 +123,9 @@ class Measured:
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
-    def rows(self, state: State, event: Edges | Readings, a: Array) -> tuple[State, Rows]:
+    def rows(
+        self, state: ObserverState, event: Edges | Readings, a: Array
+    ) -> tuple[ObserverState, MeasuredRows]:
         """The rows of an event at a state of its time, and that state with y at its pose.
 
         Args:
@@ -142,14 +144,14 @@ class Measured:
                 diverged=True,
             ) from error
 
-    def error(self, before: State, after: State) -> Array:
+    def error(self, before: ObserverState, after: ObserverState) -> Array:
         """What an update has changed (N,): pose along the reduced twist, twist, anchors, clock."""
         d = apart(self.robot, after.x, before.x, before.y)
         clock = np.array([after.clock - before.clock])
         parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
         return np.concatenate(parts)[: len(before.P)]
 
-    def _of_edges(self, state: State, event: Edges, a: Array) -> tuple[State, Rows]:
+    def _of_edges(self, state: ObserverState, event: Edges, a: Array) -> tuple[ObserverState, MeasuredRows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
         v = state.v + dt * a
@@ -177,9 +179,11 @@ class Measured:
             R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
         names = tuple(self.cylinders[k].name for k in place[0])
-        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
+        return state._replace(y=at.y), MeasuredRows(
+            r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0)
+        )
 
-    def _of_readings(self, state: State, event: Readings) -> tuple[State, Rows]:
+    def _of_readings(self, state: ObserverState, event: Readings) -> tuple[ObserverState, MeasuredRows]:
         n, m = len(state.v), len(self.anchors)
         at = self._sight.readings(state.x, state.anchors, guess=state.y)
         gap = event.q - at.results["q"]
@@ -189,7 +193,9 @@ class Measured:
             H[:, 2 * n : 2 * n + m] = at.results["by_anchor"]
         # Angles of the model are in (-pi, pi], those of encoders count turns.
         gap = np.where(self._revolute, (gap + np.pi) % (2.0 * np.pi) - np.pi, gap)
-        return state._replace(y=at.y), Rows(gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool))
+        return state._replace(y=at.y), MeasuredRows(
+            gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool)
+        )
 
 
 def _blocks(parts: Array) -> Array:
@@ -210,8 +216,14 @@ def quantile(degrees: int, probability: float) -> float:
 
 
 def updated(
-    state: State, rows: Rows, gate: float, displaced: Displacer, *, kind: int, hold_clock: bool = False
-) -> tuple[State, Said]:
+    state: ObserverState,
+    rows: MeasuredRows,
+    gate: float,
+    displaced: Displacer,
+    *,
+    kind: int,
+    hold_clock: bool = False,
+) -> tuple[ObserverState, Said]:
     """The state after measurements of one time, and what they said.
 
     Args:
@@ -256,7 +268,9 @@ def updated(
     return state, Said(each, float(residual @ solved[:, -1]), len(residual))
 
 
-def _joseph(state: State, K: Array, rows: tuple[Array, Array, Array], displaced: Displacer) -> State:
+def _joseph(
+    state: ObserverState, K: Array, rows: tuple[Array, Array, Array], displaced: Displacer
+) -> ObserverState:
     """The state after an update with the gain K (N, k) of rows r, H, R."""
     r, H, R = rows
     e = K @ r

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.identification.data.checks.clipping import check_clipping
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
 from support.measurements import Truth, measured
 
@@ -19,7 +19,7 @@ LIMIT = library_robot("fivebar").actuators[0].force
 def with_force(first: np.ndarray, q: np.ndarray | None = None) -> Measurement:
     force = np.stack([first, np.cos(3 * TIME)], axis=-1)
     columns = {f"force.{a.name}": f"i{k}" for k, a in enumerate(library_robot("fivebar").actuators)}
-    source = Source("run.csv", 2, columns)
+    source = MeasurementSource("run.csv", 2, columns)
     q = np.stack([np.sin(TIME), np.cos(2 * TIME)], axis=-1) if q is None else q
     return Measurement(library_robot("fivebar"), TIME, q, force, source=source)
 

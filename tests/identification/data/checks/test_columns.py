@@ -9,8 +9,8 @@ import pytest
 
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
 from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled
-from nacelle.identification.data.checks.judge import Verdict
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.checks.judge import HypothesisFit
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
 
 M = 2
@@ -23,7 +23,7 @@ class KnowingJudge:
     def __init__(self, right: Correction) -> None:
         self.right = right
 
-    def verdict(self, correction: Correction) -> Verdict:
+    def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge."""
         pairs = zip(
             zip(correction.places, correction.factors, strict=True),
@@ -31,7 +31,7 @@ class KnowingJudge:
             strict=True,
         )
         wrong = sum(one[0] != other[0] or not np.isclose(one[1], other[1]) for one, other in pairs)
-        return Verdict(10.0 + 40.0 * wrong, 0.1 + wrong, 0.0)
+        return HypothesisFit(10.0 + 40.0 * wrong, 0.1 + wrong, 0.0)
 
 
 def run() -> Measurement:
@@ -40,7 +40,7 @@ def run() -> Measurement:
     columns |= {f"force.{actuator.name}": f"i{k}" for k, actuator in enumerate(robot.actuators)}
     q = np.stack([np.sin(6 * T), np.cos(6 * T)], axis=1)
     force = np.sign(np.sin(40 * T))[:, None] * [1.0, 2.0]
-    return Measurement(robot, T, q, force, source=Source("run.csv", 2, columns))
+    return Measurement(robot, T, q, force, source=MeasurementSource("run.csv", 2, columns))
 
 
 @pytest.mark.parametrize(

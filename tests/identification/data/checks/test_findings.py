@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.errors import MeasurementError
 from nacelle.identification.data.checks.findings import Findings, finding
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
 
 
@@ -16,7 +16,7 @@ def run() -> Measurement:
     names = [actuator.name for actuator in robot.actuators]
     columns = {f"q.{name}": f"enc{k}" for k, name in enumerate(names)}
     zeros = np.zeros((20, 2))
-    return Measurement(robot, np.arange(20.0), zeros, zeros, source=Source("run.csv", 3, columns))
+    return Measurement(robot, np.arange(20.0), zeros, zeros, source=MeasurementSource("run.csv", 3, columns))
 
 
 def test_places_in_the_file() -> None:

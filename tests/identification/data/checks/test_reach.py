@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.reach import check_reach
 from nacelle.identification.data.measured_path import Path
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.flags import Flag
 from support.library import library_robot
 
@@ -21,7 +21,7 @@ def reported(flags: np.ndarray, beyond: np.ndarray) -> list[tuple[str, tuple[str
     """Kind, signals, first sample and count of each finding along a path with these flags."""
     robot = library_robot("fivebar")
     q = np.tile(np.linspace(0.0, 1.0, 5 * COUNT)[:, None], (1, 2))
-    run = Measurement(robot, np.arange(5.0 * COUNT), q, q, source=Source("run.csv", 2, {}))
+    run = Measurement(robot, np.arange(5.0 * COUNT), q, q, source=MeasurementSource("run.csv", 2, {}))
     x = np.full((COUNT, 2), np.nan)
     path = Path(robot, q[SAMPLES], x, flags, beyond, np.zeros(COUNT))
     judge = SimpleNamespace(path=lambda correction: path, signals=SimpleNamespace(samples=SAMPLES))

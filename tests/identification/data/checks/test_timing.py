@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.identification.data.checks.findings import Finding
 from nacelle.identification.data.checks.timing import check_timing
-from nacelle.identification.data.measurement import Measurement, Source
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
 
 N = 400
@@ -17,7 +17,7 @@ TIME = 0.002 * np.arange(N)
 def found(time: np.ndarray) -> list[Finding]:
     zeros = np.zeros((len(time), 2))
     return check_timing(
-        Measurement(library_robot("fivebar"), time, zeros, zeros, source=Source("run.csv", 2))
+        Measurement(library_robot("fivebar"), time, zeros, zeros, source=MeasurementSource("run.csv", 2))
     )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.formulations.elements.motion import ElementMotion, LegMotion
+from nacelle.dynamics.formulations.elements.motion import ElementBodyMotion, LegMotion
 from nacelle.dynamics.joint_axes import JointAxis, joint_axes, relative_spin
 from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
 from nacelle.dynamics.settings import Settings
@@ -30,7 +30,7 @@ from nacelle.model.loaded import has_mass
 from nacelle.spatial.scalar import Array
 
 
-class Local(NamedTuple):
+class PointWrench(NamedTuple):
     """A wrench on a body, about a point (3,), base axes, N and N m."""
 
     body: int
@@ -38,7 +38,7 @@ class Local(NamedTuple):
     wrench: Wrench
 
 
-def whole_bodies(motion: ElementMotion) -> dict[int, Rigid]:
+def whole_bodies(motion: ElementBodyMotion) -> dict[int, Rigid]:
     """How each body moves, whatever the motion basis is: for values and their derivatives."""
     bodies = {BASE: resting(1)}
     for leg in motion.legs:
@@ -46,20 +46,22 @@ def whole_bodies(motion: ElementMotion) -> dict[int, Rigid]:
     return bodies | dict(motion.nacelle)
 
 
-def body_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[Local]:
+def body_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[PointWrench]:
     """What inertia, weight and external wrenches require, about each body's origin."""
     wrenches = []
     for body in range(1, len(state.robot.bodies)):
         if has_mass(state.robot, body) or body in settings.external:
             p, w = state.now.motion.poses[body].p, bodies[body].w
             motion = bodies[body].at(p).next, w.now, w.next
-            wrenches.append(Local(body, p, body_wrench(state, body, *motion, settings.external.get(body))))
+            wrenches.append(
+                PointWrench(body, p, body_wrench(state, body, *motion, settings.external.get(body)))
+            )
     return wrenches
 
 
-def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[Local]:
+def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> list[PointWrench]:
     """What rotors, springs and friction require, on both bodies of each joint."""
-    wrenches: list[Local] = []
+    wrenches: list[PointWrench] = []
     for index in loaded_joints(state.robot):
         joint = state.robot.joints[index]
         one, two = bodies[joint.predecessor], bodies[joint.successor]
@@ -73,22 +75,22 @@ def joint_forces(state: State, bodies: dict[int, Rigid], settings: Settings) -> 
     return wrenches
 
 
-def actuator_pair(state: State, index: int) -> list[Local]:
+def actuator_pair(state: State, index: int) -> list[PointWrench]:
     """A unit force of an actuator, on both bodies of its joint ([OAM] (16))."""
     joint = state.robot.joints[index]
     (axis,) = joint_axes(joint, *closure_frames(joint, state.now.motion))
     return _pair(joint, axis, np.ones(1))
 
 
-def _pair(joint: Joint, axis: JointAxis, effort: Array) -> list[Local]:
+def _pair(joint: Joint, axis: JointAxis, effort: Array) -> list[PointWrench]:
     """A force or moment on the body behind a joint, and its opposite on the one before."""
     return [
-        Local(joint.successor, axis.point, axis.wrench(effort)),
-        Local(joint.predecessor, axis.point, axis.wrench(-effort)),
+        PointWrench(joint.successor, axis.point, axis.wrench(effort)),
+        PointWrench(joint.predecessor, axis.point, axis.wrench(-effort)),
     ]
 
 
-def dynamic_coordinates(leg: LegMotion, wrenches: Sequence[Local]) -> Array:
+def dynamic_coordinates(leg: LegMotion, wrenches: Sequence[PointWrench]) -> Array:
     """Dynamic coordinates of a leg (m,): [dS'/du]^T f + [dw/du]^T n over its bodies ([OAM] (52))."""
     total: Array = np.zeros(len(leg.u.M))
     for body, share, rigid in leg.carried:

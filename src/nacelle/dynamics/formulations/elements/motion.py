@@ -46,7 +46,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array
 
 
-class Carried(NamedTuple):
+class CarriedBody(NamedTuple):
     """A body, or a part of one, that a leg carries: its motion over the leg's motion basis."""
 
     body: int
@@ -65,11 +65,11 @@ class LegMotion(NamedTuple):
 
     leg: ElementLeg
     u: Rate
-    carried: tuple[Carried, ...]
+    carried: tuple[CarriedBody, ...]
 
 
 @dataclass(frozen=True)
-class ElementMotion:
+class ElementBodyMotion:
     """How all elements of a robot move.
 
     Attributes:
@@ -81,7 +81,7 @@ class ElementMotion:
     legs: tuple[LegMotion, ...]
 
 
-def element_motion(state: State, a: Array) -> ElementMotion:
+def element_motion(state: State, a: Array) -> ElementBodyMotion:
     """All rates of the elements at the state's twist, and their derivatives at a = dv/dt (n,)."""
     mechanism = state.mechanism
     legs = element_legs(mechanism)
@@ -97,7 +97,7 @@ def element_motion(state: State, a: Array) -> ElementMotion:
         )
         w = w + depends.through(dependent)
     nacelle = _nacelle(at, w)
-    return ElementMotion(nacelle, tuple(_leg_motion(at, leg, nacelle) for leg in legs))
+    return ElementBodyMotion(nacelle, tuple(_leg_motion(at, leg, nacelle) for leg in legs))
 
 
 def _nacelle(at: ElementGeometry, w: Rate) -> dict[int, Rigid]:
@@ -159,5 +159,7 @@ def _leg_motion(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigi
     own = Rate(np.eye(len(u.M)), u.now, u.next)
     made = chain(at, leg, own)
     parts = part_bodies(at, leg, own, made.ends[0][1])
-    carried_parts = (Carried(p.element.body, p.element.share, parts[p.element.body]) for p in leg.parts)
-    return LegMotion(leg, u, (*(Carried(b, 1.0, rigid) for b, rigid in made.bodies.items()), *carried_parts))
+    carried_parts = (CarriedBody(p.element.body, p.element.share, parts[p.element.body]) for p in leg.parts)
+    return LegMotion(
+        leg, u, (*(CarriedBody(b, 1.0, rigid) for b, rigid in made.bodies.items()), *carried_parts)
+    )

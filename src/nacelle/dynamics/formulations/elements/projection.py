@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.dynamics.compliance.dampers import with_forces_between
 from nacelle.dynamics.formulations.elements.forces import (
-    Local,
+    PointWrench,
     actuator_pair,
     body_forces,
     dynamic_coordinates,
@@ -116,7 +116,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     return equation(state, a, settings)[1]
 
 
-def _projected(legs: tuple[LegMotion, ...], wrenches: list[Local]) -> Array:
+def _projected(legs: tuple[LegMotion, ...], wrenches: list[PointWrench]) -> Array:
     """Sum over legs of M^T F_u (n,) ([OAM] (56))."""
     total: Array = np.zeros(legs[0].u.M.shape[1])
     for leg in legs:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from nacelle.dynamics.friction import axis_friction
 from nacelle.dynamics.general.required import Counted
-from nacelle.kinematics.bars.form import Drive
+from nacelle.kinematics.bars.form import ActuatedJoint
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, sign
 
@@ -56,7 +56,7 @@ def friction_along(terms: tuple[FrictionTerm, ...], rate: Scalar, along: Scalar,
     return total
 
 
-def drive_force(drive: Drive, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
+def drive_force(drive: ActuatedJoint, q: Scalar, rate: Scalar, along: Scalar, counted: Counted) -> Scalar:
     """Friction and spring of the driven joint, friction(q') + k (q - q_0), N or N m.
 
     Args:

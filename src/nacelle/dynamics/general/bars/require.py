@@ -24,7 +24,7 @@ from nacelle.dynamics.general.bars.strut_line import StrutMotion
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.bars.form import LegForm
 from nacelle.kinematics.general.bars import Bar, flat
-from nacelle.kinematics.general.legs import Legs, Motion
+from nacelle.kinematics.general.legs import Legs, MechanismMotion
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import slip
 from nacelle.kinematics.general.ties import Tie
@@ -45,7 +45,7 @@ def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
 
 
 def require_bars(
-    legs: Legs, motion: Motion, into: Required, counted: Counted, ends: dict[Key, Scalar]
+    legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, ends: dict[Key, Scalar]
 ) -> None:
     """What bars require beside masses at points.
 
@@ -92,7 +92,11 @@ def line(legs: Legs, tie: Tie) -> Array:
 
 
 def _require_strut(
-    legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm, Scalar]
+    legs: Legs,
+    motion: MechanismMotion,
+    into: Required,
+    counted: Counted,
+    what: tuple[Key, Tie, LegForm, Scalar],
 ) -> None:
     key, tie, form, mass = what
     bar, trees = tie.bar, legs.placed.trees
@@ -111,7 +115,7 @@ def _require_strut(
     into.along(bar.rate, demand.own)
 
 
-def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> RodMotion:
+def _moved(legs: Legs, motion: MechanismMotion, key: Key, tie: Tie, form: LegForm) -> RodMotion:
     """How a rod moves, in the tie's axes."""
     trees = legs.placed.trees
     assert tie.bar is not None
@@ -128,7 +132,7 @@ def _moved(legs: Legs, motion: Motion, key: Key, tie: Tie, form: LegForm) -> Rod
 
 
 def _require_rod(
-    legs: Legs, motion: Motion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm]
+    legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, what: tuple[Key, Tie, LegForm]
 ) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
     key, tie, form = what
@@ -141,6 +145,6 @@ def _require_rod(
     return part.about_a
 
 
-def _line_rate(legs: Legs, motion: Motion, tie: Tie) -> tuple[Array, Array]:
+def _line_rate(legs: Legs, motion: MechanismMotion, tie: Tie) -> tuple[Array, Array]:
     """B - A of a bar and its derivative, in the tie's axes."""
     return line(legs, tie), slip(legs.placed.trees, tie, motion.u, motion.frames)

@@ -13,7 +13,7 @@ from nacelle.identification.data.checks.clipping import check_clipping
 from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
 from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.findings import Finding, Findings, finding
-from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.reach import check_reach
 from nacelle.identification.data.checks.signals import (
     check_constant,
@@ -110,7 +110,7 @@ def _physical(measurement: Measurement) -> tuple[list[Finding], ZeroSight | None
     return findings, sight
 
 
-def _misfit(measurement: Measurement, verdict: Verdict) -> list[Finding]:
+def _misfit(measurement: Measurement, verdict: HypothesisFit) -> list[Finding]:
     """Say so where the model explains little of the forces, whichever way columns are read."""
     if verdict.residual < _MISFIT:
         return []

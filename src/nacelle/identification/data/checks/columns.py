@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.identification.data.checks.correction import Correction, exchanged, scaled
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
@@ -41,7 +41,7 @@ _ROUGHER = 2.0
 
 def check_columns(
     measurement: Measurement, judge: Judge, current: Correction
-) -> tuple[list[Finding], Correction, Verdict]:
+) -> tuple[list[Finding], Correction, HypothesisFit]:
     """Find swapped columns, wrong signs and units; give the corrected reading and how good it is, too.
 
     Args:
@@ -80,7 +80,10 @@ def check_columns(
 
 
 def _finding(
-    measurement: Measurement, correction: Correction, alike: list[Correction], costs: tuple[Verdict, Verdict]
+    measurement: Measurement,
+    correction: Correction,
+    alike: list[Correction],
+    costs: tuple[HypothesisFit, HypothesisFit],
 ) -> Finding:
     """The finding for a correction, with those that would explain the same."""
     names = _names(measurement.robot)

@@ -47,7 +47,7 @@ _LOST, _MOST_LOST = 10.0, 0.05
 
 
 @dataclass(frozen=True)
-class Verdict:
+class HypothesisFit:
     """How well a hypothesis explains a measurement.
 
     Attributes:
@@ -91,18 +91,18 @@ class Judge:
         self.base = _base(robot)
         self._motions: dict[object, _Along | None] = {}
 
-    def verdict(self, correction: Correction) -> Verdict:
+    def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge a correction."""
         along = self._motion(correction)
         if along is None:
-            return Verdict(np.inf)
+            return HypothesisFit(np.inf)
         m = len(self.robot.actuators)
         lost = 1.0 - float(np.mean(along.good))
         cost, residual = self._fit(along, self._force(correction, along))
         coordinates = correction.apply(self.signals.value)[:, :m]
         ranges = np.ptp(coordinates, axis=0) / actuator_units(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
-        return Verdict(cost + 100.0 * _LOST * lost, residual, lost)
+        return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
 
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.identification.data.checks.correction import Correction, shifted
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import Judge, Verdict
+from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
@@ -195,7 +195,7 @@ def offsets_of(measurement: Measurement) -> Iterator[Correction]:
                 yield replace(one, kind="zero", columns=columns)
 
 
-def refined(judge: Judge, correction: Correction, one: Correction) -> tuple[Correction, Verdict]:
+def refined(judge: Judge, correction: Correction, one: Correction) -> tuple[Correction, HypothesisFit]:
     """The best offset along the same encoders, and how good it is."""
     from scipy.optimize import minimize_scalar
 

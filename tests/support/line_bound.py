@@ -30,7 +30,7 @@ from nacelle.vision.image.fit import (
 )
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
-from nacelle.vision.scene import Scene
+from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import edge_visibility
 
 
@@ -56,7 +56,7 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
 
 
-def line_bound(scene: Scene, index: int, model: PixelModel) -> LineMeasurement | None:
+def line_bound(scene: CameraScene, index: int, model: PixelModel) -> LineMeasurement | None:
     """The true line of a cylinder with the least covariance of its direction and place, camera axes.
 
     Args:
