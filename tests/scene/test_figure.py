@@ -18,6 +18,7 @@ from nacelle.scene.figure import SceneItem, body_points, scene_figure, scene_pag
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import body_motion, still
 from support.browser import chromium_page, fits, until
+from support.described import mechanism
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\u2028"
 
@@ -100,3 +101,29 @@ def test_in_a_browser(width: int, tmp_path: Path) -> None:
         page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.4 * box["height"], steps=3)
         page.mouse.up()
         assert view.screenshot() != moved
+
+
+def test_springs_stretch_with_the_motion(tmp_path: Path) -> None:
+    """In the page a coil reaches from end to end at every time: its length is that of the kinematics."""
+    robot = mechanism("sprung_arm")
+    times = np.linspace(0.0, 2.0, 21)
+    x = reference_pose(robot) + 0.3 * np.sin(np.pi * times)[:, None]
+    motion = body_motion(robot, times, x)
+    spring = robot.springs[0]
+    first, second = (body_points(motion, b, p) for b, p in zip(spring.bodies, spring.points, strict=True))
+    lengths = np.linalg.norm(second - first, axis=1)
+    assert np.ptp(lengths) > 0.01
+    file = tmp_path / "sprung.html"
+    item = SceneItem(robot_geometry(robot, motion), motion)
+    file.write_text(scene_page([item], "sprung", autoplay=False), encoding="utf-8")
+    with chromium_page(640, 480) as page:
+        page.goto(file.as_uri())
+        until(page, "document.querySelector('figure.scene3d')?.dataset.ready === 'true'")
+        for k in (0, 5, 15):
+            drawn = page.evaluate(
+                "t => { const f = document.querySelector('figure.scene3d').scene; f.show(t);"
+                " const link = f.robots[0].links[0]; const b = link.mesh.geometry; b.computeBoundingBox();"
+                " return [b.boundingBox.min.z, b.boundingBox.max.z, ...link.mesh.position.toArray()]; }",
+                float(times[k]),
+            )
+            np.testing.assert_allclose(drawn, [0.0, lengths[k], *first[k]], atol=1e-6)

@@ -293,7 +293,8 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
     context = getattr(error, "ctx", None)
     name = getattr(error, "option_name", None)
     if name is not None and context is not None and "no such option" in error.format_message().lower():
-        options = [option for parameter in context.command.params for option in parameter.opts]
+        known = [option for parameter in context.command.params for option in parameter.opts]
+        options = [option for option in known if option.startswith("-")]
         message = f"there is no option {name}; {did_you_mean(name, options)}"
     else:
         message = error.format_message().rstrip(".")

@@ -88,8 +88,8 @@ def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: floa
 
 
 def triangles(quads: Array) -> tuple[Array, Array]:
-    """Corners (n, 3) and triangles (m, 3), indices, of quadrilaterals (faces, 4, 3), without empty ones."""
-    points, index = np.unique(np.round(quads.reshape(-1, 3), 12), axis=0, return_inverse=True)
+    """Corners (n, d) and triangles (m, 3), indices, of quadrilaterals (faces, 4, d), without empty ones."""
+    points, index = np.unique(np.round(quads.reshape(-1, quads.shape[-1]), 12), axis=0, return_inverse=True)
     index = index.reshape(-1, 4)
     halves = np.concatenate([index[:, [0, 1, 2]], index[:, [0, 2, 3]]])
     proper = (halves[:, 0] != halves[:, 1]) & (halves[:, 1] != halves[:, 2]) & (halves[:, 2] != halves[:, 0])
@@ -145,10 +145,10 @@ def box(pose: Pose, size: Array, face: float) -> Array:
 
 
 def skin(rings: list[Array]) -> Array:
-    """Quadrilaterals between rows of points (rows, points, 3)."""
+    """Quadrilaterals (faces, 4, n) between rows of points (rows, points, n)."""
     net = np.stack(rings)
     corners = [net[:-1, :-1], net[1:, :-1], net[1:, 1:], net[:-1, 1:]]
-    return np.stack(corners, axis=2).reshape(-1, 4, 3)
+    return np.stack(corners, axis=2).reshape(-1, 4, net.shape[-1])
 
 
 def face_normals(faces: Array) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 from nacelle.errors import NacelleError
 from nacelle.page.markup import document, element, embedded_data, number, text
 from nacelle.scene.arrows import Arrows, as_trace
+from nacelle.scene.between import Between
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import BodyPart, RobotGeometry
@@ -113,6 +114,7 @@ def _item(item: SceneItem) -> dict[str, Any]:
         "offset": _list(item.offset),
         "bodies": [body.name for body in item.geometry.robot.bodies],
         "parts": [_part(part) for part in item.geometry.parts],
+        "links": [_link(link) for link in item.geometry.links],
         "times": _list(motion.times - motion.times[0]),
         "position": _packed(np.round(motion.position / step) * step),
         "quaternion": _packed(motion.quaternion),
@@ -127,6 +129,19 @@ def _part(part: BodyPart) -> dict[str, Any]:
         {"colour": colour, **_solid(solid)} for solid, colour in zip(part.solids, part.colours, strict=True)
     ]
     return {"kind": part.kind, "name": part.name, "body": part.body, "active": part.active, "solids": solids}
+
+
+def _link(link: Between) -> dict[str, Any]:
+    corners, index = link.mesh
+    return {
+        "kind": link.kind,
+        "name": link.name,
+        "colour": link.colour,
+        "bodies": link.bodies,
+        "points": [_list(point) for point in link.points],
+        "corners": _packed(corners),
+        "triangles": _packed(index, "<u4"),
+    }
 
 
 def _solid(solid: Drawn) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.scene.between import Between, links_between
 from nacelle.scene.colours import (
     ACTIVE_COLOUR,
     BASE_COLOUR,
     JOINT_COLOUR,
     LEG_COLOURS,
     NACELLE_COLOUR,
-    SPRING_COLOUR,
     hexadecimal,
 )
 from nacelle.scene.marks import joint_marks
@@ -41,8 +41,8 @@ class BodyPart:
     """One thing to draw, fixed on a body.
 
     Attributes:
-        kind: "base", "body", "joint" or "spring".
-        name: of the body, or of the joint, or the spring whose end it marks.
+        kind: "base", "body", "joint", "spring" or "damper".
+        name: of the body, or of the joint, or of the spring or damper whose end it marks.
         body: index of the body that carries it.
         solids: its solids in the frame of that body, m.
         colours: of each solid, #rrggbb.
@@ -67,12 +67,14 @@ class RobotGeometry:
             pieces on both bodies has two parts of one name.
         across: for a robot that moves in a plane of two base axes, the third (0 to 2); None otherwise.
         extent: diagonal of the box around all joints at the reference pose, m.
+        links: springs and dampers between bodies, which stretch as these move.
     """
 
     robot: Robot
     parts: tuple[BodyPart, ...]
     across: int | None
     extent: float
+    links: tuple[Between, ...] = ()
 
 
 def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGeometry:
@@ -90,7 +92,9 @@ def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGe
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
     poses = [Pose(R, p) for R, p in zip(*bodies, strict=True)]
     placed = PlacedRobot(robot, poses, None if motion is None else _travelled(robot, motion))
-    return RobotGeometry(robot, tuple(_parts(placed)), across(placed), placed.extent)
+    links = links_between(placed)
+    parts = (*_parts(placed), *_ends(links, placed.extent))
+    return RobotGeometry(robot, parts, across(placed), placed.extent, links)
 
 
 def _parts(placed: PlacedRobot) -> list[BodyPart]:
@@ -115,11 +119,16 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
             own = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
             shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (own,), (shown,), active))
-    for spring in robot.springs:
-        for b, point in zip(spring.bodies, spring.points, strict=True):
-            ball = Ball(np.asarray(point, dtype=float), 2.0 * THIN * placed.extent)
-            parts.append(BodyPart("spring", spring.name, b, (ball,), (SPRING_COLOUR,)))
     return parts
+
+
+def _ends(links: Sequence[Between], extent: float) -> list[BodyPart]:
+    """A ball at each end of a spring or a damper."""
+    return [
+        BodyPart(link.kind, link.name, b, (Ball(point, 2.0 * THIN * extent),), (link.colour,))
+        for link in links
+        for b, point in zip(link.bodies, link.points, strict=True)
+    ]
 
 
 def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:

@@ -7,7 +7,6 @@ the far ones first hides what is hidden. Nothing here knows how it is put on pap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,22 +14,17 @@ import numpy as np
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.leg import BASE
-from nacelle.model.line_spring import LineSpring
 from nacelle.model.robot import Robot
-from nacelle.scene.colours import AXIS_COLOURS, SPRING_COLOUR
+from nacelle.scene.colours import AXIS_COLOURS
 from nacelle.scene.faces import cylinder, faces
 from nacelle.scene.geometry import robot_geometry
 from nacelle.shapes.placed import THIN
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
 
 # Lengths as parts of the robot's extent: a face, an axis of a frame.
 _FACE = 0.035
 _AXIS = 0.13
-# Half the width of a spring that is drawn, as a part of the extent, and its windings.
-_COIL = 0.012
-_COILS = 6
 
 
 @dataclass(frozen=True)
@@ -38,8 +32,8 @@ class Part:
     """One thing to draw.
 
     Attributes:
-        kind: "body", "base", "joint", "spring" or "frame".
-        name: name of the body, the joint or the spring; for "frame" that of the body.
+        kind: "body", "base", "joint", "spring", "damper" or "frame".
+        name: name of the body, the joint, the spring or the damper; for "frame" that of the body.
         active: whether it is a joint that a drive moves.
         solids: its convex solids, each (faces, 4, 3), m.
         colours: the colour of each solid.
@@ -108,24 +102,13 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
         )
         for part in geometry.parts
     ]
-    parts += [spring_part(spring, poses, geometry.extent) for spring in robot.springs]
+    parts += [
+        Part(link.kind, link.name, link.solids(poses), (link.colour,) * len(link.pieces))
+        for link in geometry.links
+    ]
     shown = range(len(robot.bodies)) if frames else (BASE,)
     parts += [frame_part(robot.bodies[b].name, poses[b], _size(b), geometry.extent) for b in shown]
     return Scene(tuple(parts), geometry.across, geometry.extent)
-
-
-def spring_part(spring: LineSpring, poses: list[Pose], extent: float) -> Part:
-    """A spring between two bodies as a zigzag between straight ends."""
-    first, second = (poses[b].R @ p + poses[b].p for b, p in zip(spring.bodies, spring.points, strict=True))
-    d = second - first
-    length = float(np.linalg.norm(d))
-    axes = frame_with_z(d / length if length else np.array([0.0, 0.0, 1.0]))
-    along = np.concatenate([[0.0], np.linspace(0.15, 0.85, 2 * _COILS + 1), [1.0]])
-    across = np.concatenate([[0.0, 0.0], np.tile([1.0, -1.0], _COILS)[:-1], [0.0, 0.0]]) * _COIL * extent
-    corners = first + along[:, None] * d + across[:, None] * axes[:, 0]
-    r = 0.6 * THIN * extent
-    wires = tuple(cylinder(a, b, r, _FACE * extent) for a, b in pairwise(corners))
-    return Part("spring", spring.name, wires, (SPRING_COLOUR,) * len(wires))
 
 
 def _size(b: int) -> float:

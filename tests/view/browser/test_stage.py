@@ -3,9 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.scene.motion import rotations
+from nacelle.spatial.pose import Pose
 from nacelle.view.browser.stage import wxyz
 from nacelle.view.session import Standing
 from nacelle.view.viewer import view
+from support.described import mechanism
 
 pytest.importorskip("viser")
 
@@ -29,3 +34,25 @@ def test_colours_tell_how_a_pose_is() -> None:
         assert out[1] == (196, 38, 46)
         assert {body for body in own if out[body] != own[body]} == {1}
         assert painted(Standing.GOOD) == own
+
+
+def test_springs_follow_their_bodies() -> None:
+    """A coil lies from point to point after the robot has moved, and is hidden with a body that holds it."""
+    robot = mechanism("sprung_arm")
+    with view(robot) as viewer:
+        stage = viewer._members[0].stage
+        ((link, handle),) = zip(stage.geometry.links, stage._links, strict=True)
+        for turn in (0.0, 0.2):
+            bodies = inverse_kinematics(robot, reference_pose(robot) + turn).bodies
+            viewer._loop.call(lambda bodies=bodies: stage.place(bodies))
+            first, second = link.ends([Pose(R, p) for R, p in zip(*bodies, strict=True)])
+            np.testing.assert_allclose(handle.position, first, atol=1e-7)
+            length = np.linalg.norm(second - first)
+            np.testing.assert_allclose(np.max(handle.vertices[:, 2]), length, rtol=1e-6)
+            axis = rotations(np.asarray(handle.wxyz))[:, 2]
+            np.testing.assert_allclose(length * axis, second - first, atol=1e-6)
+        name = robot.bodies[link.bodies[0]].name
+        viewer._loop.call(lambda: stage.hide((name,)))
+        assert not handle.visible
+        viewer._loop.call(lambda: stage.hide(()))
+        assert handle.visible

@@ -87,6 +87,41 @@
     }
   }
 
+  // ------------------------------------------------------------------ springs and dampers between bodies
+
+  // A corner (x, y, z, part) of a coil is at (x, y, z + part length) in a frame with z from end to end.
+  class Link {
+    constructor(data) {
+      this.bodies = data.bodies;
+      this.points = data.points.map((point) => new THREE.Vector3(...point));
+      this.corners = floats(data.corners);
+      this.places = new THREE.BufferAttribute(new Float32Array((3 * this.corners.length) / 4), 3);
+      const shape = new THREE.BufferGeometry();
+      shape.setAttribute("position", this.places);
+      shape.setIndex(new THREE.BufferAttribute(wholes(data.triangles), 1));
+      const material = new THREE.MeshStandardMaterial({
+        color: data.colour, roughness: 0.62, flatShading: true, side: THREE.DoubleSide });
+      this.mesh = new THREE.Mesh(shape, material);
+      this.mesh.userData = { name: data.name, kind: data.kind, active: false, colour: material.color.clone() };
+    }
+
+    follow(bodies) {
+      const [first, second] = this.bodies.map((b, k) =>
+        this.points[k].clone().applyQuaternion(bodies[b].quaternion).add(bodies[b].position));
+      const line = second.sub(first), length = line.length();
+      this.mesh.visible = length > 0;
+      if (!this.mesh.visible) return;
+      this.mesh.position.copy(first);
+      this.mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), line.normalize());
+      const own = this.corners;
+      for (let k = 0; k < this.places.count; k++) {
+        this.places.setXYZ(k, own[4 * k], own[4 * k + 1], own[4 * k + 2] + own[4 * k + 3] * length);
+      }
+      this.places.needsUpdate = true;
+      this.mesh.geometry.computeBoundingSphere();
+    }
+  }
+
   // ------------------------------------------------------------------ one robot
 
   class Robot {
@@ -108,6 +143,11 @@
           this.bodies[part.body].add(mesh);
           this.solids.push(mesh);
         }
+      }
+      this.links = data.links.map((own) => new Link(own));
+      for (const { mesh } of this.links) {
+        this.group.add(mesh);
+        this.solids.push(mesh);
       }
       this.sets = data.arrows.map((own) => {
         const arrows = Array.from({ length: own.count }, () => new Arrow(own.colour, 0.0045 * extent));
@@ -142,6 +182,7 @@
         q.set(u[m + 1], u[m + 2], u[m + 3], u[m]);
         body.quaternion.copy(q.slerp(r.set(u[n + 1], u[n + 2], u[n + 3], u[n]), part));
       });
+      for (const link of this.links) link.follow(this.bodies);
       for (const { points, vectors, arrows } of this.sets) {
         const still = points.length === 3 * arrows.length;
         arrows.forEach((arrow, a) => {
@@ -283,7 +324,8 @@
         tip.hidden = !hit;
         if (!hit) return;
         const { name, kind, active } = hit.object.userData;
-        tip.textContent = (kind === "joint" ? (active ? "active joint " : "joint ") : "") + name;
+        const what = { joint: active ? "active joint " : "joint ", spring: "spring ", damper: "damper " };
+        tip.textContent = (what[kind] ?? "") + name;
         tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - tip.offsetWidth - 4)}px`;
         tip.style.top = `${Math.max(event.clientY - box.top - 26, 2)}px`;
       });

@@ -12,11 +12,12 @@ import numpy as np
 
 from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
+from nacelle.scene.between import link_frame, stretched
 from nacelle.scene.geometry import RobotGeometry, robot_geometry
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.meshes import joined, solid_mesh
+from nacelle.view.browser.meshes import Mesh, joined, solid_mesh
 from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
 from nacelle.view.grips import Grip
 from nacelle.view.loads import Loads, segments
@@ -64,6 +65,7 @@ class Stage:
         }
         self._meshes: dict[int, list[tuple[Any, str]]] = {}
         self._send_meshes()
+        self._links = [self._send_link(k) for k in range(len(self.geometry.links))]
         self._standing = Standing.GOOD
         self._sent: dict[int, Array] = {}
         self._grips: list[Any] = []
@@ -84,6 +86,13 @@ class Stage:
             if body in self._ghosts:
                 self._mesh(f"{self._root}/ghost{body}/{colour[1:]}", mesh, OUT_COLOUR, 0.35)
 
+    def _send_link(self, k: int) -> Any:
+        """A spring or a damper, of length one until its bodies are placed."""
+        link = self.geometry.links[k]
+        corners, triangles = link.mesh
+        mesh = Mesh(stretched(corners, 1.0), triangles)
+        return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
+
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
         return self._scene.add_mesh_simple(
             name,
@@ -101,11 +110,19 @@ class Stage:
     def place(self, bodies: BodyPoses) -> None:
         """Move all bodies."""
         quats = wxyz(bodies.R)
+        moved = set()
         for b, frame in enumerate(self._frames):
             now = np.concatenate([quats[b], bodies.p[b]])
             if b not in self._sent or not np.array_equal(now, self._sent[b]):
                 frame.wxyz, frame.position = tuple(quats[b]), tuple(bodies.p[b])
                 self._sent[b] = now
+                moved.add(b)
+        for link, handle in zip(self.geometry.links, self._links, strict=True):
+            if moved & {*link.bodies}:
+                poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
+                frame, length = link_frame(*link.ends(poses))
+                handle.vertices = stretched(link.mesh[0], length).astype(np.float32)
+                handle.wxyz, handle.position = tuple(wxyz(frame.R)), tuple(frame.p)
 
     def paint(self, standing: Standing) -> None:
         """Colour the robot: its nacelle red out of reach, all that moves orange near singularities."""
@@ -133,8 +150,11 @@ class Stage:
 
     def hide(self, bodies: Sequence[str]) -> None:
         """Hide bodies by name, and show all others."""
-        for b, frame in enumerate(self._frames):
-            frame.visible = self._robot.bodies[b].name not in bodies
+        shown = [body.name not in bodies for body in self._robot.bodies]
+        for frame, visible in zip(self._frames, shown, strict=True):
+            frame.visible = visible
+        for link, handle in zip(self.geometry.links, self._links, strict=True):
+            handle.visible = all(shown[b] for b in link.bodies)
 
     # ---------------------------------------------------------------------- grips
 
