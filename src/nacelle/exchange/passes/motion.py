@@ -71,6 +71,15 @@ def chosen_motion(graph: Graph) -> Chosen:
     return Chosen(graph, axes, joints, left.shape[1])
 
 
+def at_assembly(graph: Graph) -> Graph:
+    """The graph with its loops closed.
+
+    Raises:
+        DescriptionError: if they do not close, or nothing moves.
+    """
+    return _at_assembly(graph, *_assembled(graph))
+
+
 def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:

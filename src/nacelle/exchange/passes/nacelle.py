@@ -7,13 +7,14 @@ leaves at least three driven pieces that touch both, and no other body has as ma
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from nacelle.errors import did_you_mean
 from nacelle.exchange.graph import BASE, Graph, broken
 
 # So many driven legs make a body the nacelle.
-_LEGS = 3
+LEGS = 3
 
 
 def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
@@ -41,7 +42,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
             return graph
         raise broken(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
     if name is None:
-        graph.report.done(f"the nacelle is {body!r}, which {_legs(graph, body)} driven legs carry")
+        graph.report.done(f"the nacelle is {body!r}, which {driven_legs(graph, [body])} driven legs carry")
     return replace(
         graph,
         joints=tuple(joint for joint in graph.joints if joint is not carrier),
@@ -53,17 +54,23 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
 
 def _meeting(graph: Graph) -> str:
     """The one body at which the most driven legs meet; empty if there is none."""
-    counts = Counter({body: _legs(graph, body) for body in graph.bodies})
+    counts = Counter({body: driven_legs(graph, [body]) for body in graph.bodies})
     best = counts.most_common(2)
-    if not best or best[0][1] < _LEGS or (len(best) == 2 and best[0][1] == best[1][1]):
+    if not best or best[0][1] < LEGS or (len(best) == 2 and best[0][1] == best[1][1]):
         return ""
     return best[0][0]
 
 
-def _legs(graph: Graph, nacelle: str) -> int:
-    """How many driven pieces touch both the base and a body when these are taken out."""
+def driven_legs(graph: Graph, nacelle: Collection[str], at: str | None = None) -> int:
+    """How many driven pieces touch both the base and some bodies when these are taken out.
+
+    Args:
+        graph: the graph.
+        nacelle: the bodies.
+        at: the one of them that counts; any if None.
+    """
     links = (*graph.joints, *graph.closures)
-    pieces: list[set[str]] = [{body} for body in graph.bodies if body != nacelle]
+    pieces: list[set[str]] = [{body} for body in graph.bodies if body not in nacelle]
     for link in links:
         ends = [piece for piece in pieces if link.parent in piece or link.child in piece]
         if len(ends) == 2:
@@ -73,5 +80,6 @@ def _legs(graph: Graph, nacelle: str) -> int:
     for piece in pieces:
         own = [link for link in links if link.parent in piece or link.child in piece]
         touched = {end for link in own for end in (link.parent, link.child)}
-        count += {BASE, nacelle} <= touched and any(link.motor is not None for link in own)
+        holds = at in touched if at is not None else bool(touched & set(nacelle))
+        count += BASE in touched and holds and any(link.motor is not None for link in own)
     return count

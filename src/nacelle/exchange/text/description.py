@@ -56,7 +56,16 @@ class _Writer:
         }
         self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.own.items()} | {BASE: BASE}
         if graph.floating is not None:
-            self.names[graph.floating] = graph.floating
+            aboard = (graph.floating, *graph.parts)
+            self.names |= {body: body for body in aboard}
+            self.aboard = Piece(
+                "",
+                "",
+                aboard,
+                tuple(j for j in graph.joints if j.child in graph.parts),
+                tuple(c for c in graph.closures if c.parent in aboard and c.child in aboard),
+            )
+            self.joints |= {j.name: _distinct(j.name) for j in (*self.aboard.joints, *self.aboard.closures)}
 
     def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
         graph = self.graph
@@ -70,7 +79,7 @@ class _Writer:
         if graph.shapes:
             data["base"] = {"display": [self.shape(shape) for shape in graph.shapes]}
         if graph.floating is not None:
-            data["nacelle"] = {"name": graph.floating, **self.body(graph.floating)}
+            data["nacelle"] = self.nacelle(graph.floating)
         data["legs"] = [self.leg(leg) for leg in self.legs]
         if graph.couplings:
             data["couplings"] = {c.name: self.coupling(c.name) for c in graph.couplings}
@@ -100,6 +109,18 @@ class _Writer:
         data: dict[str, Any] = {"position": vector(pose.p, "mm", 1e3)}
         if np.max(np.abs(pose.R - np.eye(3))) > 1e-15:
             data["rotation"] = rotation(pose.R)
+        return data
+
+    def nacelle(self, main: str) -> dict[str, Any]:
+        if not self.graph.parts:
+            return {"name": main, **self.body(main)}
+        data: dict[str, Any] = {"type": "articulated", "name": main}
+        data["bodies"] = {body: self.body(body) for body in self.aboard.bodies}
+        for key, links in (("joints", self.aboard.joints), ("closures", self.aboard.closures)):
+            if links:
+                data[key] = {
+                    self.joints[j.name]: self.joint(j, self.aboard, closes=key == "closures") for j in links
+                }
         return data
 
     def leg(self, leg: Piece) -> dict[str, Any]:
@@ -206,6 +227,11 @@ class _Writer:
     def damper(self, damper: Damper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
         return {"between": between, "damping": f"{short(damper.damping)} N*m*s/rad"}
+
+
+def _distinct(joint: str) -> str:
+    """The name of a nacelle's joint, which is no word for a motion."""
+    return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
 
 
 def _rounded(values: Array) -> Array:
