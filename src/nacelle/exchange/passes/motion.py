@@ -86,7 +86,7 @@ def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
         raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
     for axis in AXES:
-        written = described(graph, () if graph.floating else tuple(singles[:1]), (axis,))
+        written = described(graph, () if graph.floating else tuple(singles[:1]), (axis,), exact=True)
         robot, _ = read_data(written.data)
         found = assemble(robot)
         if not found.open or graph.floating is None:

@@ -15,8 +15,9 @@ from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.scalar import Array
 
-# Guesses pick the branch: digits beyond these are not needed.
+# Guesses pick the branch: digits beyond these are not needed by a reader.
 _GUESS = 1e-7
+_EXACT = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +33,23 @@ class Written:
         return self.joints[name]
 
 
-def described(graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES) -> Written:
+def described(
+    graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES, *, exact: bool = False
+) -> Written:
     """Write a graph whose independent coordinates are given.
 
     Args:
         graph: the graph.
         motion: names of the independent joints.
         axes: independent coordinates of the floating body, if there is one.
+        exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
     """
-    return _Writer(graph).written(motion, axes if graph.floating is not None else ())
+    return _Writer(graph, _EXACT if exact else _GUESS).written(motion, axes if graph.floating is not None else ())
 
 
 class _Writer:
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, near: float) -> None:
+        self.graph, self.near = graph, near
         self.legs = pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
@@ -173,7 +177,7 @@ class _Writer:
             data["axes"] = [direction(axis.direction) for axis in joint.axes]
         data |= self.drive(joint, leg)
         if not closes:
-            data |= _guess(joint)
+            data |= _guess(joint, self.near)
         return data
 
     def drive(self, joint: Link, leg: Piece) -> dict[str, Any]:
@@ -248,13 +252,13 @@ def _inertia(I: Array) -> str:
     return " ".join(numbers) + " kg*m^2"
 
 
-def _guess(joint: Link) -> dict[str, Any]:
+def _guess(joint: Link, near: float) -> dict[str, Any]:
     if joint.spherical:
-        quat = [float(short(v, 1.0, _GUESS)) for v in joint.quat]
+        quat = [float(short(v, 1.0, near)) for v in joint.quat]
         return {"guess": quat} if quat != [0.0, 0.0, 0.0, 1.0] else {}
-    if not any(abs(axis.value) > _GUESS for axis in joint.axes):
+    if not any(abs(axis.value) > near for axis in joint.axes):
         return {}
-    values = [_coordinate(axis, _GUESS) for axis in joint.axes]
+    values = [_coordinate(axis, near) for axis in joint.axes]
     return {"guess": values[0] if len(values) == 1 else values}
 
 
