@@ -8,8 +8,8 @@ rank [V_b - V_p, b in C]. From p the set grows
 1. by bodies that show motions which it does not show yet, until it shows all;
 2. by bodies that bring no motions of their own beyond those that it has (the second half plate, links).
 
-It is a nacelle where no body of it is on the base, the rest leaves at least three driven legs between it and
-the base, and the drives move it in all n motions. Of several the one with the fewest motions of its own is
+It is a nacelle where no body of it is on the base, the rest leaves at least three legs between it and the
+base, two of them driven, and the drives move it in all n motions. Of several the one with the fewest motions of its own is
 taken, then that with the most legs; p is the body that the most legs hold.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.exchange.passes.freedom import Freedom, freedom, rank_of
 from nacelle.exchange.passes.motion import at_assembly
-from nacelle.exchange.passes.nacelle import LEGS, driven_legs
+from nacelle.exchange.passes.nacelle import DRIVEN, Legs, legs_of
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
 
@@ -33,12 +33,12 @@ class _Cluster:
     main: str
     bodies: tuple[str, ...]
     own: int
-    legs: int
-    held: int
+    legs: Legs
+    held: Legs
 
     @property
-    def worth(self) -> tuple[int, int, int, int]:
-        return self.own, -self.legs, -self.held, len(self.bodies)
+    def worth(self) -> tuple[int, ...]:
+        return self.own, *(-n for n in (*self.legs.order, *self.held.order)), len(self.bodies)
 
 
 def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
@@ -51,7 +51,7 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
     Raises:
         DescriptionError: if the loops do not close.
     """
-    if len(_motors(graph)) < LEGS or not graph.closures:
+    if len(_motors(graph)) < DRIVEN or not graph.closures:
         return None
     graph = at_assembly(graph)
     found = _cluster(graph, name)
@@ -60,7 +60,7 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
     others = [body for body in found.bodies if body != found.main]
     graph.report.done(
         f"the nacelle is {found.main!r} with {', '.join(repr(body) for body in others)}, "
-        f"which {found.legs} driven legs carry"
+        f"which {found.legs} carry"
     )
     return _placed(graph, found)
 
@@ -81,7 +81,7 @@ def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     fit = [
         cluster
         for cluster in clusters
-        if cluster is not None and len(cluster.bodies) > 1 and cluster.legs >= LEGS
+        if cluster is not None and len(cluster.bodies) > 1 and cluster.legs.enough
     ]
     return min(fit, key=lambda cluster: cluster.worth, default=None)
 
@@ -105,7 +105,7 @@ def _grown(graph: Graph, motion: Freedom, main: str, grounded: Iterable[str]) ->
     while more := [body for body in _beside(graph, bodies, grounded) if own([body]) == own()]:
         bodies.append(more[0])
     order = tuple(body for body in graph.bodies if body in bodies)
-    return _Cluster(main, order, own(), driven_legs(graph, bodies), driven_legs(graph, bodies, main))
+    return _Cluster(main, order, own(), legs_of(graph, bodies), legs_of(graph, bodies, main))
 
 
 def _beside(graph: Graph, bodies: Sequence[str], grounded: Iterable[str]) -> list[str]:

@@ -1,20 +1,20 @@
 """The nacelle: the body that the legs carry. It is placed by coordinates of its own, so its joint is cut.
 
 Without base and nacelle the mechanism falls apart into its legs. A body is taken as the nacelle where this
-leaves at least three driven pieces that touch both, and no other body has as many.
+leaves at least three pieces that touch both, at least two of them driven, and no other body has as many driven
+ones, or as many with as many others.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nacelle.errors import did_you_mean
 from nacelle.exchange.graph import BASE, Graph, broken
 
-# So many driven legs make a body the nacelle.
-LEGS = 3
+# So many legs make a body the nacelle, so many of them driven.
+LEGS, DRIVEN = 3, 2
 
 
 def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
@@ -42,7 +42,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
             return graph
         raise broken(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
     if name is None:
-        graph.report.done(f"the nacelle is {body!r}, which {driven_legs(graph, [body])} driven legs carry")
+        graph.report.done(f"the nacelle is {body!r}, which {legs_of(graph, [body])} carry")
     return replace(
         graph,
         joints=tuple(joint for joint in graph.joints if joint is not carrier),
@@ -53,16 +53,39 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
 
 
 def _meeting(graph: Graph) -> str:
-    """The one body at which the most driven legs meet; empty if there is none."""
-    counts = Counter({body: driven_legs(graph, [body]) for body in graph.bodies})
-    best = counts.most_common(2)
-    if not best or best[0][1] < LEGS or (len(best) == 2 and best[0][1] == best[1][1]):
+    """The one body at which the most legs meet, driven ones first; empty if there is none."""
+    counts = {body: legs_of(graph, [body]) for body in graph.bodies}
+    best = sorted(counts, key=lambda body: counts[body].order, reverse=True)[:2]
+    if not best or not counts[best[0]].enough or len({counts[body].order for body in best}) < len(best):
         return ""
-    return best[0][0]
+    return best[0]
 
 
-def driven_legs(graph: Graph, nacelle: Collection[str], at: str | None = None) -> int:
-    """How many driven pieces touch both the base and some bodies when these are taken out.
+@dataclass(frozen=True)
+class Legs:
+    """How many legs a nacelle has: with a drive, and without one."""
+
+    driven: int
+    passive: int
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The more, the rather it is a nacelle."""
+        return self.driven, self.passive
+
+    @property
+    def enough(self) -> bool:
+        """Whether they make a nacelle."""
+        return self.driven >= DRIVEN and self.driven + self.passive >= LEGS
+
+    def __str__(self) -> str:
+        """In words."""
+        others = f" and {self.passive} other{'s' if self.passive > 1 else ''}" if self.passive else ""
+        return f"{self.driven} driven legs{others}"
+
+
+def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Legs:
+    """The pieces that touch both the base and some bodies when these are taken out.
 
     Args:
         graph: the graph.
@@ -76,10 +99,11 @@ def driven_legs(graph: Graph, nacelle: Collection[str], at: str | None = None) -
         if len(ends) == 2:
             ends[0].update(ends[1])
             pieces.remove(ends[1])
-    count = 0
+    found = {True: 0, False: 0}
     for piece in pieces:
         own = [link for link in links if link.parent in piece or link.child in piece]
         touched = {end for link in own for end in (link.parent, link.child)}
         holds = at in touched if at is not None else bool(touched & set(nacelle))
-        count += BASE in touched and holds and any(link.motor is not None for link in own)
-    return count
+        if BASE in touched and holds:
+            found[any(link.motor is not None for link in own)] += 1
+    return Legs(found[True], found[False])

@@ -20,6 +20,10 @@ class Piece:
     joints: tuple[Link, ...]
     closures: tuple[Link, ...]
 
+    def joins(self, bodies: Collection[str | None]) -> bool:
+        """Whether a joint or closure of it is on one of some bodies."""
+        return any(link.parent in bodies or link.child in bodies for link in (*self.joints, *self.closures))
+
     def short(self, name: str) -> str:
         """A name within the leg."""
         return name.removeprefix(self.prefix)
