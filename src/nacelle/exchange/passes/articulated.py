@@ -8,9 +8,10 @@ rank [V_b - V_p, b in C]. From p the set grows
 1. by bodies that show motions which it does not show yet, until it shows all;
 2. by bodies that bring no motions of their own beyond those that it has (the second half plate, links).
 
-It is a nacelle where no body of it is on the base, the rest leaves at least three legs between it and the
-base, two of them driven, and the drives move it in all n motions. Of several the one with the fewest motions of its own is
-taken, then that with the most legs; p is the body that the most legs hold.
+It is a nacelle where no body of it is on the base or the last link of a leg that ends in a point, the rest
+leaves at least three legs between it and the base, two of them driven, and the drives move it in all n motions.
+Of several the one with the fewest motions of its own is taken, then that with the most legs; p is the body that
+the most legs hold.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.exchange.passes.freedom import Freedom, freedom, rank_of
 from nacelle.exchange.passes.motion import at_assembly
-from nacelle.exchange.passes.nacelle import DRIVEN, Legs, legs_of
+from nacelle.exchange.passes.nacelle import DRIVEN, Legs, ends_a_leg, legs_of
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
 
@@ -75,9 +76,10 @@ def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     if not motion.count or rank_of(driven) < motion.count:
         return None
     links = (*graph.joints, *graph.closures)
-    grounded = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
-    choices = [body for body in graph.bodies if body not in grounded and name in (None, body)]
-    clusters = [_grown(graph, motion, body, grounded) for body in choices]
+    barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
+    barred |= {body for body in graph.bodies if ends_a_leg(graph, body)}
+    choices = [body for body in graph.bodies if body not in barred and name in (None, body)]
+    clusters = [_grown(graph, motion, body, barred) for body in choices]
     fit = [
         cluster
         for cluster in clusters
@@ -86,7 +88,7 @@ def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     return min(fit, key=lambda cluster: cluster.worth, default=None)
 
 
-def _grown(graph: Graph, motion: Freedom, main: str, grounded: Iterable[str]) -> _Cluster | None:
+def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _Cluster | None:
     """The set of bodies around one; None where it does not show all motions."""
     bodies = [main]
 
@@ -98,17 +100,17 @@ def _grown(graph: Graph, motion: Freedom, main: str, grounded: Iterable[str]) ->
         return rank_of(np.concatenate(relative))
 
     while seen() < motion.count:
-        showing = [body for body in _beside(graph, bodies, grounded) if seen([body]) > seen()]
+        showing = [body for body in _beside(graph, bodies, barred) if seen([body]) > seen()]
         if not showing:
             return None
         bodies.append(min(showing, key=lambda body: own([body])))
-    while more := [body for body in _beside(graph, bodies, grounded) if own([body]) == own()]:
+    while more := [body for body in _beside(graph, bodies, barred) if own([body]) == own()]:
         bodies.append(more[0])
     order = tuple(body for body in graph.bodies if body in bodies)
     return _Cluster(main, order, own(), legs_of(graph, bodies), legs_of(graph, bodies, main))
 
 
-def _beside(graph: Graph, bodies: Sequence[str], grounded: Iterable[str]) -> list[str]:
+def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:
     """Bodies that joints without drives connect to some others, in the order of the file."""
     coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
     near = set()
@@ -116,7 +118,7 @@ def _beside(graph: Graph, bodies: Sequence[str], grounded: Iterable[str]) -> lis
         ends = {link.parent, link.child}
         if link.motor is None and link.name not in coupled and len(ends & set(bodies)) == 1:
             near |= ends - set(bodies)
-    return [body for body in graph.bodies if body in near and body not in grounded]
+    return [body for body in graph.bodies if body in near and body not in barred]
 
 
 def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
