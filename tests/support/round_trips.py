@@ -14,6 +14,7 @@ import nacelle
 from nacelle.exchange.names import Names
 from nacelle.kinematics.mechanism.assembly import advance, assemble
 from nacelle.kinematics.mechanism.chart import Chart
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.platform import AXES
@@ -118,6 +119,8 @@ def errors(
     named = [drive.name.replace(".", "-") for drive in robot.actuators]
     if drives == "joints":
         named = actuator_names(robot)
+    # How far a rod has spun about itself nothing feels: of its rotation the axis counts.
+    seen = {spin.body: np.array(spin.axis) for leg in mechanism_of(robot).legs for spin in leg.spins}
     worst = {"poses": 0.0, "forces": 0.0, "accelerations": 0.0}
     for k in range(states):
         q = coordinates(tree, own, bodies.R[k], bodies.p[k], tree.start)
@@ -131,7 +134,7 @@ def errors(
         there = nacelle.inverse_kinematics(again, x).bodies
         for number, body in own.items():
             gap = (
-                np.abs(there.R[number] - bodies.R[k, body]).max(),
+                np.abs((there.R[number] - bodies.R[k, body]) @ seen.get(body, np.eye(3))).max(),
                 np.abs(there.p[number] - bodies.p[k, body]).max(),
             )
             worst["poses"] = max(worst["poses"], *map(float, gap))

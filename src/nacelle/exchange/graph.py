@@ -263,6 +263,7 @@ class Graph:
         struts: springs between bodies.
         dampers: angular dampers between bodies.
         floating: the body that moves freely; None if there is none.
+        parts: other bodies of an articulated nacelle, of which `floating` is the one that is placed.
         pose: of the floating body in the assembly.
         loose: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.
@@ -280,6 +281,7 @@ class Graph:
     struts: tuple[Strut, ...] = ()
     dampers: tuple[Damper, ...] = ()
     floating: str | None = None
+    parts: tuple[str, ...] = ()
     pose: Pose = field(default_factory=identity)
     loose: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()

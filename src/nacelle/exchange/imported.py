@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.exchange.graph import Graph, broken
+from nacelle.exchange.graph import Graph, Report, broken
 from nacelle.exchange.par.read import read_par
+from nacelle.exchange.passes.articulated import with_articulated
 from nacelle.exchange.passes.drives import settled
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import joined
@@ -138,17 +139,33 @@ def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
 def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     """The graph with its nacelle and its independent coordinates.
 
-    Legs between base and nacelle have no coordinates of their own. Where they move by themselves (the spin of
-    a rod that is not axisymmetric) all coordinates are joints, and no nacelle is chosen.
+    Legs between base and nacelle have no coordinates of their own. Where they move by themselves a nacelle of
+    several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
+    coordinates are joints, and no nacelle is chosen.
     """
-    chosen = chosen_motion(with_nacelle(graph, nacelle))
-    grounded = carried(graph) if chosen.left and not nacelle else None
-    if grounded is not None:
-        graph.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+    single = with_nacelle(_trial(graph), nacelle)
+    chosen = None if single.floating is None else chosen_motion(single)
+    if chosen is not None and not chosen.left:
+        return chosen
+    grounded = carried(_trial(graph))
+    if nacelle != "" and grounded is not None:
+        articulated = with_articulated(grounded, nacelle)
+        several = None if articulated is None else chosen_motion(articulated)
+        if several is not None and not several.left:
+            return several
+    if chosen is None:
+        chosen = chosen_motion(single)
+    elif not nacelle and (grounded := carried(_trial(graph))) is not None:
+        grounded.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
         chosen = chosen_motion(grounded)
     if chosen.left:
         raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
     return chosen
+
+
+def _trial(graph: Graph) -> Graph:
+    """The graph with a report of its own: what is tried in vain is not told."""
+    return replace(graph, report=Report(list(graph.report.steps), list(graph.report.losses)))
 
 
 def _wrapped(line: str) -> str:

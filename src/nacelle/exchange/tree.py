@@ -7,7 +7,7 @@ base, and joints whose child is nearer to it are seen from there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid, broken
@@ -15,17 +15,20 @@ from nacelle.exchange.names import Names
 from nacelle.spatial.pose import identity
 
 
-def spanned(graph: Graph) -> Graph:
+def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
     """A graph whose joints may be any: the same with a spanning tree, its bodies in the order of the tree.
 
     Args:
         graph: bodies and joints; closures are joints that rather close than carry.
+        phase: which joints are taken first, those of the lowest number; all at once if None.
 
     Raises:
         DescriptionError: if a body is joined to nothing.
     """
     coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
     links = [*sorted(graph.joints, key=lambda link: _rank(link, coupled)), *graph.closures]
+    if phase is not None:
+        links.sort(key=phase)
     group = {body: body for body in (BASE, *graph.bodies)}
 
     def root(body: str) -> str:

@@ -32,6 +32,8 @@ from nacelle.spatial.scalar import Array
 # Singular values below this part of the largest are digits of the file.
 _RANK = 1e-5
 _CLEAR, _SOME = 0.05, 1e-4
+# A nacelle that moves by less than this part of all rates stands still.
+_STILL = 1e-6
 # A rod is axisymmetric to this part of its size and inertia, as a description requires.
 _EVEN = 1e-9
 
@@ -71,13 +73,23 @@ def chosen_motion(graph: Graph) -> Chosen:
     return Chosen(graph, axes, joints, left.shape[1])
 
 
+def at_assembly(graph: Graph) -> Graph:
+    """The graph with its loops closed.
+
+    Raises:
+        DescriptionError: if they do not close, or nothing moves.
+    """
+    return _at_assembly(graph, *_assembled(graph))
+
+
 def _assembled(graph: Graph) -> tuple[Written, Robot, Assembly]:
     singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
     if not singles and graph.floating is None:
         raise broken(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
+    named = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
     for axis in AXES:
-        written = described(graph, () if graph.floating else tuple(singles[:1]), (axis,))
+        written = described(graph, named, (axis,), exact=True)
         robot, _ = read_data(written.data)
         found = assemble(robot)
         if not found.open or graph.floating is None:
@@ -111,9 +123,11 @@ def _independent(
     m = robot.platform_nv
     span = _Span(N.shape[1])
     axes: list[str] = []
-    while graph.floating is not None:
+    # Screws turn much where the nacelle moves little, so its coordinates are compared with each other alone.
+    largest = max((float(np.linalg.norm(row)) for row in N[:6]), default=0.0)
+    while graph.floating is not None and largest > _STILL:
         parts = [0.0 if axis in axes else span.part(row) for axis, row in zip(AXES, N[:6], strict=True)]
-        if max(parts) < _CLEAR:
+        if max(parts) < _CLEAR * largest:
             break
         k = next(k for k, part in enumerate(parts) if part >= 0.5 * max(parts))
         span.take(N[k])
@@ -233,8 +247,16 @@ def _placed_joints(graph: Graph) -> set[str]:
     """Joints of legs between base and nacelle: the nacelle's pose gives them, so they are no coordinates."""
     if graph.floating is None:
         return set()
-    legs = [leg for leg in pieces(graph) if any(link.parent == BASE for link in leg.joints)]
+    aboard = (graph.floating, *graph.parts)
+    legs = [leg for leg in pieces(graph) if leg.joins([BASE]) and leg.joins(aboard)]
     return {joint.name for leg in legs for joint in leg.joints}
+
+
+def _beside_nacelle(graph: Graph) -> tuple[str, ...]:
+    """A joint of each chain that stands on the base and does not reach the nacelle."""
+    alone = [leg for leg in pieces(graph) if not leg.joins((graph.floating, *graph.parts))]
+    singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
+    return tuple(names[0] for names in singles if names)
 
 
 def _as_hinges(graph: Graph, names: list[str]) -> Graph:

@@ -15,8 +15,9 @@ from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.scalar import Array
 
-# Guesses pick the branch: digits beyond these are not needed.
+# Guesses pick the branch: digits beyond these are not needed by a reader.
 _GUESS = 1e-7
+_EXACT = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +33,23 @@ class Written:
         return self.joints[name]
 
 
-def described(graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES) -> Written:
+def described(
+    graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES, *, exact: bool = False
+) -> Written:
     """Write a graph whose independent coordinates are given.
 
     Args:
         graph: the graph.
         motion: names of the independent joints.
         axes: independent coordinates of the floating body, if there is one.
+        exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
     """
-    return _Writer(graph).written(motion, axes if graph.floating is not None else ())
+    return _Writer(graph, _EXACT if exact else _GUESS).written(motion, axes if graph.floating is not None else ())
 
 
 class _Writer:
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, near: float) -> None:
+        self.graph, self.near = graph, near
         self.legs = pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
@@ -56,7 +60,16 @@ class _Writer:
         }
         self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.own.items()} | {BASE: BASE}
         if graph.floating is not None:
-            self.names[graph.floating] = graph.floating
+            aboard = (graph.floating, *graph.parts)
+            self.names |= {body: body for body in aboard}
+            self.aboard = Piece(
+                "",
+                "",
+                aboard,
+                tuple(j for j in graph.joints if j.child in graph.parts),
+                tuple(c for c in graph.closures if c.parent in aboard and c.child in aboard),
+            )
+            self.joints |= {j.name: _distinct(j.name) for j in (*self.aboard.joints, *self.aboard.closures)}
 
     def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
         graph = self.graph
@@ -70,7 +83,7 @@ class _Writer:
         if graph.shapes:
             data["base"] = {"display": [self.shape(shape) for shape in graph.shapes]}
         if graph.floating is not None:
-            data["nacelle"] = {"name": graph.floating, **self.body(graph.floating)}
+            data["nacelle"] = self.nacelle(graph.floating)
         data["legs"] = [self.leg(leg) for leg in self.legs]
         if graph.couplings:
             data["couplings"] = {c.name: self.coupling(c.name) for c in graph.couplings}
@@ -100,6 +113,18 @@ class _Writer:
         data: dict[str, Any] = {"position": vector(pose.p, "mm", 1e3)}
         if np.max(np.abs(pose.R - np.eye(3))) > 1e-15:
             data["rotation"] = rotation(pose.R)
+        return data
+
+    def nacelle(self, main: str) -> dict[str, Any]:
+        if not self.graph.parts:
+            return {"name": main, **self.body(main)}
+        data: dict[str, Any] = {"type": "articulated", "name": main}
+        data["bodies"] = {body: self.body(body) for body in self.aboard.bodies}
+        for key, links in (("joints", self.aboard.joints), ("closures", self.aboard.closures)):
+            if links:
+                data[key] = {
+                    self.joints[j.name]: self.joint(j, self.aboard, closes=key == "closures") for j in links
+                }
         return data
 
     def leg(self, leg: Piece) -> dict[str, Any]:
@@ -152,7 +177,7 @@ class _Writer:
             data["axes"] = [direction(axis.direction) for axis in joint.axes]
         data |= self.drive(joint, leg)
         if not closes:
-            data |= _guess(joint)
+            data |= _guess(joint, self.near)
         return data
 
     def drive(self, joint: Link, leg: Piece) -> dict[str, Any]:
@@ -208,6 +233,11 @@ class _Writer:
         return {"between": between, "damping": f"{short(damper.damping)} N*m*s/rad"}
 
 
+def _distinct(joint: str) -> str:
+    """The name of a nacelle's joint, which is no word for a motion."""
+    return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
+
+
 def _rounded(values: Array) -> Array:
     """A place to draw at: to the micrometre."""
     return np.round(values, 6) + 0.0
@@ -222,13 +252,13 @@ def _inertia(I: Array) -> str:
     return " ".join(numbers) + " kg*m^2"
 
 
-def _guess(joint: Link) -> dict[str, Any]:
+def _guess(joint: Link, near: float) -> dict[str, Any]:
     if joint.spherical:
-        quat = [float(short(v, 1.0, _GUESS)) for v in joint.quat]
+        quat = [float(short(v, 1.0, near)) for v in joint.quat]
         return {"guess": quat} if quat != [0.0, 0.0, 0.0, 1.0] else {}
-    if not any(abs(axis.value) > _GUESS for axis in joint.axes):
+    if not any(abs(axis.value) > near for axis in joint.axes):
         return {}
-    values = [_coordinate(axis, _GUESS) for axis in joint.axes]
+    values = [_coordinate(axis, near) for axis in joint.axes]
     return {"guess": values[0] if len(values) == 1 else values}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from nacelle.exchange.graph import BASE, Graph, Link
@@ -19,6 +20,10 @@ class Piece:
     joints: tuple[Link, ...]
     closures: tuple[Link, ...]
 
+    def joins(self, bodies: Collection[str | None]) -> bool:
+        """Whether a joint or closure of it is on one of some bodies."""
+        return any(link.parent in bodies or link.child in bodies for link in (*self.joints, *self.closures))
+
     def short(self, name: str) -> str:
         """A name within the leg."""
         return name.removeprefix(self.prefix)
@@ -26,7 +31,7 @@ class Piece:
 
 def pieces(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
-    outside = {BASE, graph.floating}
+    outside = {BASE, graph.floating, *graph.parts}
     group = {body: body for body in graph.bodies if body not in outside}
 
     def root(body: str) -> str:
@@ -47,16 +52,20 @@ def pieces(graph: Graph) -> list[Piece]:
         own = set(bodies)
         joints = tuple(joint for joint in graph.joints if joint.child in own)
         closures = tuple(c for c in graph.closures if c.parent in own or c.child in own)
-        prefix = _prefix([*bodies, *(link.name for link in (*joints, *closures))])
+        prefix = _prefix([*bodies, *(link.name for link in (*joints, *closures))], outside)
         only = graph.name if len(parts) == 1 else f"leg{number}"
         found.append(Piece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
     return found
 
 
-def _prefix(names: list[str]) -> str:
-    """What all names begin with, up to a hyphen or underscore; nothing if less than a word would be left."""
+def _prefix(names: list[str], taken: Collection[str | None]) -> str:
+    """What all names begin with, up to a hyphen or underscore.
+
+    Nothing if less than a word would be left, or the name of a body that is no part of the leg.
+    """
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     prefix = re.sub("[^-_]*$", "", first[:same])
     left = [name.removeprefix(prefix) for name in names]
-    return prefix if len(names) > 1 and all(name and name[0].isalpha() for name in left) else ""
+    fits = all(name and name[0].isalpha() and name not in taken for name in left)
+    return prefix if len(names) > 1 and fits else ""
