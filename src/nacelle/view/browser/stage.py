@@ -17,7 +17,7 @@ from nacelle.scene.geometry import RobotGeometry, robot_geometry
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.meshes import Mesh, joined, solid_mesh
+from nacelle.view.browser.meshes import Triangles, joined, solid_mesh
 from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
 from nacelle.view.grips import Grip
 from nacelle.view.loads import Loads, segments
@@ -90,7 +90,7 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Mesh(stretched(corners, 1.0), triangles)
+        mesh = Triangles(stretched(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
