@@ -30,15 +30,7 @@ from nacelle.emit.jit.stages import (
     WHOLES,
     Stages,
 )
-from nacelle.emit.jit.target import (
-    DEFAULT,
-    NativeOptions,
-    compile_text,
-    info,
-    make_plan,
-    module,
-    vector_width,
-)
+from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, info, make_plan, module, vector_width
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP
 from nacelle.emit.rk4 import IntegrationTask, sizes
 from nacelle.program.program import Program
@@ -239,7 +231,7 @@ class Irk5(ImplicitIntegrator):
         return Irk5Result(stored, steps, status, evaluations, jacobians)
 
 
-def compile_irk5(program: Program, options: NativeOptions = DEFAULT, control: Program | None = None) -> bytes:
+def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the implicit method around a derivative program, as bytes that `Irk5` takes."""
     program.check()
     given = sizes(program, control).m

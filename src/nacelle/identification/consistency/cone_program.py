@@ -16,13 +16,7 @@ import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.feasible_set import FeasibleSet
-from nacelle.identification.consistency.nearest import (
-    Nearest,
-    blocks,
-    distance_bound,
-    nearest_point,
-    why,
-)
+from nacelle.identification.consistency.nearest import Nearest, blocks, distance_bound, nearest_point, why
 from nacelle.spatial.scalar import Array
 
 # Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a

@@ -61,7 +61,7 @@ class Stroke:
     fastest: float
 
 
-class StrokeLine(NamedTuple):
+class Span(NamedTuple):
     """A line of the chain: coordinates about the centre of both ends (n,), and its duration, s."""
 
     start: Array
@@ -163,7 +163,7 @@ def stroke_rows(problem: Design, stroke: Stroke) -> Array:
     return np.asarray(R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)))
 
 
-def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[StrokeLine]:
+def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
     """All lines of the strokes, from coordinates `home` (n,) about the centre and back there.
 
     Raises:
@@ -176,26 +176,18 @@ def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[StrokeLin
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
     there, back, *transits = (durations / _TRANSIT).tolist()
-    chain = [StrokeLine(home, middle, there)] if np.any(home) else []
+    chain = [Span(home, middle, there)] if np.any(home) else []
     for stroke, transit in zip(strokes, transits, strict=True):
-        chain.append(StrokeLine(middle, stroke.start, transit))
+        chain.append(Span(middle, stroke.start, transit))
         for part in _SPEEDS:
             T = stroke.fastest / part
-            rest_a, rest_b = (
-                StrokeLine(stroke.start, stroke.start, _REST),
-                StrokeLine(stroke.end, stroke.end, _REST),
-            )
-            chain += [
-                rest_a,
-                StrokeLine(stroke.start, stroke.end, T),
-                rest_b,
-                StrokeLine(stroke.end, stroke.start, T),
-            ]
-        chain.append(StrokeLine(stroke.start, middle, transit))
-    return [*chain, StrokeLine(middle, home, back)] if np.any(home) else chain
+            rest_a, rest_b = (Span(stroke.start, stroke.start, _REST), Span(stroke.end, stroke.end, _REST))
+            chain += [rest_a, Span(stroke.start, stroke.end, T), rest_b, Span(stroke.end, stroke.start, T)]
+        chain.append(Span(stroke.start, middle, transit))
+    return [*chain, Span(middle, home, back)] if np.any(home) else chain
 
 
-def records(problem: Design, chain: list[StrokeLine]) -> list[dict[str, Any]]:
+def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     """The lines as plain data: from, to (nx,), duration and ramp."""
     return [
         {
@@ -217,7 +209,7 @@ def pose_of(problem: Design, c: Array) -> Array:
     return layout.join_x(plain, quat_multiply(quat_exp(c[layout.angular]), problem.center[layout.quaternion]))
 
 
-def chain_uses(problem: Design, chain: list[StrokeLine]) -> tuple[Array, Array]:
+def chain_uses(problem: Design, chain: list[Span]) -> tuple[Array, Array]:
     """Times (N,) of a fine check of the lines, and the uses of all limits (N, limits) at them."""
     times, uses, begin = [], [], 0.0
     for leg, record in zip(chain, records(problem, chain), strict=True):
