@@ -23,6 +23,7 @@ import ctypes
 import functools
 import os
 import struct
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -312,3 +313,11 @@ def kernel(program: Program, options: JitOptions = DEFAULT) -> JitKernel:
 
 
 register(Target("jit", module_text, kernel))
+
+
+def __getattr__(name: str) -> Any:
+    """`JitOptions` under its older name."""
+    if name == "Options":
+        warnings.warn("Options is now called JitOptions", DeprecationWarning, stacklevel=2)
+        return JitOptions
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
