@@ -32,7 +32,7 @@ COLUMNS = ("instructions", "negations", "copies", "stores to the tile", "stores 
 
 def assembly(program, machine, level=1):
     """The assembly of a program's module for a batch."""
-    many, _ = jit.module_texts(program, jit.NativeOptions(machine=machine))
+    many, _ = jit.module_texts(program, jit.JitOptions(machine=machine))
     generator = compiler_worker.target_machine(machine.triple, machine.cpu, machine.features, level)
     return generator.emit_assembly(llvm.parse_assembly(many, llvm.create_context()))
 

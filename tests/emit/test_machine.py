@@ -88,7 +88,7 @@ def check_image(kind: str, image: bytes, name: str) -> None:
 @pytest.mark.usefixtures("no_host")
 @pytest.mark.parametrize("name", MACHINES)
 def test_choices_follow_the_machine(name: str) -> None:
-    options = jit.NativeOptions(machine=MACHINES[name])
+    options = jit.JitOptions(machine=MACHINES[name])
     machine = MACHINES[name]
     assert (machine.width, machine.registers, machine.fma) == EXPECTED[name]
     program = random_program(3, 400, operations=("add", "mul", "sqrt"))
@@ -109,14 +109,14 @@ def test_programs_need_no_library(name: str) -> None:
     operations = ("add", "floor", "abs", "where", "sin", "cos", "tanh", "exp", "atan2")
     program = random_program(5, 60, operations=operations)
     assert set(operations) <= {step[0] for step in program.code}
-    check_image("function", jit.compile_object(program, jit.NativeOptions(machine=machine)), name)
+    check_image("function", jit.compile_object(program, jit.JitOptions(machine=machine)), name)
 
 
 @pytest.mark.usefixtures("no_host")
 def test_planned_registers_follow_the_machine() -> None:
     """The same width and the same fusing, with half as many registers: another plan."""
     program = random_program(3, 3000, operations=("add", "mul"))
-    few, many = (jit.NativeOptions(machine=MACHINES[name], width=2) for name in ("x86-64-v3", "x86-64-v4"))
+    few, many = (jit.JitOptions(machine=MACHINES[name], width=2) for name in ("x86-64-v3", "x86-64-v4"))
     assert jit.module_texts(program, few) != jit.module_texts(program, many)
 
 
@@ -162,7 +162,7 @@ def programs_of(
 def check_robot(found: list[Any]) -> None:
     for kind, _, program, emit in found:
         for name, machine in MACHINES.items():
-            check_image(kind, emit(program, jit.NativeOptions(machine=machine)), name)
+            check_image(kind, emit(program, jit.JitOptions(machine=machine)), name)
 
 
 def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("no_host")
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_drivers_of_a_robot(name: str) -> None:
-    robot, options = nacelle.load("fivebar"), jit.NativeOptions(machine=MACHINES[name])
+    robot, options = nacelle.load("fivebar"), jit.JitOptions(machine=MACHINES[name])
     step = newton_steps.forward_step
     program = make_program(step, robot, input_shapes(step, robot), minimised=False)
     check_image("newton", compile_newton(program, options), name)

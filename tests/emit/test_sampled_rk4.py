@@ -60,8 +60,8 @@ def drivers(law: str) -> dict[str, Integrator]:
     assert kernel is not None
     made: dict[str, Integrator] = {"numpy": NumpyRk4(program, kernel, control, sampled=True)}
     for name, options in (
-        ("1", jit.NativeOptions(width=1)),
-        ("4", jit.NativeOptions(width=4)),
+        ("1", jit.JitOptions(width=1)),
+        ("4", jit.JitOptions(width=4)),
         ("host", jit.DEFAULT),
     ):
         image = compile_rk4(program, options, control, sampled=True)

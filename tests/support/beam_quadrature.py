@@ -8,7 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from nacelle.elastic.beam.functions import Function, PiecewisePolynomial, Wave
+from nacelle.elastic.beam.functions import Function, Piecewise, Wave
 
 # Nodes and weights are floats: integrals have fifteen digits, their derivatives as many.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
@@ -41,5 +41,5 @@ def rational(number: Fraction) -> Any:
 
 def integral(f: Function, g: Function) -> Any:
     """Integral of f g over [0, 1]."""
-    pieces = max(len(h.pieces) if isinstance(h, PiecewisePolynomial) else 1 for h in (f, g))
+    pieces = max(len(h.pieces) if isinstance(h, Piecewise) else 1 for h in (f, g))
     return mpmath.fsum(w * value(f, xi) * value(g, xi) for xi, w in points(pieces))

@@ -10,7 +10,7 @@ import numpy as np
 import nacelle
 from nacelle.identification.excitation.limits import limits
 from nacelle.identification.excitation.motions import functions
-from nacelle.identification.excitation.problem import ExcitationProblem
+from nacelle.identification.excitation.problem import Design
 from support.library import library_robot
 
 SMOOTH = 0.05
@@ -24,12 +24,12 @@ def base_of(robot: nacelle.Robot) -> nacelle.BaseParameters:
 
 def problem_of(
     robot: nacelle.Robot, *, kind: str = "fourier", harmonics: int = 3, count: int = 40, duration: float = 1.0
-) -> ExcitationProblem:
+) -> Design:
     """A problem about the reference pose, every column of length one."""
     base, center = base_of(robot), nacelle.reference_pose(robot)
     made = limits(robot, center)
     ones = np.ones(len(base))
-    return ExcitationProblem(
+    return Design(
         robot=robot,
         base=base,
         center=center,
@@ -43,18 +43,18 @@ def problem_of(
     )
 
 
-def small_motion(problem: ExcitationProblem, seed: int = 0, size: float = 0.1) -> Any:
+def small_motion(problem: Design, seed: int = 0, size: float = 0.1) -> Any:
     """Variables of a motion in the middle of the limits."""
     return size * np.random.default_rng(seed).normal(size=len(problem.units))
 
 
-def public_states(problem: ExcitationProblem, z: Any, t: Any) -> nacelle.Sample:
+def public_states(problem: Design, z: Any, t: Any) -> nacelle.Sample:
     """The motion at times by its trajectory."""
     path = problem.functions.trajectory(problem.center, problem.coefficients(z), problem.robot.motion)
     return nacelle.along(problem.robot, path, t)
 
 
-def public_rows(problem: ExcitationProblem, z: Any, t: Any) -> Any:
+def public_rows(problem: Design, z: Any, t: Any) -> Any:
     """Weighted rows (N, n, parameters): A^T Y whitened by the Cholesky factor of A^T S A."""
     robot = problem.robot
     state = public_states(problem, z, t)

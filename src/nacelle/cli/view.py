@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nacelle.model.robot import Robot
-    from nacelle.view.timeline import PlayedMotion
+    from nacelle.view.timeline import Playback
     from nacelle.view.watch import Watched
 
 
@@ -88,7 +88,7 @@ def view_command(
         _serve(watched, poses, motions, port, not no_browser)
 
 
-def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[PlayedMotion | None]:
+def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Playback | None]:
     """What each robot plays; None if nothing."""
     from nacelle.view.runs import read_run
     from nacelle.view.timeline import motion_of
@@ -99,15 +99,11 @@ def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) ->
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
     if given.kind:
         return [motion_of(robot, make_trajectory(robot, given), given.kind) for robot in robots]
-    played: list[PlayedMotion | None] = [
-        read_run(robot, path) for robot, path in zip(robots, runs, strict=False)
-    ]
+    played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
     return played + [None] * (len(robots) - len(runs))
 
 
-def _write_page(
-    out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[PlayedMotion | None]
-) -> None:
+def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[Playback | None]) -> None:
     """Write robots side by side as one page."""
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.view.export import PageRobot, viewer_page
@@ -126,7 +122,7 @@ def _write_page(
 def _serve(
     watched: list[Watched],
     poses: list[Any],
-    motions: list[PlayedMotion | None],
+    motions: list[Playback | None],
     port: int | None,
     browser: bool,
 ) -> None:

@@ -17,7 +17,7 @@ from nacelle.scene.motion import body_motion, still
 from nacelle.spatial.scalar import Array
 from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.loads import loads
-from nacelle.view.timeline import PlayedMotion
+from nacelle.view.timeline import Playback
 
 # Samples of a motion in a page.
 _SAMPLES = 240
@@ -37,7 +37,7 @@ class PageRobot:
 
     robot: Robot
     x: Array
-    motion: PlayedMotion | None = None
+    motion: Playback | None = None
     kinds: tuple[str, ...] = ()
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 

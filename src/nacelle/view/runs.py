@@ -11,10 +11,10 @@ from nacelle.files import why_unread
 from nacelle.kinematics.trajectory.waypoints import read_poses
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.view.timeline import PlayedMotion, checked_motion
+from nacelle.view.timeline import Playback, checked_motion
 
 
-def read_run(robot: Robot, path: Path) -> PlayedMotion:
+def read_run(robot: Robot, path: Path) -> Playback:
     """Read a run of a robot: times and poses.
 
     Args:
@@ -38,7 +38,7 @@ def read_run(robot: Robot, path: Path) -> PlayedMotion:
         if poses.times is None:
             raise NacelleError(f"{name} has no column t: a run has times")
         times, x = poses.times, poses.points
-    return checked_motion(PlayedMotion(robot, name, times, x))
+    return checked_motion(Playback(robot, name, times, x))
 
 
 def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ _STEP = 1.0 / 400.0
 
 
 @dataclass(frozen=True, eq=False)
-class PlayedMotion:
+class Playback:
     """A motion of a robot.
 
     Attributes:
@@ -130,7 +130,7 @@ def tool_trace(robot: Robot, x: Array, name: str = "") -> Array:
     return np.asarray(points[~failed(solution.flags)])
 
 
-def motion_of(robot: Robot, result: Any, name: str = "") -> PlayedMotion:
+def motion_of(robot: Robot, result: Any, name: str = "") -> Playback:
     """Make a motion of what a user has: a trajectory, a run, or times and poses.
 
     Args:
@@ -144,20 +144,20 @@ def motion_of(robot: Robot, result: Any, name: str = "") -> PlayedMotion:
     if isinstance(result, Trajectory):
         times = np.linspace(0.0, result.duration, max(2, _SAMPLES))
         sample: Sample = along(robot, result, times)
-        return checked_motion(PlayedMotion(robot, name or "trajectory", times, sample.x, sample.v, sample.a))
+        return checked_motion(Playback(robot, name or "trajectory", times, sample.x, sample.v, sample.a))
     run = getattr(result, "simulation", result)
     if hasattr(run, "t") and hasattr(run, "x"):
-        return checked_motion(PlayedMotion(robot, name or type(result).__name__, run.t, run.x))
+        return checked_motion(Playback(robot, name or type(result).__name__, run.t, run.x))
     if isinstance(result, tuple | list) and len(result) == 2:
         times, x = (np.asarray(part, dtype=float) for part in result)
-        return checked_motion(PlayedMotion(robot, name or "poses", times, x))
+        return checked_motion(Playback(robot, name or "poses", times, x))
     raise NacelleError(
         f"{type(result).__name__} cannot be played: give a trajectory, a run of nacelle.simulate or "
         "nacelle.closed_loop, or (times, poses)"
     )
 
 
-def checked_motion(motion: PlayedMotion) -> PlayedMotion:
+def checked_motion(motion: Playback) -> Playback:
     """The motion, if it can be played: rising times, poses of this robot, and some within its reach.
 
     Raises:
@@ -183,7 +183,7 @@ def checked_motion(motion: PlayedMotion) -> PlayedMotion:
         )
     out = round(float(np.mean(~reached)) * pick.size)
     v, a = (None if rates is None else rates[pick] for rates in (motion.v, motion.a))
-    return PlayedMotion(robot, motion.name, motion.times[pick], motion.x[pick], v, a, lost + out)
+    return Playback(robot, motion.name, motion.times[pick], motion.x[pick], v, a, lost + out)
 
 
 class Clock:

@@ -23,7 +23,7 @@ from nacelle.view.browser.playbar import Playbar
 from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
 from nacelle.view.side_by_side import joint_box, row
-from nacelle.view.timeline import PlayedMotion, motion_of
+from nacelle.view.timeline import Playback, motion_of
 from nacelle.view.watch import Watched
 
 # How often descriptions on disk are looked at, s.
@@ -258,7 +258,7 @@ class Viewer:
             NacelleError: if it cannot be played, or there is no such robot.
         """
         member = self._member(robot)
-        motion = result if isinstance(result, PlayedMotion) else motion_of(member.session.robot, result, name)
+        motion = result if isinstance(result, Playback) else motion_of(member.session.robot, result, name)
 
         def load() -> None:
             member.motion = motion
@@ -372,6 +372,6 @@ def _box(member: Member) -> tuple[Array, Array]:
     return joint_box(member.session.robot, member.session.bodies)
 
 
-def _motion_words(motion: PlayedMotion) -> str:
+def _motion_words(motion: Playback) -> str:
     words = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
     return words + (f", {motion.lost} of them out of reach" if motion.lost else "")

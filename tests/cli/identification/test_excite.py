@@ -10,7 +10,7 @@ from tests.support.command import run, run_json
 from tests.support.library import library_robot
 
 import nacelle
-from nacelle.identification.excitation.problem import ExcitationProblem
+from nacelle.identification.excitation.problem import Design
 from nacelle.identification.excitation.result import read_motion
 
 QUICK = ("fivebar", "--starts", "1", "--iterations", "8", "--harmonics", "6", "--duration", "1")
@@ -79,7 +79,7 @@ def test_mistakes(arguments, words):
 
 
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
-    evaluate, calls = ExcitationProblem.evaluate, []
+    evaluate, calls = Design.evaluate, []
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -87,7 +87,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return evaluate(self, *arguments)
 
-    monkeypatch.setattr(ExcitationProblem, "evaluate", interrupted)
+    monkeypatch.setattr(Design, "evaluate", interrupted)
     result = run("excite", *QUICK, "--out", "motion.yaml", code=130)
     assert "interrupted: the best motion so far is kept" in result.stdout
     assert read_motion("motion.yaml").duration == 1.0

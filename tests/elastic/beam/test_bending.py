@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
-from nacelle.elastic.beam.functions import PiecewisePolynomial, Wave, inner
+from nacelle.elastic.beam.functions import Piecewise, Wave, inner
 
 Array = np.ndarray
 LENGTH = 0.4
@@ -40,7 +40,7 @@ def matrices(shapes: Sequence[Bend], plane: Plane) -> tuple[Array, Array]:
     return K, np.array([[inner(a.v, b.v) for b in shapes] for a in shapes])
 
 
-def slip(bend: Bend, L: float) -> PiecewisePolynomial | Wave:
+def slip(bend: Bend, L: float) -> Piecewise | Wave:
     """v' - psi."""
     slope = bend.v.derivative().scaled(1.0 / L)
     if isinstance(slope, Wave):
@@ -92,9 +92,7 @@ def test_ends_and_sections(plane: Plane) -> None:
 @pytest.mark.parametrize("s", SHEARS)
 def test_elements_have_every_cubic(s: float) -> None:
     plane = Plane(LENGTH, s, True, True, True, True, 3)
-    v = PiecewisePolynomial(
-        (Fraction(0), Fraction(1)), ((Fraction(0), Fraction(1), Fraction(-4), Fraction(3)),)
-    )
+    v = Piecewise((Fraction(0), Fraction(1)), ((Fraction(0), Fraction(1), Fraction(-4), Fraction(3)),))
     L = LENGTH
     psi = v.derivative().scaled(1.0 / L)
     psi = psi.plus(psi.derivative().derivative().scaled(s / L**2))

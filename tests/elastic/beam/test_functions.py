@@ -8,10 +8,10 @@ import mpmath
 import pytest
 
 from nacelle.elastic.beam.bending import Plane, bends
-from nacelle.elastic.beam.functions import ONE, XI, Function, PiecewisePolynomial, Wave, inner, polynomial
+from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, inner, polynomial
 from support.beam_quadrature import integral, value
 
-PIECES = PiecewisePolynomial(
+PIECES = Piecewise(
     (Fraction(0), Fraction(1, 2), Fraction(1)),
     ((Fraction(1), Fraction(-2), Fraction(1, 3)), (Fraction(2), Fraction(0), Fraction(0), Fraction(-5))),
 )

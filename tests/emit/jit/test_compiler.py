@@ -372,7 +372,7 @@ def test_kernels_of_the_lower_level_give_the_same_bits() -> None:
     results = []
     for level in (0, 1):
         outputs = empty_outputs(program, 40)
-        jit.kernel(program, jit.NativeOptions(level=level)).run(inputs, outputs, 1)
+        jit.kernel(program, jit.JitOptions(level=level)).run(inputs, outputs, 1)
         results.append(outputs)
     for a, b in zip(*results, strict=True):
         # The sign of a NaN is left open by IEEE 754.

@@ -29,7 +29,7 @@ def test_batches_of_any_length(count: int, shared: bool) -> None:
     random = np.random.default_rng(count)
     a, x = random.normal(size=(1 if shared else count, 2)), random.normal(size=(count, 2))
     out = np.full((count, 3), np.nan)
-    jit.kernel(PROGRAM, jit.NativeOptions(fma=False)).run([a, x], [out], 1)
+    jit.kernel(PROGRAM, jit.JitOptions(fma=False)).run([a, x], [out], 1)
     np.testing.assert_array_equal(out, expected(np.broadcast_to(a, x.shape), x))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory
-from nacelle.emit.jit.target import DEFAULT, NativeOptions, compile_text, make_plan, module
+from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, make_plan, module
 from nacelle.program.program import ARITY, Program, Variable, apply
 
 VALUES = (0.0, -0.0, 0.5, -1.5, 2.5, math.inf, -math.inf, math.nan, 1e300, -7.0)
@@ -44,7 +44,7 @@ def every_operation() -> Program:
 @pytest.mark.parametrize("width", [1, 4])
 def test_operations(width: int) -> None:
     program = every_operation()
-    plan = make_plan(program, NativeOptions(fma=False))
+    plan = make_plan(program, JitOptions(fma=False))
     text = module([evaluation(plan, width, "w_")], DEFAULT).replace(
         "define internal void @w_tiles", "define void @w_tiles"
     )

@@ -11,7 +11,7 @@ import pytest
 from nacelle.compile import make_program
 from nacelle.emit.irk5 import Irk5Result, NumpyIrk5
 from nacelle.emit.jit.irk5 import Irk5, compile_irk5
-from nacelle.emit.jit.target import NativeOptions
+from nacelle.emit.jit.target import JitOptions
 from nacelle.emit.registry import target
 from nacelle.spatial.scalar import Array, pack, sin, tanh
 
@@ -35,7 +35,7 @@ def drivers(controlled: bool = False, width: int | None = None) -> tuple[Irk5, N
     assert kernel is not None
     program = make_program(pendulum, None, {"x": (3,), "u": (2,), "p": (3,)})
     control = make_program(law, None, {"x": (3,), "w": (2,), "p": (3,)}) if controlled else None
-    options = NativeOptions(width=width)
+    options = JitOptions(width=width)
     native = Irk5(compile_irk5(program, options, control), program, control)
     return native, NumpyIrk5(program, kernel, control)
 

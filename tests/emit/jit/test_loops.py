@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.loops import FunctionText
+from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.target import DEFAULT, compile_text, module, vector_width
 from nacelle.emit.machine import host
 
 
 def written() -> str:
     """A function of (x, n, out): largest |x|, sum of positive x, x reversed; the first place above 5."""
-    c = FunctionText(vector_width(DEFAULT), host().fma, "define i64 @f(ptr %x, i64 %n, ptr %out)")
+    c = Lines(vector_width(DEFAULT), host().fma, "define i64 @f(ptr %x, i64 %n, ptr %out)")
     with c.loop(0, "%n") as loop:
         largest, total = loop.carry(c.number(0.0)), loop.carry(c.number(0.0))
         value = c.load("%x", loop.index)

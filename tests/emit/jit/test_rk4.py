@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 def native_rk4(
-    program: Program, options: jit.NativeOptions = jit.DEFAULT, control: Program | None = None
+    program: Program, options: jit.JitOptions = jit.DEFAULT, control: Program | None = None
 ) -> Rk4:
     return Rk4(compile_rk4(program, options, control), program, control)
 
@@ -71,7 +71,7 @@ def explosion() -> Program:
 
 
 def test_rk4_stops_where_a_state_is_not_finite() -> None:
-    rk4 = native_rk4(explosion(), jit.NativeOptions(width=4))
+    rk4 = native_rk4(explosion(), jit.JitOptions(width=4))
     x0 = np.array([[0.1], [5.0], [-1.0], [3.0], [4.0]])
     with np.errstate(all="ignore"):
         found = rk4.integrate(x0, np.empty((1, 0)), np.empty((1, 0)), h=0.1, steps=20)

@@ -38,7 +38,7 @@ WIDTHS = (2, 4, 8)
 
 def run(program: Program, inputs: list[Any], samples: int, threads: int = 1, **options: Any) -> list[Any]:
     outputs = empty_outputs(program, samples)
-    jit.kernel(program, jit.NativeOptions(**options)).run(inputs, outputs, threads)
+    jit.kernel(program, jit.JitOptions(**options)).run(inputs, outputs, threads)
     return outputs
 
 
@@ -106,7 +106,7 @@ def test_rows_of_any_length(size: int, width: int) -> None:
         tuple(code),
         tuple(range(size, 2 * size)),
     )
-    kernel = jit.kernel(program, jit.NativeOptions(width=width, tiles=2))
+    kernel = jit.kernel(program, jit.JitOptions(width=width, tiles=2))
     for samples in (1, width - 1, width, width + 1, 2 * width, 5 * width + 3):
         # What lies behind the arrays is neither read nor written.
         inside = slice(1, samples + 1)
@@ -258,7 +258,7 @@ def test_registered() -> None:
     found.kernel(program).run(inputs, outputs, 1)
     assert_within(program, inputs, outputs)
     assert jit.host().cpu in jit.host_key()
-    assert jit.host_key() != jit.host_key(jit.NativeOptions(fma=False))
+    assert jit.host_key() != jit.host_key(jit.JitOptions(fma=False))
 
 
 def test_many_kernels_live_and_go() -> None:
@@ -285,3 +285,10 @@ def test_many_kernels_live_and_go() -> None:
         for one, other in zip(outputs, batch, strict=True):
             np.testing.assert_array_equal(one, other)
     assert len({array.tobytes() for batch in expected for array in batch}) > 25
+
+
+def test_the_older_name_of_options_says_the_new_one() -> None:
+    with pytest.warns(DeprecationWarning, match="JitOptions"):
+        assert jit.Options is jit.JitOptions
+    with pytest.raises(AttributeError, match="Choices"):
+        jit.Choices  # noqa: B018

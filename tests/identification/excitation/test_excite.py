@@ -9,7 +9,7 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation import optimise
 from nacelle.identification.excitation.excite import excitation_problem
-from nacelle.identification.excitation.problem import ExcitationProblem, scaled_columns
+from nacelle.identification.excitation.problem import Design, scaled_columns
 from nacelle.kinematics.flags import failed
 from support.excitation import QUICK, quick_excitation
 from support.library import library_robot
@@ -111,7 +111,7 @@ def test_separate_motions_have_strokes_of_constant_speed():
 
 
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
-    evaluate, calls = ExcitationProblem.evaluate, []
+    evaluate, calls = Design.evaluate, []
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return evaluate(self, *arguments)
 
-    monkeypatch.setattr(ExcitationProblem, "evaluate", interrupted)
+    monkeypatch.setattr(Design, "evaluate", interrupted)
     result = nacelle.excite(library_robot("fivebar"), **QUICK)
     assert result.status == "interrupted"
     assert "best motion so far" in result.message

@@ -11,7 +11,7 @@ import nacelle
 from nacelle.emit.newton import NewtonResult
 from nacelle.kinematics.iteration import continuation
 from nacelle.kinematics.iteration.continuation import (
-    FollowedEquations,
+    Equations,
     continued,
     polished,
     roadmap,
@@ -51,7 +51,7 @@ class Root:
         return NewtonResult(samples, steps, status)
 
 
-ROOT = FollowedEquations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
+ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
 
 
 def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:

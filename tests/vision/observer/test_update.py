@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import nacelle
 from nacelle.vision.observer.process import Displacer, ObserverState
-from nacelle.vision.observer.update import MeasuredRows, quantile, updated
+from nacelle.vision.observer.update import Rows, quantile, updated
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_an_update_is_that_of_least_squares(state):
     rng = np.random.default_rng(1)
     H, r = rng.standard_normal((4, 4)), 1e-3 * rng.standard_normal(4)
     R = np.diag([1e-6, 2e-6, 3e-6, 4e-6])
-    rows = MeasuredRows(r, H, R, ("a", "b"), np.ones(2, dtype=bool))
+    rows = Rows(r, H, R, ("a", "b"), np.ones(2, dtype=bool))
     after, said = updated(before, rows, 1e-9, Displacer(robot), kind=0)
     information = np.linalg.inv(before.P) + H.T @ np.linalg.inv(R) @ H
     e = np.linalg.solve(information, H.T @ np.linalg.solve(R, r))
@@ -41,8 +41,8 @@ def test_what_contradicts_is_left_out(state):
     robot, before = state
     H = np.kron(np.ones((2, 1)), np.eye(2, 4))
     R = 1e-8 * np.eye(4)
-    good = MeasuredRows(np.array([1e-4, 0.0, 0.1, 0.0]), H, R, ("good", "bad"), np.ones(2, dtype=bool))
-    alone = MeasuredRows(good.r[:2], H[:2], R[:2, :2], ("good",), np.ones(1, dtype=bool))
+    good = Rows(np.array([1e-4, 0.0, 0.1, 0.0]), H, R, ("good", "bad"), np.ones(2, dtype=bool))
+    alone = Rows(good.r[:2], H[:2], R[:2, :2], ("good",), np.ones(1, dtype=bool))
     after, said = updated(before, good, 1e-5, Displacer(robot), kind=0)
     expected, _ = updated(before, alone, 1e-5, Displacer(robot), kind=0)
     assert [one.accepted for one in said.each] == [True, False]

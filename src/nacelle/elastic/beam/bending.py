@@ -27,14 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.functions import (
-    Coefficients,
-    Function,
-    PiecewisePolynomial,
-    Wave,
-    inner,
-    polynomial,
-)
+from nacelle.elastic.beam.functions import Coefficients, Function, Piecewise, Wave, inner, polynomial
 
 # Modes are found with this many polynomials beyond their number, and rounded to this many digits: what is
 # rounded is a shape function as good, and the same on every machine.
@@ -113,9 +106,7 @@ def _elements(plane: Plane) -> list[Bend]:
                     values = [0, 0, 0, 0]
                     values[2 * end + kind] = 1
                     v[element], psi[element] = _cubic(values, breaks[element], breaks[element + 1], plane)
-            shapes.append(
-                Bend(PiecewisePolynomial(breaks, tuple(v)), PiecewisePolynomial(breaks, tuple(psi)))
-            )
+            shapes.append(Bend(Piecewise(breaks, tuple(v)), Piecewise(breaks, tuple(psi))))
     return shapes
 
 
@@ -151,13 +142,13 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 
 def _boundary(plane: Plane) -> list[Bend]:
     """One static shape for each movement of an end: cubics, the other movements zero, no moment elsewhere."""
-    moving: list[Callable[[PiecewisePolynomial], Fraction]] = []
-    conditions: list[Callable[[PiecewisePolynomial], Fraction]] = [lambda v: v.exact(0)]
+    moving: list[Callable[[Piecewise], Fraction]] = []
+    conditions: list[Callable[[Piecewise], Fraction]] = [lambda v: v.exact(0)]
 
-    def psi(xi: int) -> Callable[[PiecewisePolynomial], Fraction]:
+    def psi(xi: int) -> Callable[[Piecewise], Fraction]:
         return lambda v: _polynomial(_rotation(v, plane)).exact(xi)
 
-    def moment(xi: int) -> Callable[[PiecewisePolynomial], Fraction]:
+    def moment(xi: int) -> Callable[[Piecewise], Fraction]:
         return lambda v: _polynomial(_rotation(v, plane)).derivative().exact(xi)
 
     if plane.pinned:
@@ -177,8 +168,8 @@ def _boundary(plane: Plane) -> list[Bend]:
     return shapes
 
 
-def _polynomial(f: Function) -> PiecewisePolynomial:
-    assert isinstance(f, PiecewisePolynomial)
+def _polynomial(f: Function) -> Piecewise:
+    assert isinstance(f, Piecewise)
     return f
 
 
@@ -209,7 +200,7 @@ def _interior(plane: Plane) -> list[Bend]:
     M = np.array([[inner(a.v, b.v) for b in candidates] for a in candidates])
     shapes = []
     for column in _lowest(K, M, plane.number):
-        v_total: PiecewisePolynomial | None = None
+        v_total: Piecewise | None = None
         for coefficient, candidate in zip(column, candidates, strict=True):
             term = _polynomial(candidate.v).scaled(Fraction(coefficient))
             v_total = term if v_total is None else v_total.plus(term)

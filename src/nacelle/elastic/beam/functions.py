@@ -26,7 +26,7 @@ _PI = Decimal(
 
 
 @dataclass(frozen=True)
-class PiecewisePolynomial:
+class Piecewise:
     """A piecewise polynomial.
 
     Attributes:
@@ -37,25 +37,23 @@ class PiecewisePolynomial:
     breaks: tuple[Fraction, ...]
     pieces: tuple[Coefficients, ...]
 
-    def derivative(self) -> PiecewisePolynomial:
+    def derivative(self) -> Piecewise:
         """Its derivative."""
         pieces = tuple(tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces)
-        return PiecewisePolynomial(self.breaks, pieces)
+        return Piecewise(self.breaks, pieces)
 
-    def scaled(self, factor: Fraction | float) -> PiecewisePolynomial:
+    def scaled(self, factor: Fraction | float) -> Piecewise:
         """Its product with a number."""
         exact = Fraction(factor)
-        return PiecewisePolynomial(
-            self.breaks, tuple(tuple(exact * c for c in piece) for piece in self.pieces)
-        )
+        return Piecewise(self.breaks, tuple(tuple(exact * c for c in piece) for piece in self.pieces))
 
-    def plus(self, other: PiecewisePolynomial) -> PiecewisePolynomial:
+    def plus(self, other: Piecewise) -> Piecewise:
         """The sum of two polynomials over the same pieces."""
         pieces = []
         for a, b in zip(self.pieces, other.pieces, strict=True):
             longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
             pieces.append(tuple(c + (shorter[k] if k < len(shorter) else 0) for k, c in enumerate(longer)))
-        return PiecewisePolynomial(self.breaks, tuple(pieces))
+        return Piecewise(self.breaks, tuple(pieces))
 
     def exact(self, xi: Fraction | int) -> Fraction:
         """Its value, in the first piece that reaches xi."""
@@ -92,12 +90,12 @@ class Wave:
         return self.factor * (math.cos(angle) if self.cosine else math.sin(angle))
 
 
-Function: TypeAlias = PiecewisePolynomial | Wave
+Function: TypeAlias = Piecewise | Wave
 
 
-def polynomial(coefficients: Sequence[Fraction | int]) -> PiecewisePolynomial:
+def polynomial(coefficients: Sequence[Fraction | int]) -> Piecewise:
     """A polynomial over all of [0, 1]."""
-    return PiecewisePolynomial((Fraction(0), Fraction(1)), (tuple(Fraction(c) for c in coefficients),))
+    return Piecewise((Fraction(0), Fraction(1)), (tuple(Fraction(c) for c in coefficients),))
 
 
 ONE = polynomial([1])
@@ -106,13 +104,13 @@ XI = polynomial([0, 1])
 
 def inner(f: Function, g: Function) -> float:
     """Integral of f g over [0, 1]."""
-    if isinstance(f, PiecewisePolynomial) and isinstance(g, PiecewisePolynomial):
+    if isinstance(f, Piecewise) and isinstance(g, Piecewise):
         return float(_polynomials(f, g))
     if isinstance(f, Wave) and isinstance(g, Wave):
         return _waves(f, g)
     wave, other = (f, g) if isinstance(f, Wave) else (g, f)
     assert isinstance(wave, Wave)
-    assert isinstance(other, PiecewisePolynomial)
+    assert isinstance(other, Piecewise)
     if len(other.pieces) > 1:
         raise ValueError("sines go with polynomials over one piece only")
     with localcontext() as context:
@@ -127,11 +125,11 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def _polynomials(f: PiecewisePolynomial, g: PiecewisePolynomial) -> Fraction:
+def _polynomials(f: Piecewise, g: Piecewise) -> Fraction:
     if len(f.pieces) < len(g.pieces):
         f, g = g, f
     if len(g.pieces) == 1:
-        g = PiecewisePolynomial(f.breaks, g.pieces * len(f.pieces))
+        g = Piecewise(f.breaks, g.pieces * len(f.pieces))
     total = Fraction(0)
     for a, b, start, end in zip(f.pieces, g.pieces, f.breaks, f.breaks[1:], strict=False):
         total += _product_integral(a, b, start, end)

@@ -34,7 +34,7 @@ import numpy as np
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
 from nacelle.elastic.beam.ends import MomentsCarried, carried
-from nacelle.elastic.beam.functions import ONE, XI, Function, PiecewisePolynomial, Wave, inner
+from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, inner
 from nacelle.model.flexible import Beam
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -182,7 +182,7 @@ class Shapes:
             row = np.array(
                 [
                     float(c.d.exact(end) - c.d.exact(start))
-                    if c.kind == AXIAL and isinstance(c.d, PiecewisePolynomial)
+                    if c.kind == AXIAL and isinstance(c.d, Piecewise)
                     else 0.0
                     for c in self.coordinates
                 ]
@@ -246,8 +246,8 @@ def _slip(c: ElasticCoordinate, L: float) -> Function:
     slope = c.d.derivative().scaled(1.0 / L)
     if isinstance(slope, Wave) and isinstance(c.r, Wave):
         return Wave(slope.k, slope.factor - c.r.factor, slope.cosine)
-    assert isinstance(slope, PiecewisePolynomial)
-    assert isinstance(c.r, PiecewisePolynomial)
+    assert isinstance(slope, Piecewise)
+    assert isinstance(c.r, Piecewise)
     return slope.plus(c.r.scaled(-1))
 
 
@@ -255,13 +255,13 @@ def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
     """Integral of f g over one of equal pieces of [0, 1]."""
     if pieces == 1:
         return inner(f, g)
-    assert isinstance(f, PiecewisePolynomial)
-    assert isinstance(g, PiecewisePolynomial)
+    assert isinstance(f, Piecewise)
+    assert isinstance(g, Piecewise)
     if not any(f.pieces[piece]) or not any(g.pieces[piece]):
         return 0.0
     zero = (Fraction(0),)
     cut = tuple(c if k == piece else zero for k, c in enumerate(f.pieces))
-    return inner(PiecewisePolynomial(f.breaks, cut), g)
+    return inner(Piecewise(f.breaks, cut), g)
 
 
 def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True, True, True)) -> Shapes:
@@ -309,5 +309,5 @@ def _linear(beam: Beam) -> list[Function]:
         pieces[node - 1] = (Fraction(1 - node), Fraction(n))
         if node < n:
             pieces[node] = (Fraction(1 + node), Fraction(-n))
-        functions.append(PiecewisePolynomial(breaks, tuple(pieces)))
+        functions.append(Piecewise(breaks, tuple(pieces)))
     return functions

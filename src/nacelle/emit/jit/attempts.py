@@ -32,7 +32,7 @@ _failed: dict[str, str] = {}
 def attempt(
     label: str,
     programs: tuple[Program, ...],
-    native: Callable[[jit.NativeOptions], _T],
+    native: Callable[[jit.JitOptions], _T],
     plain: Callable[[], _T],
     store: Store | None,
     mark: str,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nacelle.emit.irk5 import MOST_HALVINGS, TICKS, ImplicitIntegrator, Irk5Result, refresh_cost
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, step_of
-from nacelle.emit.jit.loops import FunctionText
+from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.stages import (
     ARGUMENTS,
@@ -30,15 +30,7 @@ from nacelle.emit.jit.stages import (
     WHOLES,
     Stages,
 )
-from nacelle.emit.jit.target import (
-    DEFAULT,
-    NativeOptions,
-    compile_text,
-    info,
-    make_plan,
-    module,
-    vector_width,
-)
+from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, info, make_plan, module, vector_width
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP
 from nacelle.emit.rk4 import IntegrationTask, sizes
 from nacelle.program.program import Program
@@ -186,12 +178,12 @@ class _Steps:
         self._finish(c, "%steps", 0)
         return c.text()
 
-    def _parameters(self, c: FunctionText, tile: str, place: int) -> None:
+    def _parameters(self, c: Lines, tile: str, place: int) -> None:
         with c.loop(0, self.stages.k) as parameters:
             value = c.spread(c.load("%p", parameters.index))
             self.stages.fill(c, tile, c.whole("add", parameters.index, place), value)
 
-    def _controlled(self, c: FunctionText, control: _Control, given: str) -> None:
+    def _controlled(self, c: Lines, control: _Control, given: str) -> None:
         """Have the control give the inputs of a step, the same at all stages."""
         x, u = self.stages.array(c, "x"), self.stages.array(c, "u")
         with c.loop(0, self.n) as states:
@@ -206,7 +198,7 @@ class _Steps:
             for stage in range(3):
                 c.store(value, u, c.whole("add", inputs.index, stage * self.m))
 
-    def _finish(self, c: FunctionText, steps: str, status: int) -> None:
+    def _finish(self, c: Lines, steps: str, status: int) -> None:
         wholes = self.stages.wholes(c)
         counts = [c.load_whole(wholes, number) for number in (EVALUATIONS, JACOBIANS)]
         for place, value in enumerate([steps, str(status), *counts]):
@@ -239,7 +231,7 @@ class Irk5(ImplicitIntegrator):
         return Irk5Result(stored, steps, status, evaluations, jacobians)
 
 
-def compile_irk5(program: Program, options: NativeOptions = DEFAULT, control: Program | None = None) -> bytes:
+def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the implicit method around a derivative program, as bytes that `Irk5` takes."""
     program.check()
     given = sizes(program, control).m

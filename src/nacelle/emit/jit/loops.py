@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from nacelle.emit.jit.vectors import constant, splat, suffix, type_name
 
 
-class FunctionText:
+class Lines:
     """Lines of one function.
 
     Args:
@@ -137,9 +137,9 @@ class FunctionText:
     # ---- loops and branches
 
     @contextmanager
-    def loop(self, first: str | int, stop: str | int, step: int = 1) -> Iterator[LoopText]:
+    def loop(self, first: str | int, stop: str | int, step: int = 1) -> Iterator[Loop]:
         """A loop of an index from the first to before the stop; none where that is not above it."""
-        loop = LoopText(self, first, stop, step)
+        loop = Loop(self, first, stop, step)
         yield loop
         loop.close()
 
@@ -164,10 +164,10 @@ class FunctionText:
         self.block = name
 
 
-class LoopText:
+class Loop:
     """A loop that is being written: its index, and the doubles that it carries."""
 
-    def __init__(self, code: FunctionText, first: str | int, stop: str | int, step: int) -> None:
+    def __init__(self, code: Lines, first: str | int, stop: str | int, step: int) -> None:
         self._code, self._step = code, step
         self._before, self._first = code.block, first
         head, inside, self._after = code.name(), code.name(), code.name()

@@ -9,7 +9,7 @@ pivot, unless another row has an entry more than ten times as large, each agains
 
 from __future__ import annotations
 
-from nacelle.emit.jit.loops import FunctionText
+from nacelle.emit.jit.loops import Lines
 
 # How much larger than the diagonal another entry must be to become the pivot.
 _PREFERENCE = 0.1
@@ -38,8 +38,8 @@ class _Writer:
         self.parts = ("%re", "%im") if complex_ else ("%re",)
         self.stride = stride(n, width)
 
-    def _begin(self, name: str, parameters: str) -> FunctionText:
-        return FunctionText(
+    def _begin(self, name: str, parameters: str) -> Lines:
+        return Lines(
             self.width, self.fma, f"define internal void @{self.prefix}{name}({parameters}) noinline"
         )
 
@@ -98,15 +98,15 @@ class _Writer:
                 self._reduce(c, spread, column, unknowns, place)
         return c.text()
 
-    def _column(self, c: FunctionText, k: str) -> list[str]:
+    def _column(self, c: Lines, k: str) -> list[str]:
         offset = c.whole("mul", k, self.stride)
         return [c.place(part, offset) for part in self.parts]
 
-    def _magnitude(self, c: FunctionText, column: list[str], row: str) -> str:
+    def _magnitude(self, c: Lines, column: list[str], row: str) -> str:
         sizes = [c.size(c.load(part, row)) for part in column]
         return sizes[0] if len(sizes) == 1 else c.real("fadd", *sizes)
 
-    def _row_scales(self, c: FunctionText) -> None:
+    def _row_scales(self, c: Lines) -> None:
         """One over the largest entry of every row."""
         with c.loop(0, self.n) as rows:
             with c.loop(0, self.n) as columns:
@@ -115,7 +115,7 @@ class _Writer:
                 columns.hand(largest, c.larger(largest, entry))
             c.store(c.real("fdiv", c.number(1.0), largest), "%scales", rows.index)
 
-    def _pivot(self, c: FunctionText, k: str, column: list[str]) -> None:
+    def _pivot(self, c: Lines, k: str, column: list[str]) -> None:
         """Choose the pivot of a column, and exchange rows."""
 
         def scaled(row: str) -> str:
@@ -137,12 +137,12 @@ class _Writer:
                     self._exchange(c, part, k, chosen)
             self._exchange(c, "%scales", k, chosen)
 
-    def _exchange(self, c: FunctionText, base: str, a: str, b: str) -> None:
+    def _exchange(self, c: Lines, base: str, a: str, b: str) -> None:
         first, second = c.load(base, a), c.load(base, b)
         c.store(second, base, a)
         c.store(first, base, b)
 
-    def _inverse(self, c: FunctionText, entry: list[str]) -> list[str]:
+    def _inverse(self, c: Lines, entry: list[str]) -> list[str]:
         """One over a number."""
         if len(entry) == 1:
             return [c.real("fdiv", c.number(1.0), entry[0])]
@@ -150,7 +150,7 @@ class _Writer:
         square = c.product_sum(a, a, c.real("fmul", b, b))
         return [c.real("fdiv", a, square), c.real("fdiv", c.negative(b), square)]
 
-    def _product(self, c: FunctionText, a: list[str], b: list[str], *, vector: bool = True) -> list[str]:
+    def _product(self, c: Lines, a: list[str], b: list[str], *, vector: bool = True) -> list[str]:
         if len(a) == 1:
             return [c.real("fmul", a[0], b[0], vector=vector)]
         cross = c.real("fmul", a[1], b[1], vector=vector)
@@ -159,9 +159,7 @@ class _Writer:
             c.product_sum(a[0], b[1], c.real("fmul", a[1], b[0], vector=vector), vector=vector),
         ]
 
-    def _reduce(
-        self, c: FunctionText, entry: list[str], column: list[str], reduced: list[str], row: str
-    ) -> None:
+    def _reduce(self, c: Lines, entry: list[str], column: list[str], reduced: list[str], row: str) -> None:
         """Subtract a column times an entry, spread, from another one: a vector of rows."""
         factors = [c.negative(value, vector=True) for value in entry]
         L = [c.load(part, row, vector=True) for part in column]

@@ -18,7 +18,7 @@ from nacelle.emit.jit.library import Library, address, aligned_memory, share, st
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
-    NativeOptions,
+    JitOptions,
     compile_two,
     info,
     make_plan,
@@ -206,7 +206,7 @@ class Newton(Solver):
         return solve
 
 
-def compile_newton(program: Program, options: NativeOptions = DEFAULT) -> bytes:
+def compile_newton(program: Program, options: JitOptions = DEFAULT) -> bytes:
     """Compile Newton's method around a step program, as bytes that `Newton` takes."""
     program.check()
     n, k = newton_sizes(program)

@@ -14,15 +14,7 @@ from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
 from nacelle.emit.jit.plan import NativePlan
-from nacelle.emit.jit.target import (
-    DEFAULT,
-    NativeOptions,
-    compile_text,
-    info,
-    make_plan,
-    module,
-    vector_width,
-)
+from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, info, make_plan, module, vector_width
 from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
 from nacelle.emit.jit.vectors import splat
 from nacelle.emit.rk4 import IntegrationTask, Integrator, sizes
@@ -242,7 +234,7 @@ class Rk4(Integrator):
 
 def compile_rk4(
     program: Program,
-    options: NativeOptions = DEFAULT,
+    options: JitOptions = DEFAULT,
     control: Program | None = None,
     *,
     sampled: bool = False,

@@ -30,7 +30,7 @@ from nacelle.emit.irk5 import (
     TOLERANCE,
     T,
 )
-from nacelle.emit.jit.loops import FunctionText
+from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.lu import factor_and_solve
 from nacelle.emit.jit.lu import stride as column_stride
 from nacelle.emit.jit.plan import NativePlan
@@ -106,30 +106,30 @@ class Stages:
 
     # ---- pieces
 
-    def code(self, head: str) -> FunctionText:
+    def code(self, head: str) -> Lines:
         """Begin a function."""
-        return FunctionText(self.width, self.fma, f"define {head}")
+        return Lines(self.width, self.fma, f"define {head}")
 
-    def array(self, c: FunctionText, name: str) -> str:
+    def array(self, c: Lines, name: str) -> str:
         """The address of an array of the block."""
         place = self.layout.matrix(name) if name in _MATRICES else self.layout.vector(name)
         return c.place("%work", place)
 
-    def wholes(self, c: FunctionText) -> str:
+    def wholes(self, c: Lines) -> str:
         """The address of the integers that live through the steps."""
         return self.array(c, "wholes")
 
-    def fill(self, c: FunctionText, base: str, place: str | int, vector: str) -> None:
+    def fill(self, c: Lines, base: str, place: str | int, vector: str) -> None:
         """Store a vector into a tile."""
         index = c.whole("mul", place, self.width)
         c(f"store {c.kind(True)} {vector}, ptr {c.place(base, index)}, align {8 * self.width}")
 
-    def _result(self, c: FunctionText, place: str) -> str:
+    def _result(self, c: Lines, place: str) -> str:
         """Load a vector of the program's results."""
         index = c.whole("mul", c.whole("add", place, self.plan.result), self.width)
         return c.value(f"load {c.kind(True)}, ptr {c.place('%tile', index)}, align {8 * self.width}")
 
-    def _lagrange(self, c: FunctionText, nodes: NDArray[np.float64], t: str) -> list[str]:
+    def _lagrange(self, c: Lines, nodes: NDArray[np.float64], t: str) -> list[str]:
         """Weights of values at nodes in their interpolation at a time, in parts of the step."""
         weights = []
         for i, a in enumerate(nodes):
@@ -141,7 +141,7 @@ class Stages:
             weights.append(product)
         return weights
 
-    def _inputs_at(self, c: FunctionText, u: str, weights: list[str], j: str) -> str:
+    def _inputs_at(self, c: Lines, u: str, weights: list[str], j: str) -> str:
         """An input at a time."""
         total = c.number(0.0)
         for stage, weight in enumerate(weights):
@@ -189,7 +189,7 @@ class Stages:
         self.count(c, wholes, JACOBIANS, 1)
         return c.text()
 
-    def _shift(self, c: FunctionText, column: str, lane: int, x: str, least: str) -> str:
+    def _shift(self, c: Lines, column: str, lane: int, x: str, least: str) -> str:
         """Shift a state in one lane of the tile; give one over the shift. Beyond the last it is the last."""
         inside = c.whole("icmp slt", column, self.n)
         state = c.value(f"select i1 {inside}, i64 {column}, i64 {self.n - 1}")
@@ -199,7 +199,7 @@ class Stages:
         c.store(c.real("fadd", value, shift), "%tile", index)
         return c.real("fdiv", c.number(1.0), shift)
 
-    def count(self, c: FunctionText, wholes: str, place: int, more: int | str) -> None:
+    def count(self, c: Lines, wholes: str, place: int, more: int | str) -> None:
         """Add to one of these integers."""
         c.store_whole(c.whole("add", c.load_whole(wholes, place), more), wholes, place)
 
@@ -275,7 +275,7 @@ class Stages:
             rounds.hand(before, size)
         return c.text("i64 0")
 
-    def _newton_step(self, c: FunctionText, z: list[str], w: list[str]) -> str:
+    def _newton_step(self, c: Lines, z: list[str], w: list[str]) -> str:
         """One round of the iteration; gives the size of the correction."""
         r = [self.array(c, f"r{i}") for i in range(3)]
         x, scale, change = (self.array(c, name) for name in ("x", "scale", "change"))
@@ -318,7 +318,7 @@ class Stages:
             states.hand(size, c.larger(size, c.real("fdiv", c.load(change, states.index), own)))
         return size
 
-    def _stage_rates(self, c: FunctionText, z: list[str], rates: list[str]) -> None:
+    def _stage_rates(self, c: Lines, z: list[str], rates: list[str]) -> None:
         """Evaluate the derivative at all stages, as many at a time as there are lanes."""
         x, u = self.array(c, "x"), self.array(c, "u")
         for first in range(0, 3, self.width):

@@ -23,6 +23,7 @@ import ctypes
 import functools
 import os
 import struct
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ _HEAD = struct.Struct("<8sQQ")
 
 
 @dataclass(frozen=True)
-class NativeOptions:
+class JitOptions:
     """How native code is made; None stands for what suits this machine.
 
     Attributes:
@@ -79,10 +80,10 @@ class NativeOptions:
         return self.machine or host()
 
 
-DEFAULT = NativeOptions()
+DEFAULT = JitOptions()
 
 
-def host_key(options: NativeOptions = DEFAULT) -> str:
+def host_key(options: JitOptions = DEFAULT) -> str:
     """Text that says for which machine, with which LLVM and how an object is made; part of a cache's key."""
     used, machine = compiler_worker.versions(), options.of_machine()
     return (
@@ -91,19 +92,19 @@ def host_key(options: NativeOptions = DEFAULT) -> str:
     )
 
 
-def vector_width(options: NativeOptions) -> int:
+def vector_width(options: JitOptions) -> int:
     """How many samples a vector holds."""
     return options.width or options.of_machine().width
 
 
-def module(parts: Sequence[str], options: NativeOptions, width: int | None = None) -> str:
+def module(parts: Sequence[str], options: JitOptions, width: int | None = None) -> str:
     """Write a module of functions that use vectors of this width, or of the machine's."""
     head = f'target triple = "{options.of_machine().triple}"'
     width = width or vector_width(options)
     return "\n\n".join([head, *parts, f"attributes #0 = {{ {attributes(width)} }}", ""])
 
 
-def module_texts(program: Program, options: NativeOptions = DEFAULT) -> tuple[str, str]:
+def module_texts(program: Program, options: JitOptions = DEFAULT) -> tuple[str, str]:
     """Write the two LLVM modules of a program: for a batch, and for one sample.
 
     A long program takes as long for one sample as for a vector of them, and seconds to compile: it has one
@@ -135,13 +136,13 @@ def info(numbers: Sequence[int]) -> str:
     return f"@nacelle_info = constant [{len(numbers)} x i64] [{listed}]"
 
 
-def module_text(program: Program, options: NativeOptions = DEFAULT) -> str:
+def module_text(program: Program, options: JitOptions = DEFAULT) -> str:
     """Write the LLVM modules of a program: the target's source."""
     many, one = module_texts(program, options)
     return f"; a batch\n{many}\n; one sample\n{one}"
 
 
-def make_plan(program: Program, options: NativeOptions = DEFAULT) -> NativePlan:
+def make_plan(program: Program, options: JitOptions = DEFAULT) -> NativePlan:
     """Lay out a program for the machine."""
     style = style_of(options.of_machine())
     if options.fma is not None:
@@ -153,7 +154,7 @@ def make_plan(program: Program, options: NativeOptions = DEFAULT) -> NativePlan:
     return plan(program, style)
 
 
-def compile_text(text: str, options: NativeOptions = DEFAULT) -> bytes:
+def compile_text(text: str, options: JitOptions = DEFAULT) -> bytes:
     """Compile a module's text to an object.
 
     Raises:
@@ -162,12 +163,12 @@ def compile_text(text: str, options: NativeOptions = DEFAULT) -> bytes:
     return compiler.default().compile(text, options.of_machine(), options.level)
 
 
-def compile_object(program: Program, options: NativeOptions = DEFAULT) -> bytes:
+def compile_object(program: Program, options: JitOptions = DEFAULT) -> bytes:
     """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
     return compile_two(lambda: module_texts(program, options), program, options)
 
 
-def compile_two(write: Callable[[], tuple[str, str]], program: Program, options: NativeOptions) -> bytes:
+def compile_two(write: Callable[[], tuple[str, str]], program: Program, options: JitOptions) -> bytes:
     """Compile two modules of a program, of which the second may be empty, to bytes that `objects` takes.
 
     Args:
@@ -306,9 +307,17 @@ def load_object(image: bytes, program: Program) -> JitKernel:
     return JitKernel(image, program)
 
 
-def kernel(program: Program, options: NativeOptions = DEFAULT) -> JitKernel:
+def kernel(program: Program, options: JitOptions = DEFAULT) -> JitKernel:
     """Compile and load a program."""
     return load_object(compile_object(program, options), program)
 
 
 register(Target("jit", module_text, kernel))
+
+
+def __getattr__(name: str) -> Any:
+    """`JitOptions` under its older name."""
+    if name == "Options":
+        warnings.warn("Options is now called JitOptions", DeprecationWarning, stacklevel=2)
+        return JitOptions
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,13 +16,7 @@ import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.feasible_set import FeasibleSet
-from nacelle.identification.consistency.nearest import (
-    NearestConsistent,
-    blocks,
-    distance_bound,
-    nearest_point,
-    why,
-)
+from nacelle.identification.consistency.nearest import Nearest, blocks, distance_bound, nearest_point, why
 from nacelle.spatial.scalar import Array
 
 # Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a
@@ -77,7 +71,7 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, places].T, trans="T").T
     b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
     inside = T @ (space.inside[list(solutions.free)] - u_hat)[places]
-    best: tuple[float, Array, NearestConsistent] | None = None
+    best: tuple[float, Array, Nearest] | None = None
     failure = ""
     # The solver's own scaling first; then none; then that of an estimate that no robot comes near to.
     for options in ({}, {"equilibrate": False}, {"size": float(np.linalg.norm(inside))}):

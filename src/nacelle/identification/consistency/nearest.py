@@ -34,7 +34,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class NearestConsistent:
+class Nearest:
     """The nearest point.
 
     Attributes:
@@ -58,7 +58,7 @@ def nearest_point(
     *,
     equilibrate: bool = True,
     size: float | None = None,
-) -> NearestConsistent:
+) -> Nearest:
     """Solve min |t|^2 / 2 with b - A t in K.
 
     Args:
@@ -101,7 +101,7 @@ def nearest_point(
     # Tolerances at the limit of doubles are rarely met: what was reached is judged by the certificate.
     if "Infeasible" in status or not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
         raise IdentificationError(_WORDS.get(status, f"the cone solver failed: {status}"))
-    return NearestConsistent(t, dual(y, half_lines, triangles), status, int(answer.iterations))
+    return Nearest(t, dual(y, half_lines, triangles), status, int(answer.iterations))
 
 
 def why(status: str) -> str:

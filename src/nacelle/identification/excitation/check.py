@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.identification.excitation.problem import ExcitationProblem, MotionSamples
+from nacelle.identification.excitation.problem import Design, MotionSamples
 from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -44,7 +44,7 @@ class Use:
     time: float
 
 
-def uses_along(problem: ExcitationProblem, trajectory: Trajectory, samples: MotionSamples, t: Array) -> Array:
+def uses_along(problem: Design, trajectory: Trajectory, samples: MotionSamples, t: Array) -> Array:
     """Uses of all limits (N, limits) of a trajectory at times (N,); infinite where the robot cannot be.
 
     Args:
@@ -64,7 +64,7 @@ def uses_along(problem: ExcitationProblem, trajectory: Trajectory, samples: Moti
     return np.where(wrong[:, None], np.inf, uses)
 
 
-def motion_uses(problem: ExcitationProblem, z: Array) -> tuple[Array, Array]:
+def motion_uses(problem: Design, z: Array) -> tuple[Array, Array]:
     """Times (N,) of a fine check of a motion (variables,), and the uses of all limits (N, limits) at them."""
     Z = problem.coefficients(z)
     t = np.linspace(0.0, problem.functions.duration, FINE * problem.count + 1)
@@ -72,7 +72,7 @@ def motion_uses(problem: ExcitationProblem, z: Array) -> tuple[Array, Array]:
     return t, uses_along(problem, trajectory, problem.samples(Z, t), t)
 
 
-def drawn_in(problem: ExcitationProblem, z: Array, also: Callable[[Array], bool] | None = None) -> Array:
+def drawn_in(problem: Design, z: Array, also: Callable[[Array], bool] | None = None) -> Array:
     """A motion (variables,), drawn towards the centre until it keeps all limits; as it is where it does.
 
     Args:
@@ -99,7 +99,7 @@ def drawn_in(problem: ExcitationProblem, z: Array, also: Callable[[Array], bool]
     return low * z
 
 
-def largest_uses(problem: ExcitationProblem, t: Array, uses: Array) -> tuple[Use, ...]:
+def largest_uses(problem: Design, t: Array, uses: Array) -> tuple[Use, ...]:
     """The largest use of each kind of limit over times (N,), from the uses of all (N, limits)."""
     largest: dict[str, Use] = {}
     for k, (kind, name) in enumerate(problem.labels()):

@@ -33,7 +33,7 @@ from nacelle.identification.excitation.optimise import (
     usual_starts,
     values_of,
 )
-from nacelle.identification.excitation.problem import ExcitationProblem, scaled_columns
+from nacelle.identification.excitation.problem import Design, scaled_columns
 from nacelle.identification.excitation.result import Excitation, ExcitationPart, stroke_line
 from nacelle.identification.excitation.strokes import (
     Stroke,
@@ -181,7 +181,7 @@ def excitation_problem(
     duration: float | None = None,
     noise: Any = None,
     smooth: float | None = None,
-) -> ExcitationProblem:
+) -> Design:
     """The problem of a motion; options as in `excite`. Columns are in SI units.
 
     Raises:
@@ -190,7 +190,7 @@ def excitation_problem(
     length = _duration(robot, made, harmonics) if duration is None else _positive(duration, "duration", "s")
     usual = _SMOOTH * float(np.min(made.speed))
     rows = min(len(robot.actuators), robot.motion.n)
-    return ExcitationProblem(
+    return Design(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
@@ -204,14 +204,14 @@ def excitation_problem(
     )
 
 
-def starts_near(problem: ExcitationProblem, z: Array) -> bool:
+def starts_near(problem: Design, z: Array) -> bool:
     """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
     home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
     return not np.any(home) or bool(reach(problem, home[None])[0] >= 1.0)
 
 
 def _parts(
-    problem: ExcitationProblem, best: Best, strokes: list[Stroke]
+    problem: Design, best: Best, strokes: list[Stroke]
 ) -> tuple[tuple[ExcitationPart, ...], tuple[Use, ...]]:
     """The parts of the motion, each checked once more, and the largest uses over all of them."""
     motion = problem.robot.motion
@@ -241,7 +241,7 @@ def _parts(
 
 
 def _result(
-    problem: ExcitationProblem,
+    problem: Design,
     best: Best,
     strokes: list[Stroke],
     names: tuple[str, str, str],

@@ -23,7 +23,7 @@ import numpy as np
 from nacelle.dynamics.friction import DRY
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.criterion import condition, criterion
-from nacelle.identification.excitation.problem import Evaluation, ExcitationProblem
+from nacelle.identification.excitation.problem import Design, Evaluation
 from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
@@ -58,7 +58,7 @@ class OptimisationStage(NamedTuple):
         """How many motions are improved in it, of so many starts."""
         return min(starts, max(2, round(self.kept * starts)))
 
-    def of(self, problem: ExcitationProblem) -> ExcitationProblem:
+    def of(self, problem: Design) -> Design:
         """The problem as this stage sees it."""
         wide = self.wide if has_dry_friction(problem.robot) else 1.0
         return replace(problem, smooth=wide * problem.smooth, count=math.ceil(problem.count / self.skip))
@@ -73,7 +73,7 @@ _STAGES = (
 _FEWEST, _MOST, _WORK = 8, 32, 40000
 
 
-def usual_starts(problem: ExcitationProblem) -> int:
+def usual_starts(problem: Design) -> int:
     """How many motions are improved if nobody says: more where each takes less time."""
     return max(_FEWEST, min(_MOST, _WORK // (len(problem.units) * len(problem.base))))
 
@@ -102,7 +102,7 @@ class Best:
     message: str = ""
 
 
-def random_motions(problem: ExcitationProblem, count: int, seed: int) -> Array:
+def random_motions(problem: Design, count: int, seed: int) -> Array:
     """Variables (count, variables) of random motions that use the limits fully.
 
     Raises:
@@ -122,14 +122,14 @@ def random_motions(problem: ExcitationProblem, count: int, seed: int) -> Array:
     return z[np.any(z, axis=-1)]
 
 
-def _within(problem: ExcitationProblem, z: Array) -> Array:
+def _within(problem: Design, z: Array) -> Array:
     """Which motions (M, variables) keep all limits at the times of the problem (M,)."""
     samples = problem.samples(problem.coefficients(z))
     _, force = problem.rows(samples)
     return np.asarray(np.all(problem.uses(samples, force) <= 1.0, axis=(-1, -2)))
 
 
-def _fitted(problem: ExcitationProblem, z: Array) -> Array:
+def _fitted(problem: Design, z: Array) -> Array:
     """Motions scaled to the largest size within the limits; zero where none is.
 
     The search is upwards, since poses far out of reach take longest where iteration is needed.
@@ -153,7 +153,7 @@ def _fitted(problem: ExcitationProblem, z: Array) -> Array:
     return np.asarray(low[:, None] * z)
 
 
-def _in_the_way(problem: ExcitationProblem, z: Array) -> str:
+def _in_the_way(problem: Design, z: Array) -> str:
     """Which limit the smallest motion breaks, in words."""
     samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
@@ -161,7 +161,7 @@ def _in_the_way(problem: ExcitationProblem, z: Array) -> str:
     return f"{problem.robot.name}: no motion about the centre is within the {kind} limit of {name}"
 
 
-def values_of(problem: ExcitationProblem, z: Array, name: str) -> Array:
+def values_of(problem: Design, z: Array, name: str) -> Array:
     """The criterion (M,) of motions (M, variables): the condition number, or -log det(R^T R) / 2."""
     values = []
     for k in range(0, len(z), _BLOCK):
@@ -176,7 +176,7 @@ def values_of(problem: ExcitationProblem, z: Array, name: str) -> Array:
 
 
 def improved(
-    problem: ExcitationProblem, starts: Array, name: str, *, iterations: int, check: Callable[[Array], Array]
+    problem: Design, starts: Array, name: str, *, iterations: int, check: Callable[[Array], Array]
 ) -> Best:
     """Improve motions (starts, variables): all of them a little, the best ones more.
 
@@ -216,14 +216,14 @@ def improved(
 class _Into(NamedTuple):
     """Where motions go that the optimiser reaches: the problem in full, the best, the check, the progress."""
 
-    problem: ExcitationProblem
+    problem: Design
     best: Best
     check: Callable[[Array], Array]
     report: Callable[[int], None]
 
 
 def _from_start(
-    seen: ExcitationProblem, z: Array, goal: tuple[str, float], iterations: int, into: _Into
+    seen: Design, z: Array, goal: tuple[str, float], iterations: int, into: _Into
 ) -> tuple[float, Array]:
     """Run the optimiser from one motion on the problem as a stage sees it.
 
@@ -243,7 +243,7 @@ def _from_start(
 
 
 def _minimised(
-    problem: ExcitationProblem,
+    problem: Design,
     reached: list[Array],
     goal: tuple[str, float],
     iterations: int,

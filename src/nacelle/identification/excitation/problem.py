@@ -76,7 +76,7 @@ class MotionSamples(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ExcitationProblem:
+class Design:
     """Motions of a robot about a pose.
 
     Attributes:
@@ -226,7 +226,7 @@ class Evaluation:
         uses: of all limits (N, limits).
     """
 
-    def __init__(self, problem: ExcitationProblem, samples: MotionSamples, name: str, order: float) -> None:
+    def __init__(self, problem: Design, samples: MotionSamples, name: str, order: float) -> None:
         self.problem, self.samples = problem, samples
         R, self.force = problem.rows(samples)
         self.finite = bool(np.all(np.isfinite(R))) and not bool(np.any(samples.bad))
@@ -314,7 +314,7 @@ class Evaluation:
         return np.asarray(total[..., p.free] * p.units)
 
 
-def scaled_columns(problem: ExcitationProblem, motions: Array) -> ExcitationProblem:
+def scaled_columns(problem: Design, motions: Array) -> Design:
     """The problem with columns in units in which random motions (motions, functions, n) have columns of 1.
 
     A parameter counts in the amount of it that forces of one standard deviation, on average over the

@@ -24,7 +24,7 @@ import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.check import uses_along
-from nacelle.identification.excitation.problem import ExcitationProblem
+from nacelle.identification.excitation.problem import Design
 from nacelle.identification.excitation.result import stroke_line
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.trajectory import Trapezoid
@@ -61,7 +61,7 @@ class Stroke:
     fastest: float
 
 
-class StrokeLine(NamedTuple):
+class Span(NamedTuple):
     """A line of the chain: coordinates about the centre of both ends (n,), and its duration, s."""
 
     start: Array
@@ -69,7 +69,7 @@ class StrokeLine(NamedTuple):
     duration: float
 
 
-def chosen_strokes(problem: ExcitationProblem, seed: int) -> list[Stroke]:
+def chosen_strokes(problem: Design, seed: int) -> list[Stroke]:
     """The strokes that determine most, as many as the robot has coordinates and two more.
 
     Raises:
@@ -94,7 +94,7 @@ def chosen_strokes(problem: ExcitationProblem, seed: int) -> list[Stroke]:
         return [candidates[k] for k in taken]
 
 
-def _candidates(problem: ExcitationProblem, seed: int) -> list[Stroke]:
+def _candidates(problem: Design, seed: int) -> list[Stroke]:
     """Strokes along the coordinates and along random directions."""
     n = problem.robot.motion.n
     rng = np.random.default_rng(seed)
@@ -109,7 +109,7 @@ def _candidates(problem: ExcitationProblem, seed: int) -> list[Stroke]:
     return [Stroke(a, b, float(T)) for a, b, T in zip(starts, ends, fastest, strict=True) if np.isfinite(T)]
 
 
-def reach(problem: ExcitationProblem, directions: Array) -> Array:
+def reach(problem: Design, directions: Array) -> Array:
     """How far (M,) the robot can rest from the centre along directions (M, n), over their lengths."""
     steps = np.linspace(0.0, 1.0, 2 * _POINTS + 1)[1:]
     c = steps[None, :, None] * directions[:, None, :]
@@ -118,7 +118,7 @@ def reach(problem: ExcitationProblem, directions: Array) -> Array:
     return np.asarray(np.sum(inside, axis=-1) / len(steps))
 
 
-def shortest(problem: ExcitationProblem, starts: Array, ends: Array) -> Array:
+def shortest(problem: Design, starts: Array, ends: Array) -> Array:
     """The shortest durations (M,) of lines from starts to ends (M, n) within the limits, s; else infinite."""
     s, ds, dds = Trapezoid(1.0, ramp=RAMP).inside(np.linspace(0.0, 1.0, _POINTS + 1))
     way = (ends - starts)[:, None, :]
@@ -142,13 +142,13 @@ def shortest(problem: ExcitationProblem, starts: Array, ends: Array) -> Array:
     return np.where(good, high, np.inf)
 
 
-def _uses(problem: ExcitationProblem, c: Array, dc: Array, ddc: Array) -> Array:
+def _uses(problem: Design, c: Array, dc: Array, ddc: Array) -> Array:
     """Uses of all limits (..., limits) at coordinates about the centre and their derivatives (..., n)."""
     samples = problem.states(c, dc, ddc)
     return problem.uses(samples, problem.rows(samples)[1])
 
 
-def stroke_rows(problem: ExcitationProblem, stroke: Stroke) -> Array:
+def stroke_rows(problem: Design, stroke: Stroke) -> Array:
     """Weighted rows (rows, parameters) of a stroke at constant speed, both ways at all speeds."""
     s = np.linspace(RAMP, 1.0 - RAMP, _POINTS // 2)
     way = stroke.end - stroke.start
@@ -163,7 +163,7 @@ def stroke_rows(problem: ExcitationProblem, stroke: Stroke) -> Array:
     return np.asarray(R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)))
 
 
-def lines(problem: ExcitationProblem, strokes: list[Stroke], home: Array) -> list[StrokeLine]:
+def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
     """All lines of the strokes, from coordinates `home` (n,) about the centre and back there.
 
     Raises:
@@ -176,26 +176,18 @@ def lines(problem: ExcitationProblem, strokes: list[Stroke], home: Array) -> lis
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
     there, back, *transits = (durations / _TRANSIT).tolist()
-    chain = [StrokeLine(home, middle, there)] if np.any(home) else []
+    chain = [Span(home, middle, there)] if np.any(home) else []
     for stroke, transit in zip(strokes, transits, strict=True):
-        chain.append(StrokeLine(middle, stroke.start, transit))
+        chain.append(Span(middle, stroke.start, transit))
         for part in _SPEEDS:
             T = stroke.fastest / part
-            rest_a, rest_b = (
-                StrokeLine(stroke.start, stroke.start, _REST),
-                StrokeLine(stroke.end, stroke.end, _REST),
-            )
-            chain += [
-                rest_a,
-                StrokeLine(stroke.start, stroke.end, T),
-                rest_b,
-                StrokeLine(stroke.end, stroke.start, T),
-            ]
-        chain.append(StrokeLine(stroke.start, middle, transit))
-    return [*chain, StrokeLine(middle, home, back)] if np.any(home) else chain
+            rest_a, rest_b = (Span(stroke.start, stroke.start, _REST), Span(stroke.end, stroke.end, _REST))
+            chain += [rest_a, Span(stroke.start, stroke.end, T), rest_b, Span(stroke.end, stroke.start, T)]
+        chain.append(Span(stroke.start, middle, transit))
+    return [*chain, Span(middle, home, back)] if np.any(home) else chain
 
 
-def records(problem: ExcitationProblem, chain: list[StrokeLine]) -> list[dict[str, Any]]:
+def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     """The lines as plain data: from, to (nx,), duration and ramp."""
     return [
         {
@@ -208,7 +200,7 @@ def records(problem: ExcitationProblem, chain: list[StrokeLine]) -> list[dict[st
     ]
 
 
-def pose_of(problem: ExcitationProblem, c: Array) -> Array:
+def pose_of(problem: Design, c: Array) -> Array:
     """The pose (nx,) at coordinates (n,) about the centre."""
     layout = layout_of(problem.robot.motion)
     plain = problem.center[list(layout.linear_x)] + c[list(layout.linear_v)]
@@ -217,7 +209,7 @@ def pose_of(problem: ExcitationProblem, c: Array) -> Array:
     return layout.join_x(plain, quat_multiply(quat_exp(c[layout.angular]), problem.center[layout.quaternion]))
 
 
-def chain_uses(problem: ExcitationProblem, chain: list[StrokeLine]) -> tuple[Array, Array]:
+def chain_uses(problem: Design, chain: list[Span]) -> tuple[Array, Array]:
     """Times (N,) of a fine check of the lines, and the uses of all limits (N, limits) at them."""
     times, uses, begin = [], [], 0.0
     for leg, record in zip(chain, records(problem, chain), strict=True):

@@ -13,8 +13,8 @@ by T z', and a fixed step integrates a constant rate exactly.
 Cogging of drive i is A_i sin(k_i q_i + phase_i), a force at the joint that no current shows.
 """
 
-# Why not `nacelle.simulation.drives.plant.DrivenPlant` under a `Sampled` law, the same physics? There
-# memory is set at each sample, here it is integrated with the state, and the order of the sums differs. A
+# Why not `nacelle.simulation.drives.plant.DrivenPlant` under a `Sampled` law, the same physics: there the
+# memory is set at each sample, here it is integrated with the state. The sums have another order, so that a
 # seeded rehearsal would give other last digits.
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
-    FollowedEquations,
+    Equations,
     Roadmap,
     continued,
     polished,
@@ -84,7 +84,7 @@ class PoseSearch:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
-        self.equations = FollowedEquations(self.solver, self._conditioning, pose_units(mechanism))
+        self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
 
     # ---- unknowns and poses
 
@@ -265,7 +265,7 @@ class JointSearch(PoseSearch):
             for primitive in joint.primitives:
                 is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
                 units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = FollowedEquations(self.solver, self._conditioning, np.array(units))
+        self.equations = Equations(self.solver, self._conditioning, np.array(units))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""

@@ -63,7 +63,7 @@ Between = Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedEquations:
+class Equations:
     """What is followed.
 
     Attributes:
@@ -97,7 +97,7 @@ class Continued:
         return np.asarray(self.part == 1.0)
 
 
-def continued(equations: FollowedEquations, y: Array, path: PathPoint) -> Continued:
+def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
     """Follow solutions (N, ny) from where their paths begin."""
     y = np.array(y, dtype=float)
     part, step = np.zeros(len(y)), np.full(len(y), _FIRST_STEP)
@@ -128,7 +128,7 @@ def continued(equations: FollowedEquations, y: Array, path: PathPoint) -> Contin
 
 
 def _step(
-    equations: FollowedEquations, y: Array, c: Array, middle: Array, goal: Array
+    equations: Equations, y: Array, c: Array, middle: Array, goal: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Which samples may go to new parameters, their solutions and conditioning there, and Newton's steps."""
     # In the middle two corrections are accurate enough.
@@ -156,7 +156,7 @@ def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
     return np.asarray(np.all(off <= 0.25 * np.minimum(begin, end), axis=1))
 
 
-def _certain(equations: FollowedEquations, y: Array, p: Array) -> tuple[Array, Array, Array]:
+def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
     """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
     first, second, certain = _corrections(equations, y, p)
     y_end = second.y.copy()
@@ -171,9 +171,7 @@ def _certain(equations: FollowedEquations, y: Array, p: Array) -> tuple[Array, A
     return certain, y_end, taken
 
 
-def _corrections(
-    equations: FollowedEquations, y: Array, p: Array
-) -> tuple[NewtonResult, NewtonResult, Array]:
+def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
     """The first two Newton steps at new parameters, and whether they show certain convergence (N,)."""
     first = equations.solver.solve(y, p, tolerance=CLOSED, max_iterations=1)
     second = equations.solver.solve(first.y, p, tolerance=CLOSED, max_iterations=1)
@@ -191,7 +189,7 @@ class Run(NamedTuple):
     iterations: Array
 
 
-def sure_run(equations: FollowedEquations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
+def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
     """Follow a path of parameters (N, k) from the solution y0 (ny,) at p0 (k,), a Newton iteration a point.
 
     Ends before the first point that is not certainly connected with the one before.
@@ -209,7 +207,7 @@ def sure_run(equations: FollowedEquations, p0: Array, y0: Array, p: Array, betwe
     return Run(y, iterations)
 
 
-def _sure_piece(equations: FollowedEquations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
+def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
     """`sure_run` for a piece of a path, all at a time."""
     solution = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
     before, last = np.concatenate([y0[None], solution.y[:-1]]), np.concatenate([p0[None], p[:-1]])
@@ -223,7 +221,7 @@ def _sure_piece(equations: FollowedEquations, p0: Array, y0: Array, p: Array, be
     return Run(solution.y[:count], solution.iterations[:count])
 
 
-def _take_ends(equations: FollowedEquations, y: Array, part: Array, path: PathPoint) -> None:
+def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
     """Take the last bit of paths that end at a singularity, where Newton's method is slow but near enough."""
     near = np.flatnonzero((part < 1.0) & (part > 1.0 - _END))
     if not near.size:
@@ -236,7 +234,7 @@ def _take_ends(equations: FollowedEquations, y: Array, part: Array, path: PathPo
     y[near[good]], part[near[good]] = solution.y[good], 1.0
 
 
-def polished(equations: FollowedEquations, y: Array, p: Array) -> Array:
+def polished(equations: Equations, y: Array, p: Array) -> Array:
     """Take one step more: convergence is quadratic, so what is left open then is rounding.
 
     At a singularity a step may lead anywhere: one that is not short is not taken.
@@ -268,9 +266,7 @@ class Roadmap:
         return np.argsort(away, axis=1, kind="stable")[:, :count]
 
 
-def roadmap(
-    equations: FollowedEquations, start: tuple[Array, Array], goals: Array, between: Between
-) -> Roadmap:
+def roadmap(equations: Equations, start: tuple[Array, Array], goals: Array, between: Between) -> Roadmap:
     """Build a roadmap from one solution: to each goal in a straight line, as far as the branch goes.
 
     Args:

@@ -27,7 +27,7 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, unknown_units
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
-    FollowedEquations,
+    Equations,
     Roadmap,
     continued,
     polished,
@@ -167,7 +167,7 @@ class _Search:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = FollowedEquations(self.solver, self._conditioning, step_units(mechanism))
+        self.equations = Equations(self.solver, self._conditioning, step_units(mechanism))
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""

@@ -24,7 +24,7 @@ from nacelle.view.grips import Grip, dragged, grips
 from nacelle.view.loads import KINDS, Loads, largest, loads
 from nacelle.view.session import Session
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
-from nacelle.view.timeline import PlayedMotion
+from nacelle.view.timeline import Playback
 from nacelle.view.vibration import RATE, Shaking, Vibration, vibration
 from nacelle.view.watch import Watched
 
@@ -49,7 +49,7 @@ class Member:
         self._server, self._loop, self._root = server, loop, root
         self.watched, self.session = watched, Session(robot)
         self.offset = np.zeros(3)
-        self.motion: PlayedMotion | None = None
+        self.motion: Playback | None = None
         self._start()
 
     def _start(self) -> None:

@@ -67,7 +67,7 @@ class Said(NamedTuple):
     degrees: int = 0
 
 
-class MeasuredRows(NamedTuple):
+class Rows(NamedTuple):
     """Measurements of one time: k of them, each of g rows, with independent errors.
 
     Attributes:
@@ -123,9 +123,7 @@ class Measured:
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
-    def rows(
-        self, state: ObserverState, event: Edges | Readings, a: Array
-    ) -> tuple[ObserverState, MeasuredRows]:
+    def rows(self, state: ObserverState, event: Edges | Readings, a: Array) -> tuple[ObserverState, Rows]:
         """The rows of an event at a state of its time, and that state with y at its pose.
 
         Args:
@@ -151,7 +149,7 @@ class Measured:
         parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
         return np.concatenate(parts)[: len(before.P)]
 
-    def _of_edges(self, state: ObserverState, event: Edges, a: Array) -> tuple[ObserverState, MeasuredRows]:
+    def _of_edges(self, state: ObserverState, event: Edges, a: Array) -> tuple[ObserverState, Rows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
         v = state.v + dt * a
@@ -179,11 +177,9 @@ class Measured:
             R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
         names = tuple(self.cylinders[k].name for k in place[0])
-        return state._replace(y=at.y), MeasuredRows(
-            r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0)
-        )
+        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][place[0]] > 0.0))
 
-    def _of_readings(self, state: ObserverState, event: Readings) -> tuple[ObserverState, MeasuredRows]:
+    def _of_readings(self, state: ObserverState, event: Readings) -> tuple[ObserverState, Rows]:
         n, m = len(state.v), len(self.anchors)
         at = self._sight.readings(state.x, state.anchors, guess=state.y)
         gap = event.q - at.results["q"]
@@ -193,9 +189,7 @@ class Measured:
             H[:, 2 * n : 2 * n + m] = at.results["by_anchor"]
         # Angles of the model are in (-pi, pi], those of encoders count turns.
         gap = np.where(self._revolute, (gap + np.pi) % (2.0 * np.pi) - np.pi, gap)
-        return state._replace(y=at.y), MeasuredRows(
-            gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool)
-        )
+        return state._replace(y=at.y), Rows(gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool))
 
 
 def _blocks(parts: Array) -> Array:
@@ -217,7 +211,7 @@ def quantile(degrees: int, probability: float) -> float:
 
 def updated(
     state: ObserverState,
-    rows: MeasuredRows,
+    rows: Rows,
     gate: float,
     displaced: Displacer,
     *,

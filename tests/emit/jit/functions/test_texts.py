@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.emit.jit.functions.texts import function_texts
-from nacelle.emit.jit.target import NativeOptions, kernel, module_texts
+from nacelle.emit.jit.target import JitOptions, kernel, module_texts
 from nacelle.program.program import Program, Variable
 from support.functions import FUNCTIONS, values
 
@@ -23,9 +23,9 @@ def test_programs_call_once_for_a_pair() -> None:
     code = (("input", 0), ("input", 1), *((op, 0) for op in FUNCTIONS[:-1]), ("atan2", 0, 1))
     inputs, outputs = (Variable("x", (2,)),), (Variable("y", (5,)),)
     program = Program("functions", inputs, outputs, code, tuple(range(2, 7)))
-    many, _ = module_texts(program, NativeOptions(width=2))
+    many, _ = module_texts(program, JitOptions(width=2))
     assert many.count(" @v_sincos(") == 2  # its definition, and one call
-    made = kernel(program, NativeOptions(width=2))
+    made = kernel(program, JitOptions(width=2))
     x, y = np.random.default_rng(0).normal(size=(16, 2)), np.empty((16, 5))
     made.run([x], [y])
     for k, op in enumerate(FUNCTIONS):
