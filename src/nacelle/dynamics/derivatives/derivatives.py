@@ -1,7 +1,7 @@
 """Exact derivatives of the dynamics, from the traced program.
 
 The physics is traced and differentiated on its graph, where a solve is one node; the result is compiled and
-kept like any other function. One program is enough for all: the residual of the equations of motion along the
+kept like any other function. One residual is enough for all, that of the equations of motion along the
 reduced twist,
 
     R = F(x, v, a) - A^T tau - L(x),      A = J_r^-1,
@@ -10,11 +10,15 @@ L what external wrenches give (constant in base axes, so it changes with the pos
 respect to the pose along the tangent (`tangent`). Where R = 0,
 
     inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
+
+By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
+columns. With all of them in one program a hexapod's had 111815 operations, and to compile it took most of
+the time that anybody waits. By the robot's numbers, which are many, it is differentiated in reverse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -46,6 +50,79 @@ from nacelle.spatial.solve import solve_batch
 Kind = Literal["inverse", "forward"]
 
 
+class _Residual:
+    """The residual R = F - A^T tau - L (n,) at a point, and what it is made of; traced only.
+
+    Attributes:
+        R: the residual.
+        A: J_r^-1 (actuators, n).
+        rates: the actuators' accelerations A a + bias.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        point: OperatingPoint,
+        wrench: Array,
+        *,
+        friction: bool = True,
+        smooth: float | None = None,
+        loaded: tuple[int, ...] = (),
+    ) -> None:
+        """Make it where `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools."""
+        x, y, v, a, tau = point
+        self.robot, self.a = robot, a
+        self.state = state_at(robot, x, y, v)
+        self.A = actuator_rows(robot, self.state.now.motion) @ self.state.moving.U
+        self.R = generalised_force(self.state, a, Settings(friction, smooth)) - self.A.T @ tau
+        self.R = self.R - along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
+
+    @property
+    def rates(self) -> Array:
+        now, moving = self.state.now, self.state.moving
+        return self.A @ self.a + pack(actuator_biases(self.robot, now.motion, moving.velocity, moving.bias))
+
+    def values(self, active: bool) -> dict[str, Array]:
+        """R, M, A and the margins; with `active` the actuators' accelerations."""
+        results = {"R": self.R, "M": mass_matrix(self.state), "A": self.A, "margins": self.state.margins()}
+        return results | ({"active": self.rates} if active else {})
+
+
+@at_point
+def residual_at_point(
+    robot: Robot, wrench: Array, point: OperatingPoint, *, active: bool = False, **options: Any
+) -> dict[str, Array]:
+    """R, M and A, and how the pose moves along its tangent: X (nx, n), Y (ny, n); traced only.
+
+    With `active` the actuators' accelerations, and the turn of the tangent.
+    """
+    results = _Residual(robot, point, wrench, **options).values(active)
+    tape = Tape(robot, point.x, point.y)
+    results |= {"X": tape.X, "Y": tape.Y}
+    return results | ({"turn": tape.turn(point.v)} if active else {})
+
+
+@at_point
+def residual_along(
+    robot: Robot,
+    z: Array,
+    dx: Array,
+    dy: Array,
+    dv: Array,
+    wrench: Array,
+    point: OperatingPoint,
+    *,
+    active: bool = False,
+    **options: Any,
+) -> dict[str, Array]:
+    """Derivatives of R, of A z and, with `active`, of A a + bias along one direction; traced only."""
+    made = _Residual(robot, point, wrench, **options)
+    tape = Tape(robot, point.x, point.y)
+    seed = tape.seed(np.concatenate([point.x, point.y, point.v]), np.concatenate([dx, dy, dv]))
+    values = {"R": made.R, "Az": made.A @ z} | ({"active": made.rates} if active else {})
+    return {name: tape.along(value, [seed])[..., 0] for name, value in values.items()}
+
+
 @at_point
 def residual_derivatives(
     robot: Robot,
@@ -54,53 +131,38 @@ def residual_derivatives(
     wrench: Array,
     point: OperatingPoint,
     *,
-    groups: tuple[str, ...] = (),
-    friction: bool = True,
-    smooth: float | None = None,
-    loaded: tuple[int, ...] = (),
-    active: bool = False,
+    groups: tuple[str, ...],
+    **options: Any,
 ) -> dict[str, Array]:
-    """The residual R = F - A^T tau - L with M and A, its derivatives, and those of A z; traced only.
-
-    `wrench` (k, 6) acts from outside on the k `loaded` bodies or tools, p are the robot's numbers of the
-    `groups`. With `active` the derivatives of the actuators' accelerations A a + bias, and the turn of the
-    tangent.
-    """
-    x, y, v, a, tau = point
-    if groups:
-        robot = robot.with_symbols(p, *groups)
-    state = state_at(robot, x, y, v)
-    A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    R = generalised_force(state, a, Settings(friction, smooth)) - A.T @ tau
-    R = R - along_twist(state, dict(zip(loaded, wrench, strict=True)))
-    tape = Tape(robot, x, y)
-    results = {"R": R, "M": mass_matrix(state), "A": A, "margins": state.margins()}
-    results |= {"pose": tape.by_pose(R), "twist": tape.by(R, v), "A_pose": tape.by_pose(A @ z)}
-    if groups:
-        geometry = "geometry" in groups
-        results["parameters"] = tape.by_parameters(R, p, geometry)
-        if geometry:
-            results["A_parameters"] = tape.by_parameters(A @ z, p, geometry)
-    if active:
-        bias = actuator_biases(robot, state.now.motion, state.moving.velocity, state.moving.bias)
-        rates = A @ a + pack(bias)
-        results |= {"active": rates, "active_pose": tape.by_pose(rates), "active_twist": tape.by(rates, v)}
-        results["turn"] = tape.turn(v)
+    """R, and derivatives of R and A z by the robot's numbers p of the `groups`; traced only."""
+    robot = robot.with_symbols(p, *groups)
+    made = _Residual(robot, point, wrench, **options)
+    tape = Tape(robot, point.x, point.y)
+    geometry = "geometry" in groups
+    results = {"R": made.R, "parameters": tape.by_parameters(made.R, p, geometry)}
+    if geometry:
+        results["A_parameters"] = tape.by_parameters(made.A @ z, p, geometry)
     return results
 
 
 @lru_cache(maxsize=128)
-def _compiled(robot: Robot, options: tuple[tuple[str, Any], ...]) -> Compiled:
+def _compiled(
+    function: Callable[..., Any], robot: Robot, names: tuple[str, ...], options: tuple[tuple[str, Any], ...]
+) -> Compiled:
     chosen = dict(options)
     groups = chosen.get("groups", ())
+    point = {name: shape(robot) for name, shape in POINT_SHAPES.items()}
     shapes = {
         "z": of_twist(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
+        "dx": point["x"],
+        "dy": point["y"],
+        "dv": point["v"],
         "wrench": (len(chosen.get("loaded", ())), 6),
-        **{name: shape(robot) for name, shape in POINT_SHAPES.items()},
     }
+    inputs = {name: shapes[name] for name in names} | point
     # Minimising so long a program takes longer than it saves.
-    return compile_function(residual_derivatives, robot, inputs=shapes, options=chosen, minimised=False)
+    return compile_function(function, robot, inputs=inputs, options=chosen, minimised=False)
 
 
 def differentiate(
@@ -109,18 +171,63 @@ def differentiate(
     z: Array | None = None,
     *,
     external: Mapping[str, Any] | None = None,
+    groups: tuple[str, ...] = (),
+    active: bool = False,
     **options: Any,
 ) -> dict[str, Array]:
-    """Run `residual_derivatives` at a point, with external wrenches as in `inverse_dynamics`."""
-    groups = options.get("groups", ())
-    p = robot.parameter_vector(*groups) if groups else np.zeros(0)
+    """The residual with M and A, its derivatives and those of A z, with external wrenches.
+
+    Args:
+        robot: the robot.
+        point: where.
+        z: constant (..., n); zero if None.
+        external: wrenches on bodies, as in `inverse_dynamics`.
+        groups: of the robot's numbers by which is differentiated, too.
+        active: whether the actuators' accelerations and the turn of the tangent are asked for.
+        options: friction and smooth, as in `Settings`.
+
+    Returns:
+        R (..., n), M, A, margins; "pose" and "twist" (..., n, n) of R, "A_pose" of A z; "active" with
+        "active_pose" and "active_twist", "turn"; "parameters" (..., n, numbers) and "A_parameters".
+    """
     given = checked_wrenches(robot, external)
     options["loaded"] = tuple(sorted(given))
     wrench = np.zeros((0, 6))
     if given:
         wrench = np.stack(np.broadcast_arrays(*(given[body] for body in sorted(given))), axis=-2)
+    z = np.zeros(robot.motion.n) if z is None else z
     key = tuple((name, value) for name, value in options.items() if value is not None and value != ())
-    return dict(_compiled(robot, key)(np.zeros(robot.motion.n) if z is None else z, p, wrench, *point))
+    asked = (*key, ("active", True)) if active else key
+    results = dict(_compiled(residual_at_point, robot, ("wrench",), asked)(wrench, *point))
+    X, Y = results.pop("X"), results.pop("Y")
+    along = _compiled(residual_along, robot, ("z", "dx", "dy", "dv", "wrench"), asked)
+    n = robot.motion.n
+    # The 2n directions, a sample each: along the tangent of the pose, then by the entries of the twist.
+    still, moves = np.zeros((*X.shape[:-2], n, n)), np.zeros((*X.shape[:-2], n, n)) + np.eye(n)
+    dx, dy = (
+        np.concatenate([np.swapaxes(part, -1, -2), 0.0 * np.swapaxes(part, -1, -2)], axis=-2)
+        for part in (X, Y)
+    )
+    changes = along(
+        z[..., None, :],
+        dx,
+        dy,
+        np.concatenate([still, moves], axis=-2),
+        wrench[..., None, :, :],
+        *(np.asarray(part)[..., None, :] for part in point),
+    )
+    columns = {name: np.swapaxes(value, -1, -2) for name, value in changes.items()}
+    results |= {
+        "pose": columns["R"][..., :n],
+        "twist": columns["R"][..., n:],
+        "A_pose": columns["Az"][..., :n],
+    }
+    if active:
+        results |= {"active_pose": columns["active"][..., :n], "active_twist": columns["active"][..., n:]}
+    if groups:
+        own = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), (*key, ("groups", groups)))
+        results |= own(z, robot.parameter_vector(*groups), wrench, *point)
+    return results
 
 
 # ---- at the public API

@@ -40,7 +40,7 @@ class Tape:
         self.graph: Graph = x[0].graph
         self.robot, self.x, self.y = robot, x, y
         moves = tangent(robot, x, y)
-        self.T, self.X = moves["T"], moves["x"]
+        self.T, self.X, self.Y = moves["T"], moves["x"], moves["y"]
         columns = np.concatenate([moves["x"], moves["y"]]).T
         self.seeds = [self.seed(np.concatenate([x, y]), column) for column in columns]
 
