@@ -48,7 +48,7 @@ def viewer_page(shown: Sequence[Shown], title: str = "") -> str:
     Raises:
         NacelleError: if a robot cannot be drawn.
     """
-    words = ", ".join(one.robot.title for one in shown)
+    words = ", ".join(one.robot.title or one.robot.name for one in shown)
     return scene_page([_item(one) for one in shown], title or words)
 
 

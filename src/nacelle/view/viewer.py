@@ -56,7 +56,7 @@ class Viewer:
         if not sources:
             raise NacelleError("name at least one robot")
         given = [_robot_of(source, mode) for source in sources]
-        self._server = start_server(port, ", ".join(robot.title for robot, _ in given)[:60])
+        self._server = start_server(port, ", ".join(robot.title or robot.name for robot, _ in given)[:60])
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._closed = False
         self._looked = 0.0
