@@ -5,8 +5,8 @@ with the inverse Jacobian, and of the forward kinematics along a trajectory; bes
 closure on the same tree: Newton's iteration on the closures (forward kinematics, Jacobians of the joints and
 of the ends of the loops, a least-squares step, integration), as in Pinocchio's examples, started from the
 pose before, to the same tolerance. It is driven from Python; so the time spent inside Pinocchio's own calls,
-a lower bound for any program around them, is given beside. Nothing is asserted: ratios within a run are what
-counts.
+a lower bound for any program around them, is given beside. All run in turn, several rounds, and the shortest
+time of each counts. Nothing is asserted: ratios within a run are what counts.
 """
 
 import argparse
@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from timing import once, results_in_turn
 
 import nacelle
 from nacelle.kinematics import kinematic_model
@@ -40,15 +42,6 @@ def path(robot, count):
     a, b = 0.03 * scale * rng.uniform(-1, 1, (2, n)), 0.03 * scale * rng.uniform(-1, 1, (2, n))
     course = nacelle.Fourier(x0, a, b, motion=robot.motion, frequency=1.0)
     return course(np.linspace(0.0, course.duration, count)).x
-
-
-def best(function, repeat=5):
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 class Pinocchio:
@@ -120,10 +113,10 @@ class Pinocchio:
             q = q.copy()
             q[places] = values
             q = self.solve(q, held)
-        return time.perf_counter() - start, q
+        return time.perf_counter() - start, self.inside, q
 
 
-def measure(name, count):
+def measure(name, count, rounds):
     robot = nacelle.load(name)
     mechanism = mechanism_of(robot)
     x = path(robot, count)
@@ -131,7 +124,6 @@ def measure(name, count):
     y = found.y
     inverse = native(kinematic_model.inverse_jacobian, robot)
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
-    row["inverse, ns"] = 1e9 / count * best(lambda: inverse(x, y, threads=1))
     active = np.ascontiguousarray(found.actuators)
     if mechanism.closed_form:
         solver, start = native_newton(newton_steps.forward_step, robot), x[:1]
@@ -142,9 +134,6 @@ def measure(name, count):
     def run():
         return solver.solve(start, active, tolerance=TOLERANCE, follow=True)
 
-    row["forward, ns"] = 1e9 / count * best(run)
-    result = run()
-    row["forward, steps"] = float(np.mean(result.iterations))
     few = min(count, 300)
     pinocchio = Pinocchio(robot)
     size = 3 if robot.platform_nv == 3 else 7
@@ -155,17 +144,32 @@ def measure(name, count):
 
     poses = [configuration(k)[:size] for k in range(few)]
     places = list(range(size))
-    seconds, q = pinocchio.along(configuration(0), [(p, places) for p in poses], set(pinocchio.platform))
-    row["Pinocchio inverse, ns"] = 1e9 * seconds / few
-    row["Pinocchio inverse, inside, ns"] = 1e9 * pinocchio.inside / few
-    row["Pinocchio inverse, steps"] = pinocchio.iterations / few
-    assert np.max(np.abs(q[pinocchio.active_q] - active[few - 1])) < 1e-9
-    wanted = [(active[k], pinocchio.active_q) for k in range(few)]
-    seconds, q = pinocchio.along(configuration(0), wanted, set(pinocchio.active))
-    row["Pinocchio forward, ns"] = 1e9 * seconds / few
-    row["Pinocchio forward, inside, ns"] = 1e9 * pinocchio.inside / few
-    row["Pinocchio forward, steps"] = pinocchio.iterations / few
-    assert np.max(np.abs(q[:3] - bodies.p[few - 1, 1])) < 1e-9
+    wanted = {
+        "inverse": ([(pose, places) for pose in poses], set(pinocchio.platform)),
+        "forward": ([(active[k], pinocchio.active_q) for k in range(few)], set(pinocchio.active)),
+    }
+
+    def theirs(kind):
+        return (*pinocchio.along(configuration(0), *wanted[kind]), pinocchio.iterations / few)
+
+    results = results_in_turn(
+        {
+            "inverse": lambda: once(lambda: inverse(x, y, threads=1)),
+            "Pinocchio inverse": lambda: theirs("inverse"),
+            "forward": lambda: once(run),
+            "Pinocchio forward": lambda: theirs("forward"),
+        },
+        rounds,
+    )
+    for kind in wanted:
+        row[f"{kind}, ns"] = 1e9 / count * min(seconds for seconds, _ in results[kind])
+        seconds, inside, _, steps = min(results[f"Pinocchio {kind}"], key=lambda result: result[0])
+        row[f"Pinocchio {kind}, ns"] = 1e9 * seconds / few
+        row[f"Pinocchio {kind}, inside, ns"] = 1e9 * inside / few
+        row[f"Pinocchio {kind}, steps"] = steps
+    row["forward, steps"] = float(np.mean(results["forward"][0][1].iterations))
+    assert np.max(np.abs(results["Pinocchio inverse"][0][2][pinocchio.active_q] - active[few - 1])) < 1e-9
+    assert np.max(np.abs(results["Pinocchio forward"][0][2][:3] - bodies.p[few - 1, 1])) < 1e-9
     for kind in ("inverse", "forward"):
         row[f"Pinocchio / nacelle, {kind}"] = row[f"Pinocchio {kind}, ns"] / row[f"{kind}, ns"]
         row[f"the same, inside only, {kind}"] = row[f"Pinocchio {kind}, inside, ns"] / row[f"{kind}, ns"]
@@ -176,8 +180,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--samples", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    rows = [measure(name, options.samples) for name in ROBOTS]
+    rows = [measure(name, options.samples, options.rounds) for name in ROBOTS]
     if options.json:
         print(json.dumps(rows, indent=2))
         return

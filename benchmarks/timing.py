@@ -32,15 +32,20 @@ def best(function, repeat=7, least=0.02):
 
 def in_turn(functions, rounds=25):
     """Times of some functions by name, run in turn so that all meet the same machine: a list for each."""
-    times = {name: [] for name in functions}
+    return results_in_turn(
+        {name: lambda function=function: once(function)[0] for name, function in functions.items()}, rounds
+    )
+
+
+def results_in_turn(functions, rounds):
+    """What some functions that take their own times return, by name, run in turn: a list for each."""
+    results = {name: [] for name in functions}
     gc.disable()
     for _ in range(rounds):
         for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name].append(time.perf_counter() - start)
+            results[name].append(function())
     gc.enable()
-    return times
+    return results
 
 
 def side_by_side(first, second, rounds=25):
