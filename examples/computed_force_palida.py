@@ -99,34 +99,40 @@ def prediction(run, model):
 
 def figures(runs, model, folder):
     """Forces like Fig. 5 and errors like Fig. 6 of the paper, of the first four actuators."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from nacelle.report.draw import style
 
     folder.mkdir(parents=True, exist_ok=True)
     last = runs.runs[-1]
-    forces = prediction(last, model)
-    figure, axes = plt.subplots(4, 1, sharex=True, figsize=(7, 8))
-    looks = (("measured", "0.7", "-"), ("rigid body", "C0", "--"), ("rigid body and friction", "C3", "-"))
-    for k, axis in enumerate(axes):
-        for values, (label, colour, line) in zip(forces, looks, strict=True):
-            axis.plot(last.time, values[:, k], color=colour, linestyle=line, lw=1, label=label)
-        axis.set_ylabel(f"{last.robot.actuators[k].name} (N)")
-    _save(figure, axes, folder / "forces.png")
-    figure, axes = plt.subplots(4, 1, sharex=True, figsize=(7, 8))
-    for k, axis in enumerate(axes):
-        for run, style in zip(runs.runs, ("0.6", "C0", "C3"), strict=True):
-            axis.plot(run.time, 1e3 * run.error[:, k], color=style, lw=1, label=run.label)
-        axis.set_ylabel(f"{last.robot.actuators[k].name} (mm)")
-    _save(figure, axes, folder / "errors.png")
+    measured, rigid, whole = prediction(last, model)
+
+    def forces(axis, k):
+        axis.plot(last.time, measured[:, k], color=style.QUIET, linewidth=0.8, label="measured")
+        style.draw_curve(axis, last.time, rigid[:, k], 1, "rigid body")
+        style.draw_curve(axis, last.time, whole[:, k], 0, "rigid body and friction")
+
+    def errors(axis, k):
+        for place, run in enumerate(runs.runs):
+            style.draw_curve(axis, run.time, 1e3 * run.error[:, k], place, run.label)
+
+    _figure(last.robot, forces, "N", folder / "forces.png")
+    _figure(last.robot, errors, "mm", folder / "errors.png")
 
 
-def _save(figure, axes, path):
-    axes[-1].set_xlabel("t (s)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", ncols=3)
-    figure.tight_layout(rect=(0.0, 0.0, 1.0, 0.95))
-    figure.savefig(path, dpi=80)
+def _figure(robot, draw, unit, path):
+    """A picture of the first four actuators, one below the other."""
+    from nacelle.report.draw import style
+    from nacelle.report.draw.canvas import new_figure, save
+
+    figure = new_figure((7.0, 7.6), shown=False)
+    axes = figure.subplots(4, 1, sharex=True)
+    for k, axis in enumerate(axes):
+        draw(axis, k)
+        axis.set_ylabel(f"{robot.actuators[k].name} ({unit})")
+        style.plain_axes(axis)
+    axes[-1].set_xlabel(style.TIME)
+    style.shared_legend(figure, axes[0])
+    path.unlink(missing_ok=True)
+    save(figure, path, step=5)
 
 
 def show(runs):
