@@ -18,6 +18,7 @@ the time that anybody waits. By the robot's numbers, which are many, it is diffe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -106,19 +107,17 @@ def residual_at_point(
 def residual_along(
     robot: Robot,
     z: Array,
-    dx: Array,
-    dy: Array,
-    dv: Array,
+    direction: Array,
     wrench: Array,
     point: OperatingPoint,
     *,
     active: bool = False,
     **options: Any,
 ) -> dict[str, Array]:
-    """Derivatives of R, of A z and, with `active`, of A a + bias along one direction; traced only."""
+    """Derivatives of R, of A z and, with `active`, of A a + bias along [dx; dy; dv]; traced only."""
     made = _Residual(robot, point, wrench, **options)
     tape = Tape(robot, point.x, point.y)
-    seed = tape.seed(np.concatenate([point.x, point.y, point.v]), np.concatenate([dx, dy, dv]))
+    seed = tape.seed(np.concatenate([point.x, point.y, point.v]), direction)
     values = {"R": made.R, "Az": made.A @ z} | ({"active": made.rates} if active else {})
     return {name: tape.along(value, [seed])[..., 0] for name, value in values.items()}
 
@@ -155,9 +154,7 @@ def _compiled(
     shapes = {
         "z": of_twist(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
-        "dx": point["x"],
-        "dy": point["y"],
-        "dv": point["v"],
+        "direction": (sum(math.prod(point[name]) for name in "xyv"),),
         "wrench": (len(chosen.get("loaded", ())), 6),
     }
     inputs = {name: shapes[name] for name in names} | point
@@ -200,19 +197,16 @@ def differentiate(
     asked = (*key, ("active", True)) if active else key
     results = dict(_compiled(residual_at_point, robot, ("wrench",), asked)(wrench, *point))
     X, Y = results.pop("X"), results.pop("Y")
-    along = _compiled(residual_along, robot, ("z", "dx", "dy", "dv", "wrench"), asked)
+    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), asked)
     n = robot.motion.n
     # The 2n directions, a sample each: along the tangent of the pose, then by the entries of the twist.
-    still, moves = np.zeros((*X.shape[:-2], n, n)), np.zeros((*X.shape[:-2], n, n)) + np.eye(n)
-    dx, dy = (
-        np.concatenate([np.swapaxes(part, -1, -2), 0.0 * np.swapaxes(part, -1, -2)], axis=-2)
-        for part in (X, Y)
-    )
+    batch = X.shape[:-2]
+    directions = np.zeros((*batch, 2 * n, X.shape[-2] + Y.shape[-2] + n))
+    directions[..., :n, :-n] = np.swapaxes(np.concatenate([X, Y], axis=-2), -1, -2)
+    directions[..., n:, -n:] = np.eye(n)
     changes = along(
         z[..., None, :],
-        dx,
-        dy,
-        np.concatenate([still, moves], axis=-2),
+        directions,
         wrench[..., None, :, :],
         *(np.asarray(part)[..., None, :] for part in point),
     )
