@@ -12,8 +12,9 @@ respect to the pose along the tangent (`tangent`). Where R = 0,
     inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
 
 By pose and twist the program holds one direction, which is an input: run over the 2n directions it gives all
-columns. With all of them in one program a hexapod's had 111815 operations, and to compile it took most of
-the time that anybody waits. By the robot's numbers, which are many, it is differentiated in reverse.
+columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
+instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
+large batches alone. By the robot's numbers, which are many, it is differentiated in reverse.
 """
 
 from __future__ import annotations
