@@ -54,7 +54,7 @@ def sweeps(robots: list[str], seeds: int, out: Path, quick: bool) -> None:
         (out / "looking.json").write_text(json.dumps([one.summary() for one in results], indent=1))
         picture = out / "looking.png"
         picture.unlink(missing_ok=True)
-        save(plot_looking(results, shown=False), picture)
+        save(plot_looking(results, shown=False), picture, step=5)
 
 
 def check(robots: list[str], seeds: int) -> None:

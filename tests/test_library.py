@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle import UnknownRobotError
+from nacelle import UnknownRobotError, robots
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.kinematics.mechanism.mobility import mobility
 from nacelle.spatial.inertia import inertia_about_com
@@ -281,3 +281,11 @@ def test_folders_are_no_robots(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(UnknownRobotError, match="is a folder: name the YAML file in it"):
         nacelle.load(folder)
+
+
+def test_a_mistyped_file_is_answered_with_the_one_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "my-delta.yaml").write_text(robots.text("delta"), encoding="utf-8")
+    with pytest.raises(UnknownRobotError, match=r"there is no file .*; did you mean 'my-delta\.yaml'\?$"):
+        nacelle.load(str(tmp_path / "my-delt.yaml"))
+    with pytest.raises(UnknownRobotError, match=r"there is no file '[^;]*'$"):
+        nacelle.load(str(tmp_path / "hexapod.yaml"))

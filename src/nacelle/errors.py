@@ -51,6 +51,10 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+# As many names are listed where none is near.
+_KNOWN = 20
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Suggest the nearest of some names, or list them."""
     # Comparing takes time that grows with both: a long list or name is not worth it.
@@ -63,7 +67,10 @@ def _nearest(name: str, names: tuple[str, ...]) -> str:
     near = near or [other for other in names if other.lower() == name.lower()]
     if near:
         return f"did you mean {near[0]!r}?"
-    return "known: " + ", ".join(names[:20]) if names else ""
+    if not names:
+        return ""
+    more = " and more" if len(names) > _KNOWN else ""
+    return "known: " + ", ".join(names[:_KNOWN]) + more
 
 
 # More problems than this are counted, not listed.

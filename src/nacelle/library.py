@@ -85,7 +85,17 @@ def require_file(text: str) -> None:
     if _kind(text) == "folder":
         raise UnknownRobotError(f"{shortened(text, 80)!r} is a folder: name the YAML file in it")
     if not _kind(text):
-        raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}")
+        raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}{_near_file(text)}")
+
+
+def _near_file(text: str) -> str:
+    """A file of the same folder whose name is nearly that of a text, as a question; nothing if none is."""
+    with suppress(OSError, ValueError):
+        path = Path(text)
+        names = sorted(file.name for file in path.parent.glob("*" + (path.suffix or ".yaml")))
+        words = did_you_mean(path.name, names)
+        return f"; {words}" if words.startswith("did") else ""
+    return ""
 
 
 def looks_like_file(text: str) -> bool:

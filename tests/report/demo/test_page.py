@@ -36,6 +36,27 @@ def test_it_opens_and_moves(page_file: Path, width: int) -> None:
         assert "Table II" in page.text_content("#flexible svg")
 
 
+def test_it_prints(page_file: Path) -> None:
+    """On A4 paper nothing is cut: commands wrap, folded tables are open, the robot keeps its proportion."""
+    with chromium_page(690) as page:
+        page.goto(page_file.as_uri())
+        until(page, "document.querySelector('.scene-view canvas') !== null")
+        page.emulate_media(media="print")
+        assert fits(page)
+        cut = "e => e.scrollWidth > e.clientWidth + 1"
+        assert page.evaluate(f"[...document.querySelectorAll('pre, .wide')].filter({cut}).length") == 0
+        folded = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.offsetHeight)"
+        heights = page.evaluate(folded)
+        assert heights
+        assert min(heights) > 20
+        shape = page.evaluate(
+            "(c => [c.width / c.height, c.clientWidth / c.clientHeight])"
+            "(document.querySelector('.scene-view canvas'))"
+        )
+        assert shape[1] == pytest.approx(shape[0], rel=0.01)
+        assert not page.is_visible(".scene-bar")
+
+
 def test_every_section_names_its_commands(page_file: Path) -> None:
     page = page_file.read_text(encoding="utf-8")
     for step in steps():
