@@ -156,7 +156,9 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     if chosen is None:
         chosen = chosen_motion(single)
     elif not nacelle and (grounded := carried(_trial(graph))) is not None:
-        grounded.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        grounded.report.done(
+            "no nacelle: legs have motions that its pose does not give; joints are coordinates"
+        )
         chosen = chosen_motion(grounded)
     if chosen.left:
         raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")

@@ -44,7 +44,9 @@ def described(
         axes: independent coordinates of the floating body, if there is one.
         exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
     """
-    return _Writer(graph, _EXACT if exact else _GUESS).written(motion, axes if graph.floating is not None else ())
+    return _Writer(graph, _EXACT if exact else _GUESS).written(
+        motion, axes if graph.floating is not None else ()
+    )
 
 
 class _Writer:
