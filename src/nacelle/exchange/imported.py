@@ -145,7 +145,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     """
     single = with_nacelle(_trial(graph), nacelle)
     chosen = None if single.floating is None else chosen_motion(single)
-    if chosen is not None and not chosen.left:
+    if chosen is not None and not chosen.left and (chosen.axes or chosen.joints):
         return chosen
     grounded = carried(_trial(graph))
     if nacelle != "" and grounded is not None:
@@ -156,10 +156,14 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     if chosen is None:
         chosen = chosen_motion(single)
     elif not nacelle and (grounded := carried(_trial(graph))) is not None:
-        grounded.report.done("no nacelle: legs have motions that its pose does not give; joints are coordinates")
+        grounded.report.done(
+            "no nacelle: legs have motions that its pose does not give; joints are coordinates"
+        )
         chosen = chosen_motion(grounded)
     if chosen.left:
         raise broken(graph.file, f"{chosen.left} motions belong to no joint that could be a coordinate")
+    if not chosen.axes and not chosen.joints:
+        raise broken(graph.file, "nothing moves: the loops lock every joint")
     return chosen
 
 

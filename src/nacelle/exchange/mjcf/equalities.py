@@ -128,10 +128,13 @@ class _Ties:
     def tendon(self, tendon: int) -> None:
         model = self.model
         name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
-        if model.tendon_limited[tendon]:
-            self.report.lost(f"the limit of the tendon {name!r} left out")
         if fixed_terms(model, tendon) is not None:
             return
+        if model.tendon_limited[tendon]:
+            low, high = model.tendon_range[tendon]
+            self.report.lost(f"the limit of the tendon {name!r} left out: {low:g} m to {high:g} m")
+        if np.any(model.tendon_dampingpoly[tendon]):
+            self.report.lost(f"higher terms of the damping of the tendon {name!r} left out")
         if model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
             self.report.lost(f"dry friction and armature of the tendon {name!r} left out")
         stiffness, damping = float(model.tendon_stiffness[tendon]), float(model.tendon_damping[tendon])
@@ -140,10 +143,12 @@ class _Ties:
         first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
         kinds = [int(model.wrap_type[k]) for k in range(first, first + count)]
         lower, upper = (float(v) for v in model.tendon_lengthspring[tendon])
-        if kinds != [int(mj.mjtWrap.mjWRAP_SITE)] * 2 or lower != upper:
-            self.report.lost(
-                f"spring and damper of the tendon {name!r} left out: it is not one straight line"
+        straight = kinds == [int(mj.mjtWrap.mjWRAP_SITE)] * 2
+        if not straight or (stiffness and lower != upper):
+            why = (
+                f"it is slack from {lower:g} m to {upper:g} m" if straight else "it is not one straight line"
             )
+            self.report.lost(f"spring and damper of the tendon {name!r} left out: {why}")
             return
         sites = [int(model.wrap_objid[k]) for k in (first, first + 1)]
         ends = [int(model.site_bodyid[site]) for site in sites]

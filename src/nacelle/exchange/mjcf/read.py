@@ -155,13 +155,26 @@ class _Reader:
             lost("forces of the medium (density, viscosity, wind) left out")
         if np.any(model.body_gravcomp):
             lost("compensation of gravity (gravcomp) left out")
-        if np.any(model.dof_dampingpoly) or np.any(model.jnt_stiffnesspoly):
-            lost("higher terms of damping and stiffness left out")
+        for tendon in range(model.ntendon):
+            if np.any(model.tendon_stiffnesspoly[tendon]):
+                name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
+                higher = _listed(model.tendon_stiffnesspoly[tendon])
+                lost(f"higher terms {higher} of the stiffness of the tendon {name!r} left out")
         for joint in range(model.njnt):
-            v = int(model.jnt_dofadr[joint])
+            v, name = int(model.jnt_dofadr[joint]), self.joints[joint]
+            if np.any(model.jnt_stiffnesspoly[joint]):
+                higher = _listed(model.jnt_stiffnesspoly[joint])
+                lost(f"higher terms {higher} of the stiffness of the joint {name!r} left out")
+            if int(model.jnt_type[joint]) in (_FREE, _BALL) and np.any(model.dof_dampingpoly[v]):
+                higher = _listed(model.dof_dampingpoly[v])
+                lost(f"higher terms {higher} of the damping of the joint {name!r} left out")
             for what in ("damping", "armature", "frictionloss"):
                 if int(model.jnt_type[joint]) == _FREE and np.any(getattr(model, f"dof_{what}")[v : v + 6]):
                     lost(f"{what} of the free joint {self.joints[joint]!r} left out")
+
+
+def _listed(values: Array) -> str:
+    return " ".join(f"{value:g}" for value in values)
 
 
 def _model_name(model: mj.MjModel) -> str:

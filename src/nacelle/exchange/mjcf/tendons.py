@@ -5,18 +5,25 @@ Where all joints of a sum follow one of them by linear couplings, the length is 
     L = ratio (q - q_0) + L_0
 
 and what acts along the tendon acts along the leader: with stiffness k, damping c, dry friction f and armature
-a of the tendon  ratio^2 k, ratio^2 c, |ratio| f  and  ratio^2 a.
+a of the tendon  ratio^2 k, ratio^2 c, |ratio| f  and  ratio^2 a;  quadratic and cubic damping count with
+|ratio|^3 and ratio^4. A spring that is slack between two lengths is an end stop of the leader beyond them,
+and a range of the length one of the leader.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import mujoco as mj
+import numpy as np
 
 from nacelle.exchange.graph import Axis, Report
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
+UNBOUNDED = (-math.inf, math.inf)
+# Ends of a range beyond this are written where there is none, rad or m.
+FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -75,34 +82,85 @@ def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: Report) -> N
     """Put what acts along fixed tendons on the axes of their leaders."""
     for tendon in range(model.ntendon):
         terms = fixed_terms(model, tendon)
-        numbers = [
-            float(getattr(model, f"tendon_{what}")[tendon])
-            for what in ("stiffness", "damping", "frictionloss", "armature")
-        ]
-        if terms is None or not any(numbers):
+        if terms is None:
             continue
+        acts = any(
+            np.any(getattr(model, f"tendon_{what}")[tendon])
+            for what in ("stiffness", "damping", "dampingpoly", "frictionloss", "armature")
+        )
+        limited = bool(model.tendon_limited[tendon])
         name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, tendon) or f"tendon{tendon}"
-        leader = followed(model, terms)
-        lower, upper = (float(v) for v in model.tendon_lengthspring[tendon])
-        slack = numbers[0] and lower != upper
-        if leader is None or slack:
-            why = "it has a slack" if slack else "its joints do not follow one of them"
-            report.lost(f"spring, damper and friction of the tendon {name!r} left out: {why}")
+        leader = followed(model, terms) if acts or limited else None
+        if leader is None or leader.joint not in axes:
+            why = "its joints do not follow one of them"
+            if acts:
+                report.lost(f"spring, damper and friction of the tendon {name!r} left out: {why}")
+            if limited:
+                report.lost(f"the limit of the tendon {name!r} left out: {why}")
             continue
-        drawn = float(model.qpos0[model.jnt_qposadr[leader.joint]])
-        rest = drawn + (lower - leader.length) / leader.ratio
-        axes[leader.joint] = _with(axes[leader.joint], leader.ratio, numbers, rest)
+        tie = _Tie(model, tendon, name, leader)
+        axes[leader.joint] = tie.bounded(tie.sprung(tie.damped(axes[leader.joint]), report), report)
 
 
-def _with(axis: Axis, ratio: float, numbers: list[float], rest: float) -> Axis:
-    stiffness, damping, friction, armature = numbers
-    k = ratio**2 * stiffness
-    total = axis.stiffness + k
-    return replace(
-        axis,
-        stiffness=total,
-        rest=(axis.stiffness * axis.rest + k * rest) / total if k else axis.rest,
-        damping=axis.damping + ratio**2 * damping,
-        coulomb=axis.coulomb + abs(ratio) * friction,
-        armature=axis.armature + ratio**2 * armature,
-    )
+@dataclass(frozen=True)
+class _Tie:
+    """A fixed tendon and the joint that it moves with."""
+
+    model: mj.MjModel
+    tendon: int
+    name: str
+    leader: Leader
+
+    def at(self, length: float) -> float:
+        """The coordinate of the leader at a length of the tendon."""
+        joint = self.leader.joint
+        drawn = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return drawn + (length - self.leader.length) / self.leader.ratio
+
+    def damped(self, axis: Axis) -> Axis:
+        model, k, ratio = self.model, self.tendon, abs(self.leader.ratio)
+        quadratic, cubic = (float(v) for v in model.tendon_dampingpoly[k])
+        return replace(
+            axis,
+            damping=axis.damping + ratio**2 * float(model.tendon_damping[k]),
+            quadratic=axis.quadratic + ratio**3 * quadratic,
+            cubic=axis.cubic + ratio**4 * cubic,
+            coulomb=axis.coulomb + ratio * float(model.tendon_frictionloss[k]),
+            armature=axis.armature + ratio**2 * float(model.tendon_armature[k]),
+        )
+
+    def sprung(self, axis: Axis, report: Report) -> Axis:
+        """With the spring; one with a slack is an end stop beyond both ends of the slack."""
+        k = self.leader.ratio**2 * float(self.model.tendon_stiffness[self.tendon])
+        ends = [float(v) for v in self.model.tendon_lengthspring[self.tendon]]
+        if not k:
+            return axis
+        if ends[0] == ends[1]:
+            total = axis.stiffness + k
+            rest = (axis.stiffness * axis.rest + k * self.at(ends[0])) / total
+            return replace(axis, stiffness=total, rest=rest)
+        lower, upper = sorted((self.at(ends[0]), self.at(ends[1])))
+        free = bounded_ends(lower, upper)
+        if axis.limits not in (UNBOUNDED, free) or (axis.stop and axis.limits != free):
+            report.lost(
+                f"the slack spring of the tendon {self.name!r} left out: its joint has other limits than "
+                f"{lower:g} and {upper:g}"
+            )
+            return axis
+        return replace(axis, limits=free, stop=axis.stop + k)
+
+    def bounded(self, axis: Axis, report: Report) -> Axis:
+        """With the tendon's range, which is one of the joint where that has no end stops."""
+        if not self.model.tendon_limited[self.tendon]:
+            return axis
+        lower, upper = sorted(self.at(float(end)) for end in self.model.tendon_range[self.tendon])
+        if axis.stop:
+            report.lost(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
+            return axis
+        low, high = bounded_ends(lower, upper)
+        return replace(axis, limits=(max(axis.limits[0], low), min(axis.limits[1], high)))
+
+
+def bounded_ends(lower: float, upper: float) -> tuple[float, float]:
+    """Ends of a range; those that are farther than any joint goes are none."""
+    return (lower if lower > -FAR else -math.inf, upper if upper < FAR else math.inf)

@@ -1,17 +1,17 @@
 """An articulated nacelle: several bodies on joints without drives that legs hold together.
 
-No single body tells how such a robot moves: the half plates of a Quattro only translate, the tool on the plate
-of a Delta turns by itself. With the twists V_b (6, n) of the bodies along the n motions of the robot, a set C of
-bodies around one of them, p, shows all of it where rank [V_b, b in C] = n; its own motions are as many as
-rank [V_b - V_p, b in C]. From p the set grows
+No single body tells how such a robot moves: the half plates of a Quattro only translate, the tool on the
+plate of a Delta turns by itself. With the twists V_b (6, n) of the bodies along the n motions of the robot,
+a set C of bodies around one of them, p, shows all of it where rank [V_b, b in C] = n; its own motions are
+as many as rank [V_b - V_p, b in C]. From p the set grows
 
 1. by bodies that show motions which it does not show yet, until it shows all;
 2. by bodies that bring no motions of their own beyond those that it has (the second half plate, links).
 
 It is a nacelle where no body of it is on the base or the last link of a leg that ends in a point, the rest
-leaves at least three legs between it and the base, two of them driven, and the drives move it in all n motions.
-Of several the one with the fewest motions of its own is taken, then that with the most legs; p is the body that
-the most legs hold.
+leaves at least three legs between it and the base, two of them driven, and the drives move it in all n
+motions. Of several the one with the fewest motions of its own is taken, then that with the most legs; p is
+the body that the most legs hold.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ from nacelle.exchange.passes.motion import at_assembly
 from nacelle.exchange.passes.nacelle import DRIVEN, Legs, ends_a_leg, legs_of
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
+
+# Motions below this part of the largest come from tolerances of the legs.
+_CLEAR = 0.03
+# Drives below this part of the strongest move nothing.
+_DRIVEN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def _motors(graph: Graph) -> list[Link]:
 def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     motion = freedom(graph)
     driven = np.array([motion.rates[link.name] for link in _motors(graph)])
-    if not motion.count or rank_of(driven) < motion.count:
+    if not motion.count or rank_of(driven, _DRIVEN) < motion.count:
         return None
     links = (*graph.joints, *graph.closures)
     barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
@@ -93,11 +98,11 @@ def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _
     bodies = [main]
 
     def seen(more: Sequence[str] = ()) -> int:
-        return rank_of(np.concatenate([motion.twists[body] for body in (*bodies, *more)]))
+        return rank_of(np.concatenate([motion.twists[body] for body in (*bodies, *more)]), _CLEAR)
 
     def own(more: Sequence[str] = ()) -> int:
         relative = [motion.twists[body] - motion.twists[main] for body in (*bodies, *more)]
-        return rank_of(np.concatenate(relative))
+        return rank_of(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
 
     while seen() < motion.count:
         showing = [body for body in _beside(graph, bodies, barred) if seen([body]) > seen()]

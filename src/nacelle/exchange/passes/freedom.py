@@ -1,10 +1,11 @@
 """How the bodies of a mechanism can move: their twists along all motions that its joints leave.
 
-The unknowns are the twists [v / size; w] of all bodies, v of the point of a body at the base's origin, in base
-axes. A joint between two bodies leaves their relative twist in the span of its axes: about the direction d
-through the point p it is [p x d; d], along d it is [d; 0]. What is perpendicular to these columns is a row a
-joint, and the motions are the null space of all rows. So the tree of the file plays no part. A body between two
-balls spins about the line between them without moving anything else; that spin is no motion.
+The unknowns are the twists [v / size; w] of all bodies, v of the point of a body at the centre of the
+robot, in base axes. A joint between two bodies leaves their relative twist in the span of its axes: about
+the direction d through the point p it is [p x d; d], along d it is [d; 0]. What is perpendicular to these
+columns is a row a joint, and the motions are the null space of all rows. So the tree of the file plays no
+part. A body between two balls spins about the line between them without moving anything else; that spin is
+no motion.
 """
 
 from __future__ import annotations
@@ -36,17 +37,26 @@ class Freedom:
     rates: dict[str, Array]
 
 
-def rank_of(rows: Array) -> int:
-    """The rank of parts of an orthonormal basis of motions."""
+def rank_of(rows: Array, part: float, largest: float | None = None) -> int:
+    """How many singular values of some rows (rows, count) are more than a part of the largest.
+
+    Args:
+        rows: twists or rates along the motions.
+        part: the part.
+        largest: the largest singular value, if it is not that of the rows.
+    """
     if not rows.size:
         return 0
-    return int(np.sum(np.linalg.svd(rows, compute_uv=False) > 1e-4))
+    s = np.linalg.svd(rows, compute_uv=False)
+    return int(np.sum(s > max(part * (s[0] if largest is None else largest), 1e-9)))
 
 
 def freedom(graph: Graph) -> Freedom:
     """The motions of a graph whose loops are closed; a floating body is free."""
     poses = graph.poses()
-    size = max((float(np.linalg.norm(pose.p)) for pose in poses.values()), default=0.0) or 1.0
+    centre = np.mean([pose.p for pose in poses.values()], axis=0)
+    poses = {body: Pose(pose.R, pose.p - centre) for body, pose in poses.items()}
+    size = max(float(np.linalg.norm(pose.p)) for pose in poses.values()) or 1.0
     bodies = list(graph.bodies)
     place = {body: 6 * k for k, body in enumerate(bodies)}
     columns = 6 * len(bodies)

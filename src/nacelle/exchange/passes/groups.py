@@ -82,7 +82,7 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
         )
         made, words = replace(joint, axes=axes), "a universal joint"
     else:
-        plain = all(_is_plain(link.axes[0]) for link in chain)
+        plain = all(link.axes[0].is_bare for link in chain)
         if not plain or abs(np.linalg.det(np.array(directions))) < 0.1:
             return None
         R = np.eye(3)
@@ -95,11 +95,6 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
     joints = tuple(made if link is chain[0] else link for link in graph.joints if link not in chain[1:])
     bodies = {name: solid for name, solid in graph.bodies.items() if name not in gone}
     return replace(graph, joints=joints, bodies=bodies)
-
-
-def _is_plain(axis: Axis) -> bool:
-    free = axis.limits == (-math.inf, math.inf)
-    return free and not (axis.stiffness or axis.damping or axis.coulomb)
 
 
 def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:

@@ -1,9 +1,9 @@
 """The nacelle: the body that the legs carry. It is placed by coordinates of its own, so its joint is cut.
 
 Without base and nacelle the mechanism falls apart into its legs. A body is taken as the nacelle where this
-leaves at least three pieces that touch both, at least two of them driven, and no other body has as many driven
-ones, or as many with as many others. Where legs meet in a point there is no such body: the last link of one of
-them, on which the others end in that point, is none.
+leaves at least three pieces that touch both, at least two of them driven, and no other body has as many
+driven ones, or as many with as many others. Where legs meet in a point there is no such body: the last link
+of one of them, on which the others end in that point, is none.
 """
 
 from __future__ import annotations
@@ -132,11 +132,12 @@ def ends_a_leg(graph: Graph, body: str) -> bool:
     pieces = [piece for piece in _fallen(graph, [body]) if any(BASE in ends for ends in _ends(graph, piece))]
     at: list[Array | None] = [_ball(graph, piece, body) for piece in pieces]
     for k, odd in enumerate(pieces):
-        others = [point for n, point in enumerate(at) if n != k]
-        if not others or any(point is None for point in others):
+        points = [point for n, point in enumerate(at) if n != k and point is not None]
+        others = [piece for n, piece in enumerate(pieces) if n != k]
+        if not others or len(points) < len(others):
             continue
-        near = all(np.linalg.norm(point - others[0]) < _MEET for point in others)
-        if near and all(len(piece) == len(odd) + 1 for n, piece in enumerate(pieces) if n != k):
+        near = all(np.linalg.norm(point - points[0]) < _MEET for point in points)
+        if near and all(len(piece) == len(odd) + 1 for piece in others):
             return True
     return False
 

@@ -44,7 +44,9 @@ def described(
         axes: independent coordinates of the floating body, if there is one.
         exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
     """
-    return _Writer(graph, _EXACT if exact else _GUESS).written(motion, axes if graph.floating is not None else ())
+    return _Writer(graph, _EXACT if exact else _GUESS).written(
+        motion, axes if graph.floating is not None else ()
+    )
 
 
 class _Writer:
@@ -193,12 +195,14 @@ class _Writer:
         elif joint.axes and joint.axes[0].armature:
             unit = "kg*m^2" if joint.axes[0].turns else "kg"
             data["rotor_inertia"] = f"{short(joint.axes[0].armature)} {unit}"
-        if any(axis.damping or axis.coulomb for axis in joint.axes):
+        if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
             data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
         if any(axis.stiffness for axis in joint.axes):
             data["spring"] = _one_or_list([_spring(axis) for axis in joint.axes])
         if any(math.isfinite(end) for axis in joint.axes for end in axis.limits):
             data["limits"] = _one_or_list([_limits(axis) for axis in joint.axes])
+        if any(axis.stop for axis in joint.axes):
+            data["stop"] = _one_or_list([_stop(axis) for axis in joint.axes])
         return data
 
     def coupling(self, name: str) -> dict[str, Any]:
@@ -275,8 +279,20 @@ def _one_or_list(entries: list[Any]) -> Any:
 
 def _friction(axis: Axis) -> dict[str, str]:
     torque, rate = ("N*m", "N*m*s/rad") if axis.turns else ("N", "N*s/m")
-    data = {"viscous": f"{short(axis.damping)} {rate}"} if axis.damping else {}
-    return data | ({"coulomb": f"{short(axis.coulomb)} {torque}"} if axis.coulomb else {})
+    square, third = ("N*m*s^2/rad^2", "N*m*s^3/rad^3") if axis.turns else ("N*s^2/m^2", "N*s^3/m^3")
+    terms = {
+        "viscous": (axis.damping, rate),
+        "coulomb": (axis.coulomb, torque),
+        "quadratic": (axis.quadratic, square),
+        "cubic": (axis.cubic, third),
+    }
+    return {key: f"{short(value)} {unit}" for key, (value, unit) in terms.items() if value}
+
+
+def _stop(axis: Axis) -> dict[str, str] | None:
+    if not axis.stop:
+        return None
+    return {"stiffness": f"{short(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
 
 
 def _spring(axis: Axis) -> dict[str, str] | None:

@@ -46,7 +46,7 @@ def pieces(graph: Graph) -> list[Piece]:
     parts: dict[str, list[str]] = {}
     for body in group:
         parts.setdefault(root(body), []).append(body)
-    names = Names()
+    names = Names(["nacelle", *(body for body in outside if body is not None)])
     found = []
     for number, bodies in enumerate(parts.values(), 1):
         own = set(bodies)
