@@ -239,8 +239,8 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
 def _above_zero(I: Array, size: float) -> Array:
     """The inertia, kg m^2, with moments that are below zero by rounding alone made positive.
 
-    What is left of a point mass, or of a thin rod, is a difference of numbers of a given size: rounding may make
-    it negative, which Pinocchio refuses. Moments that are negative by more stay so, to be refused.
+    What is left of a point mass, or of a thin rod, is a difference of numbers of a given size: rounding may
+    make it negative, which Pinocchio refuses. Moments that are negative by more stay so, to be refused.
     """
     least = float(np.linalg.eigvalsh(I)[0])
     return I - 2.0 * least * np.eye(3) if -_ROUNDING * size < least < 0.0 else I
