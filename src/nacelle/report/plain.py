@@ -112,7 +112,7 @@ def linear_data(model: LinearModel) -> dict[str, Any]:
         "x": model.x,
         "tau": model.tau,
         "smooth": model.smooth,
-        **{name: getattr(model, name) for name in ("A", "B", "C", "D")},
+        **{name: getattr(model, name) for name in ("A", "B", "C", "D", "c")},
         "poles": [
             {
                 "real": pole.value.real,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import nacelle
 import nacelle.cli.dynamics.linearise  # registers the command
 from nacelle.cli import app
 from nacelle.dynamics.derivatives.linear import linearise
+from support import described
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -39,6 +41,20 @@ def test_text_names_everything() -> None:
     for word in ("actuators coordinates", "smooth over 0.1", "left.motor'", "eigenvalue", "Hz"):
         assert word in text
     assert "without friction" in run("fivebar", "--no-friction")
+
+
+def test_a_pose_that_is_no_equilibrium_is_told() -> None:
+    """Nothing holds the pole of a cart beside the vertical; hanging down it rests."""
+    path = str(Path(described.__file__).parent / "cart_pole.yaml")
+    robot = described.mechanism("cart_pole")
+    name = nacelle.mobility(robot).undriven[0]
+    told = run(path, "--at", f"{name}=30deg")
+    assert f"no equilibrium: nothing drives {name}" in told
+    there = nacelle.equilibrium_pose(robot, free=name)[robot.motion.coordinates.index(name)]
+    assert "no equilibrium" not in run(path, "--at", f"{name}={there}")
+    assert "no equilibrium" not in run("fivebar")
+    data = json.loads(run(path, "--at", f"{name}=30deg", "--json"))
+    assert abs(np.array(data["c"])).max() > 1.0
 
 
 def test_mistakes_are_told() -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nacelle.dynamics.derivatives.linear import LinearModel
     from nacelle.spatial.scalar import Array
 
+# Accelerations up to this, m/s^2 or rad/s^2, are rounding of forces that are in balance.
+_RESTS = 1e-9
+
 
 @command("linearise")
 def linearise_command(
@@ -49,6 +52,7 @@ def linearise_command(
         print_json(linear_data(model))
     else:
         _show(model)
+        _warn_of_motion(model)
 
 
 def _show(model: LinearModel) -> None:
@@ -74,6 +78,25 @@ def _show(model: LinearModel) -> None:
         damping = f"{pole.damping:.4f}" if math.isfinite(pole.damping) else ""
         table.add_row(value, f"{pole.frequency:.5g} Hz", damping)
     out.print(table)
+
+
+def _warn_of_motion(model: LinearModel) -> None:
+    """Say which coordinates accelerate at rest: nothing drives them, so that this is no equilibrium."""
+    from nacelle.kinematics.underactuated import undriven
+
+    # Rates and accelerations are those of the coordinates that the second half of the state names.
+    half = len(model.state_names) // 2
+    rates = dict(zip(model.state_names[:half], model.c[half:].tolist(), strict=True))
+    moving = [f"{name} by {rates[name]:.3g}" for name in undriven(model.robot) if abs(rates[name]) > _RESTS]
+    if not moving:
+        return
+    names = ", ".join(undriven(model.robot))
+    console(stderr=True).print(
+        f"warning: no equilibrium: nothing drives {names}, and these accelerate here: {', '.join(moving)} "
+        f"(rad/s^2, m/s^2); nacelle.equilibrium_pose with free={names!r} finds a pose that rests",
+        style="yellow",
+        markup=False,
+    )
 
 
 def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> None:
