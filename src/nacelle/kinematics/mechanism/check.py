@@ -299,8 +299,17 @@ class _Checker:
 
     def hold(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
         """Make a spherical joint universal for each idle spin that is to be held so."""
-        names = []
+        names: list[str] = []
+        first: tuple[str | int, ...] = ()
+        spinning = {spin.body for spin in m.spinning}
         for body, own in enumerate(self.robot.bodies):
+            if own.spin and body not in spinning:
+                self.report(
+                    (*self.body_path(body), "spin"),
+                    f"{own.name!r} does not spin idly, so there is nothing to hold or to neglect",
+                    "leave spin out",
+                    "warning",
+                )
             spin = next((spin for spin in m.spinning if spin.body == body), None)
             if own.spin != "universal" or spin is None:
                 continue
@@ -314,11 +323,12 @@ class _Checker:
                 continue
             self.robot = made[0]
             names.append(made[1])
+            first = first or (*self.body_path(body), "spin")
             assembly = assemble(self.robot)
             m = mobility(self.robot, assembly)
         if names:
             self.report(
-                ("legs",),
+                first,
                 f"made universal, so that the spin of their bodies is held: {', '.join(names)}",
                 severity="warning",
             )
@@ -433,8 +443,8 @@ def _motion_hint(m: Mobility) -> str:
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
             return (
-                "joints of one coordinate cannot describe it: write a spherical joint that moves freely as three "
-                "revolute ones"
+                "joints of one coordinate cannot describe it: write a spherical joint that moves freely as "
+                "three revolute ones"
             )
         return f"write motion: [{', '.join(m.joints)}]"
     axes = [*m.free, *m.coupled]
