@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.model.build.assemble import build_robot
 from nacelle.model.description.description import Description
@@ -89,3 +90,20 @@ def test_modes_have_the_branch_of_their_legs() -> None:
 def test_what_is_wrong(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(DescriptionError, match=words):
         built(**changes)
+
+
+def test_a_mistake_in_a_coupling_is_told_alone() -> None:
+    """It does not make joints of the motion wrong."""
+    revolute = {"type": "revolute", "axis": "z", "active": True}
+    joints = {
+        "one": {**revolute, "parent": "base", "child": "a"},
+        "two": {**revolute, "parent": "a", "child": "b", "at": [0.2, 0, 0]},
+    }
+    leg = {"name": "arm", "bodies": {"a": {"mass": 1}, "b": {"mass": 1}}, "joints": joints}
+    wrong = {"belt": {"joint": "two", "follows": "ones"}}
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "two"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt"]
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "tow"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt", "motion"]
