@@ -3,7 +3,7 @@
 import pytest
 
 import nacelle
-from nacelle.kinematics.underactuated import coordinate_places, require_driven, undriven
+from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from support.described import mechanism
 
 
@@ -13,6 +13,7 @@ def test_a_free_base_is_driven_by_nothing() -> None:
     assert undriven(mechanism("gripper")) == ()
     with pytest.raises(nacelle.UnderactuatedError, match="a test needs an actuator for every motion"):
         require_driven(robot, "a test needs")
+    assert "free=('x', 'y', 'z', 'rx', 'ry', 'rz') leaves" in free_hint(robot)
 
 
 def test_coordinates_by_full_names_bare_names_and_named_motions() -> None:

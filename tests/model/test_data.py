@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from support.described import mechanism
 from support.library import NAMES, library_robot
 
 
@@ -28,3 +29,14 @@ def test_coordinates_follow_each_other(name: str) -> None:
     for actuator, revolute in zip(robot.actuators, robot.revolute_actuators, strict=True):
         assert (robot.joints[actuator.joint].kind.value == "revolute") is revolute
     assert [robot.joint(joint.name) for joint in robot.joints] == list(range(len(robot.joints)))
+
+
+def test_a_ground_and_couplings_are_not_written_parts() -> None:
+    """Without a nacelle everything stands on a ground that is in no file, and so is its joint."""
+    robot = mechanism("digger")
+    assert [robot.bodies[b].name for b in robot.written_bodies][:2] == ["arm.post", "arm.boom"]
+    assert len(robot.written_bodies) == len(robot.bodies) - 2 == 7
+    assert len(robot.written_joints) == len(robot.joints) - 1 == 9
+    robot = library_robot("fivebar")
+    assert list(robot.written_bodies) == list(range(1, len(robot.bodies)))
+    assert list(robot.written_joints) == list(range(len(robot.joints)))

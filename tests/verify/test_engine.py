@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nacelle.model.joint import JointKind
+from nacelle.model.platform import Payload
+from nacelle.spatial.scalar import Array
 from nacelle.verify import engine
 from nacelle.verify.engine import (
     Home,
@@ -51,6 +55,30 @@ def test_pieces_have_the_inertia_of_the_body() -> None:
             for lump in found
         )
         np.testing.assert_allclose(np.diag(I), ten[[4, 6, 9]], atol=1e-12)
+
+
+def test_point_masses_and_thin_rods_keep_no_negative_moments_from_rounding() -> None:
+    """Pinocchio refuses moments below zero, be they 1e-19 kg m^2; those that are truly negative stay."""
+    robot = library_robot("fivebar")
+    rng = np.random.default_rng(5)
+    body = len(robot.bodies) - 1
+
+    def piece(mass: float, com: Array, I: Array) -> Array:
+        I = I + mass * (com @ com * np.eye(3) - np.outer(com, com))
+        ten = (mass, *(mass * com), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
+        load = Payload("load", body, tuple(float(entry) for entry in ten))
+        return lumps(replace(robot, payload=(load,)), body)[-1].about_com
+
+    for _ in range(200):
+        mass, com = rng.uniform(0.1, 5.0), rng.normal(size=3)
+        u = rng.normal(size=3)
+        u /= np.linalg.norm(u)
+        for I in (np.zeros((3, 3)), 1e-3 * (np.eye(3) - np.outer(u, u))):
+            found = piece(mass, com, I)
+            assert np.linalg.eigvalsh(found)[0] >= 0.0 or np.all(np.diag(found) >= 0.0)
+            np.testing.assert_allclose(found, I, atol=2e-14 * mass * (com @ com))
+    wrong = np.diag([-1e-6, 1.0, 1.0])
+    np.testing.assert_allclose(piece(1.0, np.zeros(3), wrong), wrong, atol=0.0)
 
 
 def test_kinds_that_an_engine_lacks_are_refused_by_name() -> None:

@@ -120,7 +120,7 @@ def check_command(
             robot = checked.robot
             console().print(
                 f"[green]ok[/] {robot.name}: {counted(len(robot.legs), 'leg')}, "
-                f"{counted(len(robot.bodies) - 1, 'body', 'bodies')}, "
+                f"{counted(len(robot.written_bodies), 'body', 'bodies')}, "
                 f"{counted(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )

@@ -38,8 +38,7 @@ def require_driven(robot: Robot, what: str, hint: Callable[[Robot], str] | None 
 
 def free_hint(robot: Robot) -> str:
     """How to leave the motions that nothing drives to the dynamics."""
-    names = ", ".join(repr(name) for name in undriven(robot))
-    return f"free=({names},) leaves their accelerations to the dynamics"
+    return f"free={undriven(robot)!r} leaves their accelerations to the dynamics"
 
 
 def model_hint(_robot: Robot) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from nacelle.errors import did_you_mean
 from nacelle.model.damper import Damper
 from nacelle.model.joint import Joint
-from nacelle.model.leg import Body, Leg, Nacelle
+from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
 from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.model.record import Declaration
@@ -130,6 +130,21 @@ class RobotData:
     def coupled_joints(self) -> tuple[int, ...]:
         """Tree joints whose coordinates are coupled."""
         return tuple(sorted({j for k in self.couplings for j, _ in self.joints[k].terms}))
+
+    @property
+    def written_bodies(self) -> range:
+        """Bodies that a description has beside the base: not the ground of a robot without a nacelle."""
+        return range(PLATFORM if self.has_nacelle else PLATFORM + 1, len(self.bodies))
+
+    @cached_property
+    def written_joints(self) -> tuple[int, ...]:
+        """Joints that a description has as such: not couplings, nor what fixes a ground to the base."""
+        return tuple(
+            k
+            for k, joint in enumerate(self.joints)
+            if not joint.is_coupling
+            and (self.has_nacelle or (joint.predecessor, joint.successor) != (BASE, PLATFORM))
+        )
 
     def joints_at(self, body: int) -> list[int]:
         """Joints with a frame on a body, tree joints first."""

@@ -28,7 +28,7 @@ def library_rows() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "legs": len(robot.legs),
-                "bodies": len(robot.bodies) - 1,
+                "bodies": len(robot.written_bodies),
                 "actuators": len(robot.actuators),
                 "motion": robot.motion.name,
                 "title": robot.title,

@@ -98,7 +98,7 @@ def reactions_data(result: PeakReactions) -> dict[str, Any]:
         "failed": int(np.count_nonzero(failed(result.reactions.flags))),
         "reasons": reasons(result.reactions.flags),
         "redundancy": result.reactions.redundancy,
-        "joints": [dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.peaks],
+        "joints": [dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.listed],
     }
 
 
@@ -112,7 +112,7 @@ def linear_data(model: LinearModel) -> dict[str, Any]:
         "x": model.x,
         "tau": model.tau,
         "smooth": model.smooth,
-        **{name: getattr(model, name) for name in ("A", "B", "C", "D")},
+        **{name: getattr(model, name) for name in ("A", "B", "C", "D", "c")},
         "poles": [
             {
                 "real": pole.value.real,

@@ -55,16 +55,12 @@ def summary(check: Check) -> dict[str, Any]:
         ],
         "nacelle": {
             "kind": robot.nacelle.kind,
-            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b >= _first_body(robot)],
+            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b in robot.written_bodies],
             "joints": [robot.joints[j].name for j in robot.nacelle.joints],
             "closures": _cuts(robot, robot.nacelle.closures),
         },
-        "bodies": [_body(robot, k) for k in range(_first_body(robot), len(robot.bodies))],
-        "joints": [
-            _joint(robot, k)
-            for k, joint in enumerate(robot.joints)
-            if not joint.is_coupling and not is_ground(robot, k)
-        ],
+        "bodies": [_body(robot, k) for k in robot.written_bodies],
+        "joints": [_joint(robot, k) for k in robot.written_joints],
         "couplings": [_coupling(robot, k) for k in robot.couplings],
         "actuators": [_actuator(robot, k) for k in range(len(robot.actuators))],
         "tools": [{"name": t.name, "body": robot.bodies[t.body].name} for t in robot.tools],
@@ -119,9 +115,7 @@ def mobility_data(m: Mobility) -> dict[str, Any]:
 
 def _cuts(robot: Robot, closures: tuple[int, ...]) -> list[str]:
     """Names of the joints where loops are cut, couplings and the ground left out."""
-    return [
-        robot.joints[c].name for c in closures if not robot.joints[c].is_coupling and not is_ground(robot, c)
-    ]
+    return [robot.joints[c].name for c in closures if c in robot.written_joints]
 
 
 def _loops(robot: Robot) -> int:
@@ -141,17 +135,6 @@ def _coupling(robot: Robot, k: int) -> dict[str, Any]:
         "follows": {robot.joints[j].name: -factor for j, factor in others},
         "offset": joint.offset,
     }
-
-
-def _first_body(robot: Robot) -> int:
-    """The first body that somebody wrote, after the base: not the ground of a robot without a nacelle."""
-    return 1 if robot.has_nacelle else 2
-
-
-def is_ground(robot: Robot, joint: int) -> bool:
-    """Whether a joint is the one that fixes the ground of a robot without a nacelle to the base."""
-    ends = robot.joints[joint].predecessor, robot.joints[joint].successor
-    return not robot.has_nacelle and ends == (BASE, PLATFORM)
 
 
 def shown_body(robot: Robot, body: int) -> str:

@@ -17,7 +17,7 @@ from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.report.summary import force_words, is_ground, shown_body, summary, tree_data
+from nacelle.report.summary import force_words, shown_body, summary, tree_data
 from nacelle.report.table import plain_table
 
 
@@ -89,7 +89,7 @@ def _tree(robot: Robot) -> Tree:
             massless = " [dim]massless[/]" if robot.bodies[child].massless else ""
             grow(node.add(f"{describe(k)} > {escape(robot.bodies[child].name)}{massless}"), child)
         for k, joint in enumerate(robot.closures, start=robot.tree):
-            if joint.is_coupling or is_ground(robot, k):
+            if k not in robot.written_joints:
                 continue
             if joint.predecessor == body:
                 other = joint.successor

@@ -27,6 +27,9 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
+# Of the difference of two inertias, as a part of the larger one.
+_ROUNDING = 1e-14
+
 
 class VerifyError(NacelleError):
     """A robot cannot be compared with another engine."""
@@ -228,5 +231,16 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
             )
         com = moment / mass if mass else np.zeros(3)
         # Steiner.
-        pieces.append(Lump(mass, com, I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))))
+        about_com = I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))
+        pieces.append(Lump(mass, com, _above_zero(about_com, float(np.abs(I).max()))))
     return pieces
+
+
+def _above_zero(I: Array, size: float) -> Array:
+    """The inertia, kg m^2, with moments that are below zero by rounding alone made positive.
+
+    What is left of a point mass, or of a thin rod, is a difference of numbers of a given size: rounding may
+    make it negative, which Pinocchio refuses. Moments that are negative by more stay so, to be refused.
+    """
+    least = float(np.linalg.eigvalsh(I)[0])
+    return I - 2.0 * least * np.eye(3) if -_ROUNDING * size < least < 0.0 else I

@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.reactions.peak import PARTS
 from nacelle.dynamics.reactions.reactions import joint_reactions
+from support import described
 from support.command import run, run_json
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -57,3 +58,20 @@ def test_faults_are_told() -> None:
     assert far["reasons"]["unreachable"] == far["failed"]
     lost = run_json("reactions", "fivebar", "--radius", "5m", "--rate", "100", code=1)
     assert "reaches no pose" in lost["error"]
+
+
+def test_only_joints_that_were_written_are_listed() -> None:
+    """A robot without a nacelle has a ground that nobody wrote; couplings transmit through joints."""
+    text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()
+    Path("gripper.yaml").write_text(text)
+    robot = nacelle.loads(text)
+    written = [robot.joints[j].name for j in robot.written_joints]
+    assert robot.couplings
+    assert not robot.has_nacelle
+    assert len(written) == len(robot.joints) - len(robot.couplings) - 1
+    command = ("reactions", "gripper.yaml", "--trajectory", "rest", "--duration", "0.01")
+    assert [row["name"] for row in run_json(*command)["joints"]] == written
+    shown = run(*command, "--csv", "joints.csv").stdout
+    assert "coupling" not in shown
+    assert "ground" not in shown
+    assert len(Path("joints.csv").read_text().splitlines()[0].split(",")) == 2 + 6 * len(written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,3 +133,38 @@ def test_a_joint_that_never_moves() -> None:
     assert found.still == ("leg0.twist",)
     assert "Joints that never move: leg0.twist" in sentences(found)
     assert found.true == 3
+
+
+_ARM = """format: nacelle/2
+name: arm
+motion: [one]
+legs:
+  - name: arm
+    bodies: {a: {mass: 1 kg}, b: {mass: 1 kg, com: 100 0 0 mm}, c: {mass: 1 kg, com: 100 0 0 mm}}
+    joints:
+      one: {type: revolute, parent: base, child: a, axis: z, active: true, guess: 40 deg}
+      two: {type: revolute, parent: a, child: b, at: 200 0 0 mm, axis: z, guess: -40 deg}
+      three: {type: revolute, parent: base, child: c, at: 0 300 0 mm, axis: z}
+    closures:
+      tip: {type: revolute, parent: b, at: 300 0 0 mm, child: c, child_at: 200 0 0 mm, axis: z}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "words"),
+    [
+        ("child_at: 200 0 0 mm", "child_at: 2 0 0 mm", "tip:", "do not close"),
+        ("guess: 40 deg", "guess: 40 deg, limits: [-1 deg, 1 deg]", "one:", "outside its limits"),
+        ("motion: [one]", "motion: [one]\nreference: {position: 1 0 0 m}", "reference:", "no nacelle"),
+    ],
+)
+def test_without_a_reference_problems_are_told_where_they_are(
+    tmp_path: Path, old: str, new: str, where: str, words: str
+) -> None:
+    """A robot without a nacelle mostly has no key `reference`: the joint is named by its line, not line 1."""
+    text = _ARM.replace(old, new)
+    path = tmp_path / "arm.yaml"
+    path.write_text(text)
+    (problem,) = nacelle.check(path).problems
+    assert words in problem.message
+    assert text.splitlines()[problem.line - 1].strip().startswith(where)

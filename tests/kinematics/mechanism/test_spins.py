@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from nacelle.spatial.inertia import (
     parameters_from_com,
     transform_parameters,
 )
+from support import described
 
 
 def _uneven(change: float, spin: str = "") -> Robot:
@@ -112,3 +114,20 @@ def test_the_choice_is_written_in_a_body_of_the_newer_format(choice: str) -> Non
     with pytest.raises(nacelle.DescriptionError, match="write format: nacelle/2"):
         nacelle.loads(text.replace("nacelle/2", "nacelle/1"))
     assert not check_robot(nacelle.loads(text)).problems
+
+
+def test_what_becomes_of_a_spin_is_told_at_its_body(tmp_path: Path) -> None:
+    """A rod that is held, and a choice in a body that does not spin, each with its line."""
+    text = (Path(described.__file__).parent / "tied_arm.yaml").read_text()
+    text = text.replace("rod: {mass", "rod: {spin: universal, mass").replace(
+        "post: {mass", "post: {spin: neglect, mass"
+    )
+    path = tmp_path / "arm.yaml"
+    path.write_text(text)
+    idle, held = sorted(nacelle.check(path).problems, key=lambda problem: problem.line)
+    lines = text.splitlines()
+    assert "does not spin idly" in idle.message
+    assert "spin: neglect" in lines[idle.line - 1]
+    assert "made universal" in held.message
+    assert "spin: universal" in lines[held.line - 1]
+    assert {idle.severity, held.severity} == {"warning"}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.model.build.assemble import build_robot
 from nacelle.model.description.description import Description
@@ -98,3 +99,20 @@ def test_the_reference_of_a_point_has_no_orientation(kind: str) -> None:
         reference={"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
     )
     assert (np.max(np.abs(robot.reference.R - np.eye(3))) < 1e-12) == (kind == "point")
+
+
+def test_a_mistake_in_a_coupling_is_told_alone() -> None:
+    """It does not make joints of the motion wrong."""
+    revolute = {"type": "revolute", "axis": "z", "active": True}
+    joints = {
+        "one": {**revolute, "parent": "base", "child": "a"},
+        "two": {**revolute, "parent": "a", "child": "b", "at": [0.2, 0, 0]},
+    }
+    leg = {"name": "arm", "bodies": {"a": {"mass": 1}, "b": {"mass": 1}}, "joints": joints}
+    wrong = {"belt": {"joint": "two", "follows": "ones"}}
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "two"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt"]
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "tow"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt", "motion"]

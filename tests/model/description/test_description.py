@@ -472,6 +472,6 @@ def test_warnings_do_not_stop_a_robot(tmp_path: Path) -> None:
     file.write_text(BENCH.replace("limits: [0 deg, 300 deg]", "limits: [0 deg, 1 deg]"), encoding="utf-8")
     found = nacelle.check(file)
     assert found.errors == ()
-    assert {(p.severity, p.line) for p in found.problems} == {("warning", 5)}
+    assert {(p.severity, p.line) for p in found.problems} == {("warning", 22)}
     assert all("outside its limits" in p.message and str(p).count(" warning: ") == 1 for p in found.problems)
     assert nacelle.load(file).name == "bench"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nacelle.dynamics.derivatives.linear import LinearModel
     from nacelle.spatial.scalar import Array
 
+# Accelerations up to this, m/s^2 or rad/s^2, are rounding of forces that are in balance.
+_RESTS = 1e-9
+
 
 @command("linearise")
 def linearise_command(
@@ -49,6 +52,7 @@ def linearise_command(
         print_json(linear_data(model))
     else:
         _show(model)
+        _warn_of_motion(model)
 
 
 def _show(model: LinearModel) -> None:
@@ -76,17 +80,53 @@ def _show(model: LinearModel) -> None:
     out.print(table)
 
 
+def _warn_of_motion(model: LinearModel) -> None:
+    """Say which coordinates accelerate at rest: nothing drives them, so that this is no equilibrium."""
+    from nacelle.kinematics.underactuated import undriven
+
+    # Rates and accelerations are those of the coordinates that the second half of the state names.
+    half = len(model.state_names) // 2
+    rates = dict(zip(model.state_names[:half], model.c[half:].tolist(), strict=True))
+    moving = [f"{name} by {rates[name]:.3g}" for name in undriven(model.robot) if abs(rates[name]) > _RESTS]
+    if not moving:
+        return
+    left = undriven(model.robot)
+    console(stderr=True).print(
+        f"warning: no equilibrium: nothing drives {', '.join(left)}, and these accelerate here: "
+        f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.equilibrium_pose(robot, free={left!r}) finds a pose "
+        "that rests, if there is one",
+        style="yellow",
+        markup=False,
+    )
+
+
 def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> None:
-    """Print a matrix with names; zeros as a point."""
+    """Print a matrix with names, zeros as a point; columns that do not fit beside each other follow below."""
     from rich.markup import escape
 
     from nacelle.report.table import plain_table
 
-    table = plain_table(name)
-    for column in columns:
-        table.add_column(escape(column), justify="right", no_wrap=True)
     largest = float(abs(values).max())
-    for label, row in zip(rows, values.tolist(), strict=True):
-        shown = [f"{value:.5g}" if abs(value) > 1e-14 * largest else "." for value in row]
-        table.add_row(escape(label), *shown)
-    console().print(table)
+    cells = [
+        [f"{value:.5g}" if abs(value) > 1e-14 * largest else "." for value in row] for row in values.tolist()
+    ]
+    widths = [max(len(column), *(len(row[k]) for row in cells)) for k, column in enumerate(columns)]
+    out = console()
+    for part in _parts(widths, out.width - max(len(label) for label in (name, *rows))):
+        table = plain_table()
+        table.add_column(name, no_wrap=True)
+        for k in part:
+            table.add_column(escape(columns[k]), justify="right", no_wrap=True)
+        for label, row in zip(rows, cells, strict=True):
+            table.add_row(escape(label), *(row[k] for k in part))
+        out.print(table)
+
+
+def _parts(widths: list[int], room: int) -> list[list[int]]:
+    """Columns in groups that fit into so many characters, each with two beside it; at least one a group."""
+    parts: list[list[int]] = [[]]
+    for k in range(len(widths)):
+        if parts[-1] and sum(widths[j] + 2 for j in (*parts[-1], k)) > room:
+            parts.append([])
+        parts[-1].append(k)
+    return parts

@@ -38,8 +38,8 @@ def _table(result: PeakReactions) -> Iterator[str]:
     from nacelle.dynamics.reactions.peak import PARTS
 
     names, units, columns = ["t"], ["s"], [result.times]
-    for j, joint in enumerate(result.robot.joints):
-        names += [f"{joint.name}.{part}" for part in PARTS]
+    for j in result.robot.written_joints:
+        names += [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
         units += ["N"] * 3 + ["N*m"] * 3
         columns += list(result.reactions.wrench[:, j].T)
     return table_text([*names, "flags"], [*units, ""], [*columns, result.reactions.flags])
@@ -74,8 +74,8 @@ def _peaks(result: PeakReactions) -> Table:
 
     from nacelle.report.table import plain_table
 
-    force = max(peak.force for peak in result.peaks)
-    moment = max(force * result.robot.size, *(peak.moment for peak in result.peaks))
+    force = max(peak.force for peak in result.listed)
+    moment = max(force * result.robot.size, *(peak.moment for peak in result.listed))
     redundant = bool(result.reactions.redundancy)
     columns = ["joint", "kind", "force (N)>", "at (s)>", "mean>", "radial>", "axial>"]
     columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["open"] if redundant else [])]
@@ -95,7 +95,7 @@ def _leg_by_leg(result: PeakReactions) -> list[Peak]:
     robot = result.robot
     order = [j for leg in robot.legs for j in (*leg.joints, *leg.closures)]
     order += [j for j in range(len(robot.joints)) if j not in order]
-    return [result.peaks[j] for j in order]
+    return [result.peaks[j] for j in order if j in robot.written_joints]
 
 
 def _counts(value: float, largest: float) -> bool:

@@ -91,7 +91,8 @@ def joint_reactions(
         robot: the robot.
         x: reduced poses (..., nx).
         v: reduced twists (..., n); zero if None.
-        a: their derivatives (..., n); if None zero, or with `force` given what the forces make of it.
+        a: their derivatives (..., n); if None zero, or with `force` given what the forces make of it. Motions
+            that nothing drives accelerate as the dynamics have it, whatever is given.
         external: wrenches on bodies, as in `inverse_dynamics`.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.

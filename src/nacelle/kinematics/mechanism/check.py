@@ -148,7 +148,7 @@ class _Checker:
         others = {name: gap for name, gap in assembly.open.items() if name not in named}
         if others and not named:
             self.report(
-                ("reference",),
+                self.reference_path(*others),
                 "the loops do not close in the reference pose: " + _gap_words(others),
                 "check the reference pose, the lengths and anchors, or give guesses",
             )
@@ -201,18 +201,18 @@ class _Checker:
             )
         elif m.singular_reference and not m.stretched:
             self.report(
-                ("reference",),
+                self.reference_path(),
                 "the reference pose is singular, poses beside it are not"
                 + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
                 "warning",
             )
 
-    def stretched(self, m: Mobility, path: Path = ("reference",)) -> None:
+    def stretched(self, m: Mobility, path: Path | None = None) -> None:
         """Refuse a reference pose in which a leg is at full stretch: its branch is not determined there."""
         for name in m.stretched:
             self.report(
-                path,
+                path or self.reference_path(),
                 f"in the reference pose leg {name!r} is stretched or folded (a serial singularity): its "
                 "branch and its joints' rates are not determined there, so nothing can be computed from it",
                 f"move the reference pose away from the end of the reach of leg {name!r}, or change the "
@@ -299,8 +299,17 @@ class _Checker:
 
     def hold(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
         """Make a spherical joint universal for each idle spin that is to be held so."""
-        names = []
+        names: list[str] = []
+        first: tuple[str | int, ...] = ()
+        spinning = {spin.body for spin in m.spinning}
         for body, own in enumerate(self.robot.bodies):
+            if own.spin and body not in spinning:
+                self.report(
+                    (*self.body_path(body), "spin"),
+                    f"{own.name!r} does not spin idly, so there is nothing to hold or to neglect",
+                    "leave spin out",
+                    "warning",
+                )
             spin = next((spin for spin in m.spinning if spin.body == body), None)
             if own.spin != "universal" or spin is None:
                 continue
@@ -314,11 +323,12 @@ class _Checker:
                 continue
             self.robot = made[0]
             names.append(made[1])
+            first = first or (*self.body_path(body), "spin")
             assembly = assemble(self.robot)
             m = mobility(self.robot, assembly)
         if names:
             self.report(
-                ("legs",),
+                first,
                 f"made universal, so that the spin of their bodies is held: {', '.join(names)}",
                 severity="warning",
             )
@@ -344,6 +354,27 @@ class _Checker:
             place = (*self.body_path(wrong.body), wrong.key)
             self.report(place, wrong.message, wrong.hint, wrong.severity)
 
+    def reference_path(self, *joints: str) -> Path:
+        """Where the reference pose is described; if nowhere, the first of some joints, or the motion."""
+        root = self.source.root.value
+        if isinstance(root, dict) and "reference" not in root:
+            return self.joint_path(joints[0]) if joints else ("motion",)
+        return ("reference",)
+
+    def joint_path(self, joint: str) -> Path:
+        """Where a joint is described: in a leg, of the nacelle or beside them; or else its leg."""
+        leg, _, name = joint.partition(".")
+        path = self.written_path({leg}, leg) if name else ()
+        places = [(*path, key) for key in ("joints", "closures")] + [
+            ("nacelle", "joints"),
+            ("nacelle", "closures"),
+        ]
+        for place in places:
+            listed = self.source.root.find(place)[1].value
+            if isinstance(listed, dict) and (name or joint) in listed:
+                return (*place, name or joint)
+        return path
+
     def body_path(self, body: int) -> Path:
         """Where a body is described: among the bodies, or in an element of a leg."""
         leg, _, name = self.robot.bodies[body].name.partition(".")
@@ -363,7 +394,16 @@ class _Checker:
         wanted, got = self.robot.reference, assembly.platform
         shift = float(np.linalg.norm(got.p - wanted.p))
         turn = float(np.linalg.norm(got.R - wanted.R))
-        if shift > 1e-6 * self.robot.size or turn > 1e-6:
+        if shift <= 1e-6 * self.robot.size and turn <= 1e-6:
+            return
+        if not self.robot.has_nacelle:
+            self.report(
+                ("reference",),
+                "there is no nacelle to be at a position or rotation, which do not count",
+                "say where joints are, reference: {guess: {arm.hip: 30 deg}}",
+                "warning",
+            )
+        else:
             place = " ".join(f"{value:.6g}" for value in got.p + 0.0)
             turned = f", turned by {math.degrees(turn / math.sqrt(2.0)):.3g} deg" if turn > 1e-6 else ""
             self.report(
@@ -381,7 +421,7 @@ class _Checker:
                 low, high = joint.limits[k]
                 unit, scale = ("deg", 180.0 / math.pi) if joint.primitives[k].is_rotation else ("m", 1.0)
                 self.report(
-                    ("reference",),
+                    self.joint_path(joint.name),
                     f"in the reference pose joint {joint.name!r} is at {value * scale:.4g} {unit}, outside "
                     f"its limits {low * scale:.4g} to {high * scale:.4g}",
                     "check the limits, the guess and the branch",

@@ -345,13 +345,14 @@ class _Builder:
         joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
         if graph.has_nacelle and name in AXES:
             return name
-        alike = [full for full in joints if full == name or full.split(".")[-1] == name]
+        alike = [full for full, edge in joints.items() if _is_called(edge, name)]
         full = name if name in joints else alike[0] if len(alike) == 1 else ""
         if full and joints[full].draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             self.report(path, f"the joint {full!r} has more than one coordinate", "choose another joint")
         elif not full and len(alike) > 1:
             self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
-        elif not full:
+        elif not full and not (graph.faults and any(_is_called(edge, name) for edge in graph.edges)):
+            # After a mistake in the joints, which is told already, it is not known whose a joint is.
             self.report(path, *self.no_coordinate(name, list(joints)))
         return full
 
@@ -369,7 +370,8 @@ class _Builder:
         else:
             reason = f"{name!r} is not a coordinate"
         near = did_you_mean(name, [*axes, *joints])
-        return reason, near or ("coordinates are " + ", ".join([*axes, *joints][:12]))
+        known = ", ".join([*axes, *joints][:12]) or "joints of legs, and there are none"
+        return reason, near or f"coordinates are {known}"
 
     def nacelle_body(
         self, name: str | None, path: KeyPath, index: Mapping[str, int], *, of_legs: bool = False
@@ -457,3 +459,9 @@ _FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
 
 def _ends(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
+
+
+def _is_called(edge: Edge, name: str) -> bool:
+    """Whether a joint has a name, in full or its last part."""
+    full = full_name(edge)
+    return name in (full, full.split(".")[-1])

@@ -140,7 +140,7 @@ def _peak_reactions(result: PeakReactions) -> list[str]:
             *(number(value) for value in (peak.force, peak.force_time, peak.moment, peak.moment_time)),
             "yes" if peak.determined else text(f"not {', '.join(peak.open)}"),
         )
-        for peak in result.peaks
+        for peak in result.listed
     ]
     return [_listed(heads, rows)]
 

@@ -37,7 +37,7 @@ def regressor(result: Regressor) -> list[ResultQuantity]:
 
 def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
     """Sizes of the forces and moments that joints transmit."""
-    wrench = np.asarray(result.wrench, dtype=float)
+    wrench = np.asarray(result.wrench, dtype=float)[..., list(result.robot.written_joints), :]
     force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
     return [
         quantity("forces", names.joints(result.robot, "N"), force, **over),

@@ -67,5 +67,5 @@ def legs(robot: Robot, count: int, unit: str = "-") -> Named:
 
 
 def joints(robot: Robot, unit: str) -> Named:
-    """Names of all joints."""
-    return [(joint.name, unit) for joint in robot.joints]
+    """Names of the joints that the description has."""
+    return [(robot.joints[j].name, unit) for j in robot.written_joints]
