@@ -2,11 +2,15 @@
 
 States go over through the bodies, as in `support.exported_files`; the coordinates of the robot that came
 back are joints of its own, and forces and free accelerations are compared at these.
+`PYTHONPATH=tests python -m support.round_trips [ROBOT...]` prints the errors of the library through MJCF.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -32,6 +36,7 @@ from support.exported_files import (
     stack,
     without_losses,
 )
+from support.library import NAMES, library_robot
 
 
 class Tree:
@@ -177,3 +182,18 @@ def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Arr
             x[layout_of(robot.motion).x_index(name)] = joints[robot.q_slices[joint].start]
             places.append(robot.platform_nv + robot.v_slices[joint].start)
     return x, u[places], u_dot[places]
+
+
+def main(names: list[str]) -> None:
+    """Print the errors of robots of the library that were written as MJCF and read back."""
+    for name in names or NAMES:
+        robot = library_robot(name)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "robot.xml"
+            nacelle.export_robot(robot, "mjcf", out=file)
+            found = errors(robot, nacelle.import_robot(file).robot)
+        print(name, *(f"{what} {error:.1e}" for what, error in found.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
