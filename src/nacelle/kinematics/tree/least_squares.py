@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum, product
 
 
 class LeastSquares(NamedTuple):
@@ -36,16 +36,12 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
         B: right-hand sides (rows, columns).
     """
     unknowns = M.shape[1]
-    columns = [M[:, k] for k in range(unknowns)] + [B[:, k] for k in range(B.shape[1])]
+    columns = _Columns(np.concatenate([M, B], axis=1))
     factors: list[list[Scalar]] = []
     for k in range(unknowns):
         q = columns[k]
-        reciprocal = divide(1.0, dot(q, q))
-        row: list[Scalar] = [0.0] * len(columns)
-        for j in range(k + 1, len(columns)):
-            row[j] = dot(q, columns[j]) * reciprocal
-            columns[j] = columns[j] - row[j] * q
-        factors.append(row)
+        row = columns.clear(k, divide(1.0, dot(q, q)))
+        factors.append([0.0] * (k + 1) + row)
     X: list[list[Scalar]] = [[0.0] * B.shape[1] for _ in range(unknowns)]
     for k in reversed(range(unknowns)):
         for c in range(B.shape[1]):
@@ -54,8 +50,8 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
                 value = value - factors[k][j] * X[j][c]
             X[k][c] = value
     shape = (unknowns, B.shape[1])
-    left = np.stack(columns[unknowns:], axis=1) if B.shape[1] else np.zeros((len(M), 0))
-    return LeastSquares(_array(X, shape), left)
+    left = [columns[unknowns + c] for c in range(B.shape[1])]
+    return LeastSquares(_array(X, shape), np.stack(left, axis=1) if left else np.zeros((len(M), 0)))
 
 
 def independence(M: Array, scale: Array) -> Scalar:
@@ -65,19 +61,45 @@ def independence(M: Array, scale: Array) -> Scalar:
         M: matrix (rows, unknowns), rows >= unknowns > 0.
         scale: a positive factor (unknowns,) for each column, so that they are of one unit.
     """
-    columns = [M[:, k] for k in range(M.shape[1])]
+    columns = _Columns(M)
     squares = scale * scale
     largest: Scalar = dot(columns[0], columns[0]) * squares[0]
     smallest = largest
-    for k in range(1, len(columns)):
+    for k in range(1, M.shape[1]):
         largest = maximum(largest, dot(columns[k], columns[k]) * squares[k])
-    for k, q in enumerate(columns):
+    for k in range(M.shape[1]):
+        q = columns[k]
         length = dot(q, q)
         smallest = minimum(smallest, length * squares[k])
-        reciprocal = divide(1.0, length)
-        for j in range(k + 1, len(columns)):
-            columns[j] = columns[j] - (dot(q, columns[j]) * reciprocal) * q
+        columns.clear(k, divide(1.0, length))
     return divide(smallest, largest)
+
+
+class _Columns:
+    """Columns of a matrix, of which one after the other is taken out of those behind it."""
+
+    def __init__(self, M: Array) -> None:
+        self.plain = np.array(M) if M.dtype != object else None
+        self.traced = [] if self.plain is not None else [M[:, k] for k in range(M.shape[1])]
+
+    def __getitem__(self, k: int) -> Array:
+        return self.traced[k] if self.plain is None else self.plain[:, k]
+
+    def clear(self, k: int, reciprocal: Scalar) -> list[Scalar]:
+        """Take q, the column k, out of those behind it, by factors (q . column) / (q . q), which it gives."""
+        q = self[k]
+        if self.plain is not None:
+            # All columns at once, each sum in its order: the same bits as one by one.
+            behind = self.plain[:, k + 1 :]
+            factors = product(q, behind) * reciprocal
+            behind -= np.multiply.outer(q, factors)
+            return list(factors.tolist())
+        row: list[Scalar] = []
+        for j in range(k + 1, len(self.traced)):
+            factor = dot(q, self.traced[j]) * reciprocal
+            self.traced[j] = self.traced[j] - factor * q
+            row.append(factor)
+        return row
 
 
 def _array(rows: list[list[Scalar]], shape: tuple[int, int]) -> Array:
