@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.kinematics.general.placed import WHOLE, Way
 from nacelle.kinematics.general.plan import has_bar_axes, is_supported, plan_of, sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -47,3 +48,24 @@ def test_bars_have_axes_of_their_own_where_friction_needs_them() -> None:
     bare = replace(arms, joints=tuple(replace(joint, friction=()) for joint in arms.joints))
     assert not has_bar_axes(bare, friction=True)
     assert not has_bar_axes(any_robot("prrrp"), friction=True)
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 7])
+def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
+    """With any number of motions, six as of a hexapod among them."""
+    names = ["base", *(f"b{k}" for k in range(count))]
+    joints = {
+        f"q{k}": {
+            "type": "revolute",
+            "parent": names[k],
+            "child": names[k + 1],
+            "axis": "zyx"[k % 3],
+            "at": [0.1, 0.02 * k, 0.2],
+            "active": True,
+        }
+        for k in range(count)
+    }
+    bodies = {name: {"mass": 1.0, "com": [0.1, 0.02, 0.03]} for name in names[1:]}
+    arm = {"name": "arm", "bodies": bodies, "joints": joints}
+    data = {"format": "nacelle/2", "name": "arm", "units": "SI", "motion": list(joints), "legs": [arm]}
+    assert is_supported(nacelle.build(data))

@@ -295,7 +295,8 @@ def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
 
 def _are_struts(parts: Parts, bars: dict[int, Bar]) -> bool:
     """Whether all legs are struts: their ends are needed for nothing but their lines."""
-    return len(bars) == len(parts.mechanism.robot.legs) and all(bar.is_strut for bar in bars.values())
+    legs = parts.mechanism.robot.legs
+    return 0 < len(bars) == len(legs) and all(bar.is_strut for bar in bars.values())
 
 
 def is_counted_from_pole(parts: Parts) -> bool:
