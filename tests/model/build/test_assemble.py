@@ -116,3 +116,11 @@ def test_a_mistake_in_a_coupling_is_told_alone() -> None:
     with pytest.raises(DescriptionError) as caught:
         nacelle.build({"name": "arm", "motion": ["one", "tow"], "legs": [{**leg, "couplings": wrong}]})
     assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt", "motion"]
+
+
+def test_axes_of_a_nacelle_that_is_not_there_are_told_once() -> None:
+    joint = {"type": "revolute", "axis": "z", "parent": "base", "child": "a", "active": True}
+    leg = {"name": "arm", "bodies": {"a": {"mass": 1}}, "joints": {"one": joint}}
+    with pytest.raises(DescriptionError, match="has no coordinates x, y, z, rx, ry, rz") as caught:
+        nacelle.build({"format": "nacelle/2", "name": "arm", "units": "SI", "motion": "se3", "legs": [leg]})
+    assert len(caught.value.problems) == 1

@@ -337,6 +337,15 @@ class _Builder:
             return None
         if self.graph.at_point and any(axis in AXES[3:] for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
+        axes = [] if self.graph.has_nacelle else [name for name in motion.coordinates if name in AXES]
+        if axes and not any(_is_called(edge, name) for edge in self.graph.edges for name in axes):
+            joints = [full_name(edge) for edge in self.graph.tree if edge.draft.path]
+            self.report(
+                path,
+                f"a robot without a nacelle has no coordinate{'s' * (len(axes) > 1)} {', '.join(axes)}",
+                f"name joints that move it, of {', '.join(joints[:12])}; or describe a nacelle",
+            )
+            return None
         return Motion(tuple(self.coordinate(name, path) for name in motion.coordinates))
 
     def coordinate(self, name: str, path: KeyPath) -> str:
@@ -365,8 +374,6 @@ class _Builder:
             reason = f"the joint {name!r} closes a loop, so it is not a coordinate"
         elif edge is not None:
             reason = f"the leg of the joint {name!r} ends on the nacelle, so it is not a coordinate"
-        elif name in AXES:
-            reason = f"a robot without a nacelle has no coordinate {name!r}"
         else:
             reason = f"{name!r} is not a coordinate"
         near = did_you_mean(name, [*axes, *joints])
