@@ -168,7 +168,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
 
 
 def _trial(graph: Graph) -> Graph:
-    """The graph with a report of its own: what is tried in vain is not told."""
+    """The graph with a report of its own: what is tried in vain is not reported."""
     return replace(graph, report=Report(list(graph.report.steps), list(graph.report.losses)))
 
 

@@ -17,7 +17,7 @@ target_include_directories({name} PUBLIC
   $<INSTALL_INTERFACE:include>
 )
 """
-"""What CMake is told of the library of any package."""
+"""What CMake needs of the library of any package."""
 
 _CMAKE = (
     """\

@@ -361,7 +361,7 @@ class _Builder:
         elif not full and len(alike) > 1:
             self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
         elif not full and not (graph.faults and any(_is_called(edge, name) for edge in graph.edges)):
-            # After a mistake in the joints, which is told already, it is not known whose a joint is.
+            # After a mistake in the joints, which is reported already, it is not known whose a joint is.
             self.report(path, *self.no_coordinate(name, list(joints)))
         return full
 
