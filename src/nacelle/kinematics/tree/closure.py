@@ -111,8 +111,10 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
             continue
         first, second = closure_frames(joint, motion)
         d = _gap(first.p, second.p)
-        J1 = motion.point_jacobian(joint.predecessor, first.p)
-        J2 = motion.point_jacobian(joint.successor, second.p)
+        # A rate that moves both bodies moves them as one, and opens nothing.
+        apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
+        J1 = motion.point_jacobian(joint.predecessor, first.p)[:, apart]
+        J2 = motion.point_jacobian(joint.successor, second.p)[:, apart]
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
         slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
         relative = plus(J2[3:], -J1[3:])
@@ -120,10 +122,19 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
             e = first.R[:, lock[1]]
             f = d if len(lock) == 2 else second.R[:, lock[2]]
             residual.append(dot(e, f))
-            blocks.append(product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(f, e)))
+            rates = product(slip.T, e) if len(lock) == 2 else product(relative.T, cross(f, e))
+            blocks.append(_spread(rates, apart))
     if not residual:
         return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), numbers.rows)
     return ClosureState(pack(residual), np.stack(blocks), numbers.rows)
+
+
+def _spread(values: Array, places: Array) -> Array:
+    """Values at some places of a row, zero at all others; places is a mask (rates,)."""
+    row = np.zeros(len(places), dtype=values.dtype)
+    row[:] = 0.0
+    row[places] = values
+    return row
 
 
 class NumberClosures:
