@@ -224,11 +224,12 @@ def product(A: Array, B: Array) -> Array:
         for i in range(left.shape[0]):
             row = list(left[i])
             for j, column in enumerate(columns):
-                product[i, j] = _sum_of_products(row, column)
+                product[i, j] = sum_of_products(row, column)
     return np.asarray(product.reshape(A.shape[:-1] + B.shape[1:]))
 
 
-def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
+def sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
+    """Sum of x y over two lists of one length, in order; floats that cancel to rounding give 0."""
     terms = [x * y for x, y in zip(row, column, strict=True)]
     if terms and isinstance(terms[0], float) and all(isinstance(term, float) for term in terms):
         return ordered_sum(terms)
@@ -238,9 +239,31 @@ def _sum_of_products(row: list[Scalar], column: list[Scalar]) -> Scalar:
     return summed
 
 
+def sparse_product(A: Array, B: Array) -> Array:
+    """Product A B of matrices of which most entries are the number 0: these are passed over.
+
+    The sums are those of `product` of traced matrices; where nothing is left to add they are 0.0.
+    """
+    rows, columns = [nonzero(row) for row in A], [nonzero(column) for column in B.T]
+    result = np.zeros((len(rows), len(columns)), dtype=object)
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            common = [k for k in row if k in column]
+            if common:
+                result[i, j] = sum_of_products([row[k] for k in common], [column[k] for k in common])
+            else:
+                result[i, j] = 0.0
+    return result
+
+
+def nonzero(values: Array) -> dict[int, Scalar]:
+    """Entries of a vector that are not the number 0, by their places in order."""
+    return {k: value for k, value in enumerate(values.tolist()) if not is_zero(value)}
+
+
 def dot(a: Array, b: Array) -> Scalar:
     """Inner product of two vectors, sum of a_i b_i in order; floats that cancel to rounding give 0."""
-    return _sum_of_products(a.tolist(), b.tolist())
+    return sum_of_products(a.tolist(), b.tolist())
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -113,8 +113,8 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
         d = _gap(first.p, second.p)
         # A rate that moves both bodies moves them as one, and opens nothing.
         apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
-        J1 = motion.point_jacobian(joint.predecessor, first.p)[:, apart]
-        J2 = motion.point_jacobian(joint.successor, second.p)[:, apart]
+        J1 = motion.point_jacobian(joint.predecessor, first.p, apart)
+        J2 = motion.point_jacobian(joint.successor, second.p, apart)
         # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
         slip = plus(plus(J2[:3], -J1[:3]), product(skew(d), J1[3:]))
         relative = plus(J2[3:], -J1[3:])

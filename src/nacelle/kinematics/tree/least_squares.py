@@ -10,7 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, maximum, minimum, product
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    divide,
+    dot,
+    is_zero,
+    maximum,
+    minimum,
+    nonzero,
+    product,
+    sum_of_products,
+)
 
 
 class LeastSquares(NamedTuple):
@@ -39,15 +50,15 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
     columns = _Columns(np.concatenate([M, B], axis=1))
     factors: list[list[Scalar]] = []
     for k in range(unknowns):
-        q = columns[k]
-        row = columns.clear(k, divide(1.0, dot(q, q)))
+        row = columns.clear(k, divide(1.0, columns.square(k)))
         factors.append([0.0] * (k + 1) + row)
     X: list[list[Scalar]] = [[0.0] * B.shape[1] for _ in range(unknowns)]
     for k in reversed(range(unknowns)):
         for c in range(B.shape[1]):
             value = factors[k][unknowns + c]
             for j in range(k + 1, unknowns):
-                value = value - factors[k][j] * X[j][c]
+                if not is_zero(factors[k][j]):
+                    value = value - factors[k][j] * X[j][c]
             X[k][c] = value
     shape = (unknowns, B.shape[1])
     left = [columns[unknowns + c] for c in range(B.shape[1])]
@@ -63,43 +74,63 @@ def independence(M: Array, scale: Array) -> Scalar:
     """
     columns = _Columns(M)
     squares = scale * scale
-    largest: Scalar = dot(columns[0], columns[0]) * squares[0]
+    largest: Scalar = columns.square(0) * squares[0]
     smallest = largest
     for k in range(1, M.shape[1]):
-        largest = maximum(largest, dot(columns[k], columns[k]) * squares[k])
+        largest = maximum(largest, columns.square(k) * squares[k])
     for k in range(M.shape[1]):
-        q = columns[k]
-        length = dot(q, q)
+        length = columns.square(k)
         smallest = minimum(smallest, length * squares[k])
         columns.clear(k, divide(1.0, length))
     return divide(smallest, largest)
 
 
 class _Columns:
-    """Columns of a matrix, of which one after the other is taken out of those behind it."""
+    """Columns of a matrix, of which one after the other is taken out of those behind it.
+
+    Of traced ones only the entries are kept that are not the number 0, by row: loops of a large mechanism
+    share few unknowns.
+    """
 
     def __init__(self, M: Array) -> None:
+        self.rows = len(M)
         self.plain = np.array(M) if M.dtype != object else None
-        self.traced = [] if self.plain is not None else [M[:, k] for k in range(M.shape[1])]
+        self.traced = [] if self.plain is not None else [nonzero(M[:, k]) for k in range(M.shape[1])]
 
     def __getitem__(self, k: int) -> Array:
-        return self.traced[k] if self.plain is None else self.plain[:, k]
+        if self.plain is not None:
+            return np.asarray(self.plain[:, k])
+        column = np.zeros(self.rows, dtype=object)
+        for row, entry in self.traced[k].items():
+            column[row] = entry
+        return column
+
+    def square(self, k: int) -> Scalar:
+        """The square of the length of a column."""
+        if self.plain is not None:
+            return dot(self.plain[:, k], self.plain[:, k])
+        entries = [self.traced[k][row] for row in sorted(self.traced[k])]
+        return sum_of_products(entries, entries)
 
     def clear(self, k: int, reciprocal: Scalar) -> list[Scalar]:
         """Take q, the column k, out of those behind it, by factors (q . column) / (q . q), which it gives."""
-        q = self[k]
         if self.plain is not None:
             # All columns at once, each sum in its order: the same bits as one by one.
-            behind = self.plain[:, k + 1 :]
+            q, behind = self.plain[:, k], self.plain[:, k + 1 :]
             factors = product(q, behind) * reciprocal
             behind -= np.multiply.outer(q, factors)
             return list(factors.tolist())
-        row: list[Scalar] = []
-        for j in range(k + 1, len(self.traced)):
-            factor = dot(q, self.traced[j]) * reciprocal
-            self.traced[j] = self.traced[j] - factor * q
-            row.append(factor)
-        return row
+        return [self._cleared(column, self.traced[k], reciprocal) for column in self.traced[k + 1 :]]
+
+    @staticmethod
+    def _cleared(column: dict[int, Scalar], q: dict[int, Scalar], reciprocal: Scalar) -> Scalar:
+        common = sorted(q.keys() & column.keys())
+        if not common:
+            return 0.0
+        factor = sum_of_products([q[row] for row in common], [column[row] for row in common]) * reciprocal
+        for row in sorted(q):
+            column[row] = column.get(row, 0.0) - factor * q[row]
+        return factor
 
 
 def _array(rows: list[list[Scalar]], shape: tuple[int, int]) -> Array:

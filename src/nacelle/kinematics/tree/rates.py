@@ -26,7 +26,7 @@ from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, tree_velocity
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, dot, product
+from nacelle.spatial.scalar import Array, Scalar, dot, product, sparse_product
 from nacelle.spatial.solve import solve
 
 
@@ -103,14 +103,14 @@ def respond(
 
     def block(rows: tuple[int, ...]) -> Array:
         """What a set of closure rows says: [dependent | given | right], rows scaled."""
-        N = J[list(rows)][:, w] @ basis
+        N = _times(J[list(rows)][:, w], basis)
         if right is not None:
             N = np.concatenate([N, right[list(rows)].reshape(-1, 1)], axis=1)
         return np.asarray(N / scale[list(rows)].reshape(-1, 1))
 
     def further(k: int) -> Array:
         """The same of the further rows of a leg, or of the nacelle (-1)."""
-        S = np.stack(system.rows[k])[:, w] @ basis
+        S = _times(np.stack(system.rows[k])[:, w], basis)
         if not extra:
             return np.asarray(S)
         values: Sequence[Scalar] = (0.0,) * len(S) if rows_right is None else rows_right[k]
@@ -145,16 +145,21 @@ def respond(
         Z = np.zeros((0, columns))
     result: list[Array | None] = [None] * J.shape[1]
     head = np.concatenate([given, np.zeros((len(w), extra))], axis=1) if extra else given
-    w_values = head + dependent @ Z if d else head
+    w_values = head + _times(dependent, Z) if d else head
     for place, row in zip(w, w_values, strict=True):
         result[place] = row
     for plan, X in solved:
         rates = [rate for rate in plan.rates if rate not in frozen]
-        own = -(X[:, d:] + X[:, :d] @ Z) if d else -X
+        own = -(X[:, d:] + _times(X[:, :d], Z)) if d else -X
         for place, row in zip(rates, own, strict=True):
             result[place] = row
     zero = np.zeros(columns)
     return Response(np.stack([zero if row is None else row for row in result]), Z)
+
+
+def _times(A: Array, B: Array) -> Array:
+    """The product A B; of traced ones most entries are zero and leave no trace."""
+    return sparse_product(A, B) if A.dtype == object or B.dtype == object else np.asarray(A @ B)
 
 
 def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
@@ -168,11 +173,11 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
     scale, w = mechanism.row_scale, list(mechanism.w_rates)
 
     def block(rows: Sequence[int]) -> Array:
-        return np.asarray((J[list(rows)][:, w] @ dependent) / scale[list(rows)].reshape(-1, 1))
+        return np.asarray(_times(J[list(rows)][:, w], dependent) / scale[list(rows)].reshape(-1, 1))
 
     left = [block(mechanism.nacelle_rows)] if mechanism.nacelle_rows else []
     if system.rows[-1]:
-        left.append(np.stack(system.rows[-1])[:, w] @ dependent)
+        left.append(_times(np.stack(system.rows[-1])[:, w], dependent))
     for plan, more in zip(mechanism.legs, system.rows[:-1], strict=True) if mechanism.parasitic else ():
         if plan.square and not more:
             continue
@@ -180,7 +185,7 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
         N = block(plan.rows)
         if more:
             M = np.concatenate([M, np.stack(more)[:, list(plan.rates)]])
-            N = np.concatenate([N, np.stack(more)[:, w] @ dependent])
+            N = np.concatenate([N, _times(np.stack(more)[:, w], dependent)])
         left.append(least_squares(np.asarray(M), N).left if plan.rates else N)
     return np.concatenate(left)
 

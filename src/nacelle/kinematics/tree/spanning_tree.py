@@ -72,14 +72,20 @@ class TreeMotion:
         """Jacobian (6, rates): twist [v; w] of a body at its frame's origin, base axes."""
         return self.point_jacobian(body, self.poses[body].p)
 
-    def point_jacobian(self, body: int, point: Array) -> Array:
-        """Jacobian (6, rates) of a body's twist [v; w] at a point (3,), base axes: v = v0 + w x point."""
-        v0, w = self.columns[:3], self.columns[3:]
+    def point_jacobian(self, body: int, point: Array, only: Array | None = None) -> Array:
+        """Jacobian (6, rates) of a body's twist [v; w] at a point (3,), base axes: v = v0 + w x point.
+
+        With a mask `only` (rates,) the columns of these rates alone.
+        """
+        columns, moved = self.columns, self.movers[body]
+        if only is not None:
+            columns, moved = columns[:, only], moved[only]
+        v0, w = columns[:3], columns[3:]
         if w.dtype != object and point.dtype != object:
             # Numbers alone are no constants of a program: what cancels to rounding may stay.
-            return np.where(self.movers[body], np.concatenate([v0 - skew(point) @ w, w]), 0.0)
+            return np.where(moved, np.concatenate([v0 - skew(point) @ w, w]), 0.0)
         J = np.concatenate([plus(v0, cross(w, point)), w])
-        return np.where(self.movers[body], J, 0.0)
+        return np.where(moved, J, 0.0)
 
 
 def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
