@@ -20,7 +20,7 @@ from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.iteration.branch import branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.closure import closure_bias
+from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import (
     coordinate_selections,
@@ -146,6 +146,12 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
         "J": np.stack([now.motion.jacobian(k) @ U for k in range(len(robot.bodies))]),
         "margins": margins(now),
     }
+
+
+@physics(x=of_pose, y=of_unknowns)
+def open_loops(robot: Robot, x: Array, y: Array) -> Array:
+    """What the closures leave open (rows,), m or sines of angles."""
+    return closure_gaps(robot, configuration(robot, x, y).motion)
 
 
 @physics(x=of_pose, y=of_unknowns)

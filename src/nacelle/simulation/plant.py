@@ -230,8 +230,8 @@ class RigidPlant:
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of states s (..., size), over the robot's size."""
-        closures = native(kinematics.closure_equations, self.robot)(self.split(s)[0], self.unknowns(s))
-        return float(np.max(np.abs(closures["residual"] / self.mechanism.row_scale), initial=0.0))
+        gaps = native(kinematics.open_loops, self.robot)(self.split(s)[0], self.unknowns(s))
+        return float(np.max(np.abs(gaps / self.mechanism.row_scale), initial=0.0))
 
 
 # ---- what ends a run
