@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.errors import DescriptionError
 from nacelle.kinematics.mechanism.coupled import followers_of, winding
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
@@ -60,3 +61,31 @@ def test_couplings_have_no_bodies() -> None:
     for k in robot.couplings:
         assert all(k not in robot.joints_at(body) for body in range(len(robot.bodies)))
     assert robot.joints_at(PLATFORM)
+
+
+def test_couplings_that_hold_a_motion_are_named() -> None:
+    """Two ratios between the same joints hold both; a third one, elsewhere, is not to blame."""
+    text = """
+format: nacelle/2
+name: contradiction
+motion: [a]
+legs:
+  - name: s
+    bodies:
+      one: {mass: 1 kg, com: 10 0 0 mm, inertia: 1e-4 1e-4 1e-4 kg*m^2}
+      two: {mass: 1 kg, com: 10 0 0 mm, inertia: 1e-4 1e-4 1e-4 kg*m^2}
+      wheel: {mass: 1 kg, com: 0 0 0 mm, inertia: 1e-4 1e-4 1e-4 kg*m^2}
+    joints:
+      a: {type: revolute, parent: base, child: one, axis: z, actuator: {}}
+      b: {type: revolute, parent: one, child: two, at: 60 0 0 mm, axis: z}
+      c: {type: revolute, parent: base, child: wheel, at: 0 60 0 mm, axis: z}
+    couplings:
+      k1: {joint: b, follows: a, ratio: 1}
+      k2: {joint: b, follows: a, ratio: 2}
+      k3: {joint: c, follows: a, ratio: 3}
+"""
+    with pytest.raises(
+        DescriptionError, match=r"check the ratios of s\.k1, s\.k2: without one of them"
+    ) as caught:
+        nacelle.loads(text)
+    assert "k3" not in str(caught.value)

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, shortened
-from nacelle.kinematics.mechanism.assembly import Assembly, ClosureGap, assemble, outside_limits
+from nacelle.kinematics.mechanism.assembly import Assembly, ClosureGap, assemble, held_rates, outside_limits
+from nacelle.kinematics.mechanism.closed import scaled_closures
+from nacelle.kinematics.mechanism.coupled import holding_couplings
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.snapped import snapped
@@ -88,7 +90,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
         assembly, motions = checker.closed()
         checker.reach(assembly)
         if motions is not None:
-            checker.motion(motions)
+            checker.motion(assembly, motions)
             assembly, motions = checker.idle(assembly, motions)
             checker.pose(assembly)
             checker.limits(assembly)
@@ -160,12 +162,12 @@ class _Checker:
                 f"try branch {-leg.branch:+d}, or guesses for its joints",
             )
 
-    def motion(self, m: Mobility) -> None:
+    def motion(self, assembly: Assembly, m: Mobility) -> None:
         """Hold the declared motion and the actuators against the true mobility."""
         robot = self.robot
         self.stretched(m)
         if not m.fits:
-            self.report(("motion",), _misfit(robot, m), _motion_hint(m))
+            self.report(("motion",), _misfit(robot, m), _motion_hint(robot, assembly, m))
         elif not m.fits_reference and not m.stretched:
             self.report(
                 ("motion",),
@@ -444,7 +446,7 @@ class _Checker:
             m = mobility(own, assembly)
             self.stretched(m, path)
             if not m.fits:
-                self.report((*path, "motion"), _misfit(own, m), _motion_hint(m))
+                self.report((*path, "motion"), _misfit(own, m), _motion_hint(own, assembly, m))
 
 
 def _gap_words(gaps: dict[str, ClosureGap]) -> str:
@@ -467,9 +469,13 @@ def _count(number: int, word: str) -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
-def _motion_hint(m: Mobility) -> str:
+def _motion_hint(robot: Robot, assembly: Assembly, m: Mobility) -> str:
     if not m.platform:
-        return f"give the legs more freedoms, or use fewer legs: as it is, the {m.mover} cannot move"
+        holding = holding_couplings(robot, scaled_closures(robot, assembly.closures), held_rates(robot))
+        if len(holding) > 1:
+            return f"check the ratios of {', '.join(holding)}: without one of them the {m.mover} could move"
+        freer = "leave out closures or couplings" if m.mover != "nacelle" else "use fewer legs"
+        return f"give the legs more freedoms, or {freer}: as it is, the {m.mover} cannot move"
     if m.mover != "nacelle":
         if len(m.joints) < m.platform:
             return (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.mechanism.rank import null_space
+from nacelle.kinematics.mechanism.rank import RANK_TOLERANCE, null_space
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
 
@@ -108,4 +108,21 @@ def followers_of(robot: Robot) -> Followers:
         tuple(joints[k] for k in others),
         np.where(np.abs(K) < 1e-14, 0.0, K),
         offset,
+    )
+
+
+def holding_couplings(robot: Robot, J: Array, motion: Array) -> tuple[str, ...]:
+    """Couplings without each of which the coordinates of the motion could move: names, in order.
+
+    Args:
+        robot: the robot.
+        J: Jacobian of its closures (rows, rates) without units.
+        motion: which rates are those of the motion (rates,).
+    """
+    starts = np.cumsum([0, *(len(joint.locks) for joint in robot.closures)])
+    return tuple(
+        joint.name
+        for joint, row in zip(robot.closures, starts, strict=False)
+        if joint.is_coupling
+        and np.max(np.abs(null_space(np.delete(J, row, axis=0))[motion]), initial=0.0) > RANK_TOLERANCE
     )
