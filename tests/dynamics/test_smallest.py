@@ -48,16 +48,18 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
         return plan.replace(made, legs=legs)
 
     monkeypatch.setattr(plan, "_plan", broken)
-    plan._agrees.cache_clear()
+    plan._disagreement.cache_clear()
     try:
         assert not plan.is_supported(robot)
+        words = "no order of elimination" if fault is None else type(fault).__name__
+        assert words in plan.reason_for_tree(robot)
         found = smallest.inverse(robot, x, y, v, a)
         expected = tree.inverse(robot, x, y, v, a, np.zeros(robot.motion.n))
         assert np.array_equal(found["force"], expected["force"])
         assert found["pivot"] == pytest.approx(np.sqrt(expected["parallel_margin"]))
         assert np.array_equal(smallest.inertia(robot, x, y)["M"], tree.inertia(robot, x, y)["M"])
     finally:
-        plan._agrees.cache_clear()
+        plan._disagreement.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ def _show(operations: Operations) -> None:
         "condensed": "links condensed at their ends",
     }
     form = forms.get(operations.form, "the equivalent tree")
+    if operations.reason:
+        form += f"; not the general form, because {operations.reason}"
     out.print(f"  contains  {operations.includes} ({form})")
     out.print(f"  {operations.count}")
     if operations.iteration is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from nacelle.compile import make_program
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
+from nacelle.kinematics.general.plan import reason_for_tree
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -37,6 +38,7 @@ class Operations(Drawn):
         input: what it takes: "pose", "elements" or "encoders".
         friction: whether friction counts.
         form: "general", "compact" or "tree".
+        reason: why the general form was not taken; empty where it was, or is not asked for.
         count: by class.
         stages: by stage; empty where the form has none.
         inputs: names and shapes of the inputs.
@@ -57,6 +59,7 @@ class Operations(Drawn):
     includes: str
     published: tuple[Published, ...]
     iteration: Count | None = None
+    reason: str = ""
 
     @property
     def total(self) -> int:
@@ -71,6 +74,7 @@ class Operations(Drawn):
             "input": self.input,
             "friction": self.friction,
             "form": self.form,
+            "reason": self.reason,
             "total": self.count.total,
             **asdict(self.count),
             "stages": [asdict(stage) for stage in self.stages],
@@ -111,18 +115,22 @@ def operation_count(
         assert shapes is not None
         iteration = count(make_program(closing_step, robot, shapes))
         includes += "; y is given, and the iteration that finds it is counted apart"
+    reason = ""
+    if name not in ELASTIC_NAMES and counted.form == "general":
+        reason = reason_for_tree(counted.robot, direct=not name.endswith("regressor"))
     return Operations(
         robot=robot.name,
         model=name,
         input=input,
         friction=friction,
-        form=counted.form,
+        form="tree" if reason else counted.form,
         count=total,
         stages=_stages(counted, total),
         inputs=dict(counted.inputs),
         includes=includes,
         published=published(robot.name, name, input),
         iteration=iteration,
+        reason=reason,
     )
 
 

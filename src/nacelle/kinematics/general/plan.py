@@ -129,11 +129,20 @@ def is_supported(robot: Robot, *, direct: bool = False) -> bool:
     It should, for every robot; where it does not, the tree is taken. With `direct` it is the form that knows
     bars by their line which is asked.
     """
+    return not reason_for_tree(robot, direct=direct)
+
+
+def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
+    """Why a robot is not written in the general form but by its equivalent tree; empty where it is."""
     own = robot.numeric
-    if not robot.is_like_numeric or _drives_nacelle_closures(own):
-        return False
+    if not robot.is_like_numeric:
+        return "its numbers are open"
+    if _drives_nacelle_closures(own):
+        return (
+            "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
+        )
     way = Way(True, has_bar_axes(own, friction=True), asymmetric=False) if direct else WHOLE
-    return _agrees(own, own.all_names, _plain(mechanism_of(own), way))
+    return _disagreement(own, own.all_names, _plain(mechanism_of(own), way))
 
 
 def _drives_nacelle_closures(robot: Robot) -> bool:
@@ -143,7 +152,8 @@ def _drives_nacelle_closures(robot: Robot) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
+def _disagreement(robot: Robot, names: tuple[str, ...], way: Way) -> str:
+    """In what the rates of the general form are not those of the tree; empty where they are."""
     try:
         plan = _plan(robot, names, way)
         for now in _configurations(robot, names)[:_CHECKED]:
@@ -154,10 +164,17 @@ def _agrees(robot: Robot, names: tuple[str, ...], way: Way) -> bool:
                 rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}, np.zeros(3)))}
                 error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
                 if not error <= _SAME * np.max(np.abs(U[:, k])):
-                    return False
-    except (ArithmeticError, AssertionError, IndexError, KeyError, ValueError, np.linalg.LinAlgError):
-        return False
-    return True
+                    return f"its rates would be off by {error:.1e} at a sample state"
+    except (
+        ArithmeticError,
+        AssertionError,
+        IndexError,
+        KeyError,
+        ValueError,
+        np.linalg.LinAlgError,
+    ) as error:
+        return f"no order of elimination was found ({type(error).__name__}: {error})".replace(": )", ")")
+    return ""
 
 
 @lru_cache(maxsize=64)
