@@ -30,6 +30,11 @@ _CELLS = 24
 _LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 
 
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which a line can be taken back."""
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
 @dataclass
 class _Task:
     what: str
@@ -45,8 +50,9 @@ class Display:
     """
 
     def __init__(self, stream: TextIO | None = None, terminal: bool | None = None) -> None:
-        self._stream = stream
-        self._terminal = terminal
+        # Taken once: while the line is shown, sys.stderr is a proxy of it that is no terminal.
+        self.stream = stream or sys.stderr
+        self.terminal = _is_terminal(self.stream) if terminal is None else terminal
         self._tasks: list[_Task] = []
         self._since = self._quiet_since = time.monotonic()
         self._written = 0
@@ -76,18 +82,6 @@ class Display:
                 self._tasks.pop()
 
     # ---- showing
-
-    @property
-    def stream(self) -> TextIO:
-        """Where lines go."""
-        return self._stream or sys.stderr
-
-    @property
-    def terminal(self) -> bool:
-        """Whether that is a terminal on which a line can be taken back."""
-        if self._terminal is not None:
-            return self._terminal
-        return self.stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
     def start(self) -> None:
         """Begin to watch the time."""
