@@ -92,6 +92,18 @@ WAITING = (
 )
 
 
+def test_words_are_cut_to_the_room_and_the_time_is_kept() -> None:
+    display = Display(io.StringIO(), terminal=True)
+    display.begin("report loader.yaml")
+    display.begin("bisecting the boundary on 400 rays")
+    display.part(0.25)
+    whole = display.words()
+    assert whole == "report loader.yaml: bisecting the boundary on 400 rays, 25 %, 0 s"
+    assert display.words(len(whole)) == whole
+    assert display.words(40) == "report loader.yaml: bisect..., 25 %, 0 s"
+    assert display.words(5) == "..., 25 %, 0 s"
+
+
 def on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
     """What a program writes to a terminal of 120 columns on which it runs."""
     master, slave = pty.openpty()

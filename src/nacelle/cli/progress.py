@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 from nacelle.progress import reported_to, task
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
     from rich.spinner import Spinner
 
@@ -56,6 +57,7 @@ class Display:
         self._tasks: list[_Task] = []
         self._since = self._quiet_since = time.monotonic()
         self._written = 0
+        self._console: Console | None = None
         self._live: Live | None = None
         self._wheel: Spinner | None = None
         self._lock = threading.Lock()
@@ -103,16 +105,22 @@ class Display:
                 self._live.stop()
                 self._live = None
 
-    def words(self) -> str:
-        """What is being done, for how long, and how much of it is done."""
+    def words(self, room: int | None = None) -> str:
+        """What is being done, for how long, and how much of it is done.
+
+        Args:
+            room: letters that there is room for: what is done is cut short, time and share are not.
+        """
         seconds = f"{time.monotonic() - self._since:.0f} s"
         if not self._tasks:
             return seconds
-        inner = self._tasks[-1]
         outer = f"{self._tasks[0].what}: " if len(self._tasks) > 1 else ""
         parts = [task.done for task in self._tasks if task.done is not None]
         share = f", {100.0 * parts[-1]:.0f} %" if parts else ""
-        return f"{outer}{inner.what}{share}, {seconds}"
+        what, end = f"{outer}{self._tasks[-1].what}", f"{share}, {seconds}"
+        if room is not None and len(what) + len(end) > room:
+            what = what[: max(0, room - len(end) - 3)] + "..."
+        return f"{what}{end}"
 
     def _watch(self) -> None:
         while not self._stopped.wait(_TICK):
@@ -138,15 +146,21 @@ class Display:
         """The line on a terminal."""
         from rich.markup import escape
 
-        words = self._bar() + escape(self.words())
-        if self._live is None:
+        if self._console is None:
             from rich.console import Console
+
+            self._console = Console(file=self.stream, force_terminal=True)
+        bar = self._bar()
+        # One line, whatever the width: before the words are the spinner and the bar, each with a blank.
+        room = self._console.width - 2 - (_CELLS + 1 if bar else 0)
+        words = bar + escape(self.words(room))
+        if self._live is None:
             from rich.live import Live
 
             # Standard output may be a pipe: it is left alone.
             self._live = Live(
                 self._spinner(words),
-                console=Console(file=self.stream, force_terminal=True),
+                console=self._console,
                 transient=True,
                 redirect_stdout=False,
             )

@@ -34,7 +34,7 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Page to write; never overwritten. ROBOT.html if none."),
+        typer.Option("--out", help="Page to write; a new one, unless --overwrite. ROBOT.html if none."),
     ] = None,
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
