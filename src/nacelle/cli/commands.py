@@ -303,7 +303,7 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
     if name is not None and context is not None and "no such option" in error.format_message().lower():
         known = [option for parameter in context.command.params for option in parameter.opts]
         options = [option for option in known if option.startswith("-")]
-        message = f"there is no option {name}; {did_you_mean(name, options)}"
+        message = "; ".join(filter(None, (f"there is no option {name}", did_you_mean(name, options))))
     else:
         message = error.format_message().rstrip(".")
         message = message[:1].lower() + message[1:]

@@ -15,6 +15,7 @@ from nacelle.cli.common import (
     RobotArgument,
     check_new,
     console,
+    leave_interrupted,
     print_json,
     write_new,
 )
@@ -60,7 +61,8 @@ def report_command(
             for made in make_sections(subject, names, _verified, counted=counted):
                 done.append(made)
     except KeyboardInterrupt:
-        pass
+        if not done:
+            leave_interrupted()
     sheet = DataSheet(subject, tuple(done), names[len(done) :])
     if as_json:
         print_json(sheet.data())
