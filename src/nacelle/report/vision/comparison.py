@@ -90,7 +90,7 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
     else:
         # A decade's width from zero to the smallest value.
         ax.set_xscale("symlog", linthresh=places[1], linscale=0.9)
-        ax.set_xlim(left=-0.15 * places[1])
+        ax.set_xlim(-0.15 * places[1], 1.15 * places[-1])
     ax.set_yscale("log")
     ax.set_xlabel(style.axis_label(words, unit))
     style.plain_axes(ax)
