@@ -129,9 +129,11 @@ $(BIN)/uv:
 	"$$python" -m pip --python $(BIN)/python --disable-pip-version-check --quiet install \
 		--require-hashes --only-binary :all: -r requirements/uv.txt
 
+# On a terminal uv shows what it downloads.
 $(STAMP): pyproject.toml requirements/uv.txt requirements/dev.txt | $(BIN)/uv
 	@$(UV_SETTINGS) set -e; \
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --only-binary :all: \
+	quiet=--quiet; if [ -t 2 ]; then quiet=; fi; \
+	$(BIN)/uv pip sync $$quiet --python $(BIN)/python --require-hashes --only-binary :all: \
 		requirements/uv.txt requirements/dev.txt; \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@

@@ -197,6 +197,7 @@ def test_a_motion_that_does_not_fit(motion: str, words: str) -> None:
     [
         ("verfy delta", "error: there is no command 'verfy'; did you mean 'verify'?"),
         ("delta", "error: 'delta' is a robot, not a command; write nacelle show delta"),
+        ("schema --jsn", "error: there is no option --jsn\n"),
         ("verify delta --stats 3", "error: there is no option --stats; did you mean '--states'?"),
         ("ik", "error: missing argument 'robot'"),
         ("verify delta --states many", "error: invalid value for '--states'"),

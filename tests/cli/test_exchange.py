@@ -20,7 +20,13 @@ def test_import_reports_and_writes(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["import", str(file), "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert "lost: meshes left out (1)" in result.output
-    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out), "--name", "arm", "--json"])
+    before = out.read_text()
+    again = ["import", str(file), "--out", str(out), "--name", "arm", "--json"]
+    refused = CliRunner().invoke(app, again)
+    assert refused.exit_code == 1
+    assert "exists already" in json.loads(refused.stdout)["error"]
+    assert out.read_text() == before
+    result = CliRunner().invoke(app, [*again, "--overwrite"])
     answer = json.loads(result.stdout)
     assert (answer["robot"], answer["losses"]) == ("arm", ["meshes left out (1)"])
     assert out.read_text().startswith("format: nacelle/2\nname: arm\n")

@@ -45,3 +45,9 @@ def test_a_file_that_exists_is_left_alone() -> None:
     Path("robot.yaml").write_text("mine", encoding="utf-8")
     assert "exists already" in run("new", "robot", "--leg", "3-PRR", code=1).stderr
     assert Path("robot.yaml").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_file_is_replaced_where_the_line_says_so() -> None:
+    Path("robot.yaml").write_text("mine")
+    run("new", "robot", "--leg", "3-PRR", "--overwrite")
+    assert "repeat: leg, count: 3" in Path("robot.yaml").read_text()

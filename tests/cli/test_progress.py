@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import io
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -71,24 +76,70 @@ def test_a_terminal_shows_a_line_that_goes_away(monkeypatch: pytest.MonkeyPatch)
     assert stream.getvalue() == shown
 
 
+# A program with a command `wait`; what it does while it waits is put in.
+WAITING = (
+    "import sys, time\n"
+    "from nacelle.cli.commands import app\n"
+    "from nacelle.cli.common import print_text\n"
+    "from nacelle.progress import task\n"
+    "@app.command('wait')\n"
+    "def wait(json: bool = False) -> None:\n"
+    "    with task('waiting for nothing') as report:\n"
+    "        {during}\n"
+    "    print_text('done')\n"
+    "from nacelle.cli import main\n"
+    "main()\n"
+)
+
+
+def test_words_are_cut_to_the_room_and_the_time_is_kept() -> None:
+    display = Display(io.StringIO(), terminal=True)
+    display.begin("report loader.yaml")
+    display.begin("bisecting the boundary on 400 rays")
+    display.part(0.25)
+    whole = display.words()
+    assert whole == "report loader.yaml: bisecting the boundary on 400 rays, 25 %, 0 s"
+    assert display.words(len(whole)) == whole
+    assert display.words(40) == "report loader.yaml: bisect..., 25 %, 0 s"
+    assert display.words(5) == "..., 25 %, 0 s"
+
+
+def on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
+    """What a program writes to a terminal of 120 columns on which it runs."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    with subprocess.Popen(arguments, stdin=slave, stdout=slave, stderr=slave, env=environment) as process:
+        os.close(slave)
+        read = b""
+        with contextlib.suppress(OSError):  # end of the terminal, on Linux
+            while chunk := os.read(master, 65536):
+                read += chunk
+    os.close(master)
+    assert process.returncode == 0, read
+    return read.decode()
+
+
+def test_on_a_real_terminal_the_line_lives(tmp_path: Path) -> None:
+    """Time and bar go on after the line has appeared, it is taken back, no line of a log comes beside it."""
+    during = "time.sleep(1.3); report(0.5); time.sleep(1.3)"
+    shown = on_a_terminal(
+        [sys.executable, "-c", WAITING.format(during=during), "wait"],
+        os.environ | {"NACELLE_CACHE": str(tmp_path), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"},
+    )
+    assert "wait: waiting for nothing, 1 s" in shown
+    assert "wait: waiting for nothing, 50 %, 2 s" in shown
+    assert "\u2501" * 12 in shown
+    assert "nacelle wait" not in shown
+    # Erased before the result is printed.
+    assert "\x1b[2K" in shown[shown.rindex("waiting for nothing") :]
+    assert shown.endswith("done\r\n")
+
+
 @pytest.mark.parametrize(("options", "expected"), [([], True), (["--json"], False)])
 def test_a_cold_command_is_not_silent(tmp_path: Path, options: list[str], expected: bool) -> None:
     """A command that waits says so on stderr; where its output is for programs it does not."""
-    script = (
-        "import sys, time\n"
-        "from nacelle.cli.commands import app\n"
-        "from nacelle.cli.common import print_text\n"
-        "from nacelle.progress import task\n"
-        "@app.command('wait')\n"
-        "def wait(json: bool = False) -> None:\n"
-        "    with task('waiting for nothing'):\n"
-        "        time.sleep(2.6)\n"
-        "    print_text('done')\n"
-        "from nacelle.cli import main\n"
-        "main()\n"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", script, "wait", *options],
+        [sys.executable, "-c", WAITING.format(during="time.sleep(2.6)"), "wait", *options],
         capture_output=True,
         text=True,
         timeout=120,

@@ -88,6 +88,9 @@ def test_ctrl_c_leaves_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     out = run("report", "fivebar", "--section", "structure", "--section", "mobility", code=130).output
     assert "interrupted before mobility" in out
     assert "left.proximal-input" in Path("fivebar.html").read_text(encoding="utf-8")
+    # A page without a section would only stand in the way of the next one.
+    run("report", "fivebar", "--section", "mobility", "--out", "empty.html", code=130)
+    assert not Path("empty.html").exists()
 
 
 def test_modes_of_operation() -> None:

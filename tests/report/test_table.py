@@ -18,3 +18,20 @@ def test_numbers_are_aligned_to_the_right() -> None:
     assert ">" not in caught.get()
     assert len(rows[0]) == len(rows[1])
     assert rows[0].index("rod") == rows[1].index("platform")
+
+
+def test_columns_move_together_where_there_is_little_room() -> None:
+    """On a terminal as wide as cells with one blank between them no cell is folded."""
+    cells = [f"{k}.25 N m" for k in range(9)]
+    shown = {}
+    for width in (120, 9 * len(cells[0]) + 8):
+        table = plain_table(*(f"c{k}>" for k in range(9)))
+        table.add_row(*cells)
+        console = Console(width=width)
+        with console.capture() as caught:
+            console.print(table)
+        shown[width] = [line.rstrip() for line in caught.get().splitlines()]
+    wide, narrow = shown.values()
+    assert wide[1] == "  ".join(cells)
+    assert narrow[1] == " ".join(cells)
+    assert len(wide) == len(narrow) == 2

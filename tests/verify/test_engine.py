@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import Primitive
 from nacelle.model.platform import Payload
 from nacelle.spatial.scalar import Array
 from nacelle.verify import engine
@@ -83,6 +83,6 @@ def test_point_masses_and_thin_rods_keep_no_negative_moments_from_rounding() -> 
 
 def test_kinds_that_an_engine_lacks_are_refused_by_name() -> None:
     joint = library_robot("fivebar").joints[0]
-    assert steps_of(joint, {JointKind.REVOLUTE: ("RZ",)}, "Engine") == ("RZ",)
+    assert steps_of(joint, {Primitive.RZ: "RZ"}, "Engine") == ("RZ",)
     with pytest.raises(VerifyError, match=rf"joint '{joint.name}' is revolute, which is not built in Engine"):
-        steps_of(joint, {JointKind.PRISMATIC: ("PZ",)}, "Engine")
+        steps_of(joint, {Primitive.TZ: "PZ"}, "Engine")

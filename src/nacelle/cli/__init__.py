@@ -24,9 +24,12 @@ def global_options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where an unexpected error comes from; anywhere in the line.")
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that exist already; anywhere in the line.")
+    ] = False,
 ) -> None:
     """Dynamics of parallel robots, from one description to the controller."""
-    del debug  # taken out of the line before it is read
+    del debug, overwrite  # taken out of the line before it is read
     if version:
         from nacelle.cli.versions import version_lines
 

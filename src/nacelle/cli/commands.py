@@ -16,7 +16,14 @@ import typer
 import typer.core
 import typer.main
 
-from nacelle.cli.common import INTERRUPTED, RobotArgument, forget_written, interrupted, print_error
+from nacelle.cli.common import (
+    INTERRUPTED,
+    RobotArgument,
+    forget_written,
+    interrupted,
+    print_error,
+    replace_files,
+)
 from nacelle.cli.help import SUBJECTS, examples
 from nacelle.errors import NacelleError, did_you_mean
 
@@ -221,7 +228,8 @@ class Commands(typer.core.TyperGroup):
             return super().main(args, **settings)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
-        line = [word for word in line if word != "--debug"]
+        replace_files("--overwrite" in line)
+        line = [word for word in line if word not in ("--debug", "--overwrite")]
         forget_written()
         try:
             status = super().main(line, **settings)
@@ -295,7 +303,7 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
     if name is not None and context is not None and "no such option" in error.format_message().lower():
         known = [option for parameter in context.command.params for option in parameter.opts]
         options = [option for option in known if option.startswith("-")]
-        message = f"there is no option {name}; {did_you_mean(name, options)}"
+        message = "; ".join(filter(None, (f"there is no option {name}", did_you_mean(name, options))))
     else:
         message = error.format_message().rstrip(".")
         message = message[:1].lower() + message[1:]

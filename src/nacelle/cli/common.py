@@ -129,6 +129,22 @@ def print_text(text: str, end: str = "\n") -> None:
     print(text, end=end)
 
 
+# Whether files that exist are replaced: a list, so that a line can set it for its command.
+_REPLACES = [False]
+# Of a file that exists and stays.
+LEFT = "exists already; it is left as it is (--overwrite replaces it)"
+
+
+def replace_files(replaces: bool) -> None:
+    """Set whether files that exist are replaced by those that a command writes (`--overwrite`)."""
+    _REPLACES[0] = replaces
+
+
+def replaced(target: Path) -> bool:
+    """Whether a file exists and is to be replaced; what is in its place is no file of results."""
+    return _REPLACES[0] and target.is_file()
+
+
 def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
     """Say before the work is done that a file cannot be written; None needs none.
 
@@ -143,8 +159,8 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
     try:
         if target.is_dir():
             raise NacelleError(f"{target} is a folder: name a file in it")
-        if target.exists() and (target.is_file() or endings):
-            raise NacelleError(f"{target} exists already; it is left as it is")
+        if target.exists() and (target.is_file() or endings) and not replaced(target):
+            raise NacelleError(f"{target} {LEFT}")
         if not target.parent.is_dir():
             raise NacelleError(f"there is no folder {target.parent}")
         if not os.access(target if target.exists() else target.parent, os.W_OK):
@@ -154,11 +170,11 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
 
 
 def write_new(target: Path, text: str) -> None:
-    """Write a file that does not exist yet, whole or not at all."""
+    """Write a file that does not exist yet, or is to be replaced, whole or not at all."""
     check_new(target)
     try:
-        write_whole(target, text, new=True)
+        write_whole(target, text, new=not replaced(target))
     except FileExistsError:
-        raise NacelleError(f"{target} exists already; it is left as it is") from None
+        raise NacelleError(f"{target} {LEFT}") from None
     except OSError as error:
         raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None

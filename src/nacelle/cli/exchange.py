@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, console, print_json, wrote
+from nacelle.cli.common import JsonOption, check_new, console, print_json, wrote
 
 
 @command("import")
@@ -40,6 +40,7 @@ def import_command(
     """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
     from nacelle.exchange.imported import import_robot
 
+    check_new(out)
     done = import_robot(
         file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
     )

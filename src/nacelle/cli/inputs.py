@@ -29,12 +29,16 @@ CsvOption = Annotated[
     Path | None,
     typer.Option("--csv", help="Table of inputs, a header line first.", autocompletion=files_ending(".csv")),
 ]
-OutOption = Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
+]
 ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of the robot.")]
 FollowOption = Annotated[
     bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
 ]
-TableOption = Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")]
+TableOption = Annotated[
+    Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
+]
 NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")]
 SmoothOption = Annotated[
     float | None,

@@ -46,7 +46,9 @@ def new_command(
             autocompletion=robots_and_files,
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File to write; never overwritten.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from)."""

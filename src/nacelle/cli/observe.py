@@ -38,7 +38,8 @@ def observe_command(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of noise; with --compare the first of the seeds.")] = 1,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Picture to write (png, svg, pdf); never overwritten.")
+        Path | None,
+        typer.Option("--out", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
     ] = None,
     names: Annotated[bool, typer.Option("--names/--no-names", help="Write the names of cylinders.")] = True,
     compare: Annotated[

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 from nacelle.progress import reported_to, task
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
     from rich.spinner import Spinner
 
@@ -28,6 +29,11 @@ _AFTER, _TICK = 1.0, 0.1
 _CELLS = 24
 # Seconds at which lines are written elsewhere; the last interval repeats.
 _LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which a line can be taken back."""
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @dataclass
@@ -45,11 +51,13 @@ class Display:
     """
 
     def __init__(self, stream: TextIO | None = None, terminal: bool | None = None) -> None:
-        self._stream = stream
-        self._terminal = terminal
+        # Taken once: while the line is shown, sys.stderr is a proxy of it that is no terminal.
+        self.stream = stream or sys.stderr
+        self.terminal = _is_terminal(self.stream) if terminal is None else terminal
         self._tasks: list[_Task] = []
         self._since = self._quiet_since = time.monotonic()
         self._written = 0
+        self._console: Console | None = None
         self._live: Live | None = None
         self._wheel: Spinner | None = None
         self._lock = threading.Lock()
@@ -77,18 +85,6 @@ class Display:
 
     # ---- showing
 
-    @property
-    def stream(self) -> TextIO:
-        """Where lines go."""
-        return self._stream or sys.stderr
-
-    @property
-    def terminal(self) -> bool:
-        """Whether that is a terminal on which a line can be taken back."""
-        if self._terminal is not None:
-            return self._terminal
-        return self.stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-
     def start(self) -> None:
         """Begin to watch the time."""
         self._thread = threading.Thread(target=self._watch, name="nacelle-progress", daemon=True)
@@ -109,16 +105,22 @@ class Display:
                 self._live.stop()
                 self._live = None
 
-    def words(self) -> str:
-        """What is being done, for how long, and how much of it is done."""
+    def words(self, room: int | None = None) -> str:
+        """What is being done, for how long, and how much of it is done.
+
+        Args:
+            room: letters that there is room for: what is done is cut short, time and share are not.
+        """
         seconds = f"{time.monotonic() - self._since:.0f} s"
         if not self._tasks:
             return seconds
-        inner = self._tasks[-1]
         outer = f"{self._tasks[0].what}: " if len(self._tasks) > 1 else ""
         parts = [task.done for task in self._tasks if task.done is not None]
         share = f", {100.0 * parts[-1]:.0f} %" if parts else ""
-        return f"{outer}{inner.what}{share}, {seconds}"
+        what, end = f"{outer}{self._tasks[-1].what}", f"{share}, {seconds}"
+        if room is not None and len(what) + len(end) > room:
+            what = what[: max(0, room - len(end) - 3)] + "..."
+        return f"{what}{end}"
 
     def _watch(self) -> None:
         while not self._stopped.wait(_TICK):
@@ -144,15 +146,21 @@ class Display:
         """The line on a terminal."""
         from rich.markup import escape
 
-        words = self._bar() + escape(self.words())
-        if self._live is None:
+        if self._console is None:
             from rich.console import Console
+
+            self._console = Console(file=self.stream, force_terminal=True)
+        bar = self._bar()
+        # One line, whatever the width: before the words are the spinner and the bar, each with a blank.
+        room = self._console.width - 2 - (_CELLS + 1 if bar else 0)
+        words = bar + escape(self.words(room))
+        if self._live is None:
             from rich.live import Live
 
             # Standard output may be a pipe: it is left alone.
             self._live = Live(
                 self._spinner(words),
-                console=Console(file=self.stream, force_terminal=True),
+                console=self._console,
                 transient=True,
                 redirect_stdout=False,
             )

@@ -15,6 +15,7 @@ from nacelle.cli.common import (
     RobotArgument,
     check_new,
     console,
+    leave_interrupted,
     print_json,
     write_new,
 )
@@ -34,7 +35,7 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Page to write; never overwritten. ROBOT.html if none."),
+        typer.Option("--out", help="Page to write; a new one, unless --overwrite. ROBOT.html if none."),
     ] = None,
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
@@ -60,7 +61,8 @@ def report_command(
             for made in make_sections(subject, names, _verified, counted=counted):
                 done.append(made)
     except KeyboardInterrupt:
-        pass
+        if not done:
+            leave_interrupted()
     sheet = DataSheet(subject, tuple(done), names[len(done) :])
     if as_json:
         print_json(sheet.data())

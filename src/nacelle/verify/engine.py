@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.model.joint import Joint, JointKind
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -174,15 +174,15 @@ class JointPlaces:
     u: Array
 
 
-def steps_of(joint: Joint, steps: Mapping[JointKind, tuple[_T, ...]], engine: str) -> tuple[_T, ...]:
-    """The motion of a joint as steps of an engine.
+def steps_of(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[_T, ...]:
+    """The motion of a joint of the tree as joints of an engine, one for each primitive.
 
     Raises:
-        VerifyError: if the engine has none for its kind.
+        VerifyError: if the engine has none for one of them, or joints of this kind are closures alone.
     """
-    if joint.kind not in steps:
+    if joint.kind in (JointKind.POINT, JointKind.COUPLING) or not all(p in steps for p in joint.primitives):
         raise VerifyError(f"joint {joint.name!r} is {joint.kind}, which is not built in {engine}")
-    return steps[joint.kind]
+    return tuple(steps[primitive] for primitive in joint.primitives)
 
 
 def depth_first(robot: Robot) -> list[int]:

@@ -22,6 +22,9 @@ def test_saved_motions_are_read_again(tmp_path, options):
         assert np.array_equal(part, other)
     with pytest.raises(FileExistsError):
         result.save(path)
+    path.write_text("something else")
+    result.save(path, overwrite=True)
+    assert read_motion(path).duration == again.duration
 
 
 def test_files_that_are_none(tmp_path):

@@ -41,3 +41,18 @@ def test_the_reference_is_assembled_once_for_a_robot_and_its_names() -> None:
     assert assemble(renamed) is not assemble(robot)
     np.testing.assert_array_equal(assemble(renamed).q, assemble(robot).q)
     np.testing.assert_array_equal(assemble(robot, robot.reference).q, assemble(robot).q)
+
+
+def test_the_other_branch_is_found_from_guesses_on_this_one() -> None:
+    """Random starts that lead nowhere do not end the search: both branches of an RRR leg exist."""
+    robot = library_robot("3rrr")
+    leg = robot.legs[0]
+    here = assemble(robot)
+    assert not here.missed
+    other = dataclasses.replace(
+        robot, legs=(dataclasses.replace(leg, branch=-leg.branch), *robot.legs[1:]), modes=()
+    )
+    for seed in range(1, 11):
+        there = assemble(other, robot.reference, here.q, seed)
+        assert not there.open
+        assert not there.missed

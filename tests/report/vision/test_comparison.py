@@ -37,7 +37,34 @@ def test_figure_has_a_row_a_robot_and_the_crossing() -> None:
     figure = plot_looking([comparison(), comparison()], shown=False)
     assert len(figure.axes) == 2
     curves = {line.get_label(): line for line in figure.axes[0].lines}
-    np.testing.assert_allclose(curves["encoders"].get_ydata(), [1e-3, 1e-2, 1.0])
-    np.testing.assert_allclose(curves["vision"].get_ydata(), [0.1, 0.1, 0.1])
+    for name, errors in {"encoders": [1e-3, 1e-2, 1.0], "vision": [0.1, 0.1, 0.1]}.items():
+        marked = curves[name].get_markevery()
+        np.testing.assert_allclose(curves[name].get_xdata()[marked], [0.0, 0.01, 1.0])
+        np.testing.assert_allclose(curves[name].get_ydata()[marked], errors)
     crossings = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
     np.testing.assert_allclose([line.get_xdata()[0] for line in crossings], [0.1])
+
+
+def test_a_crossing_next_to_zero_is_where_the_curves_cross() -> None:
+    """Encoders pass vision between 0 and 0.01 mm: the dotted line is there, and between the drawn values."""
+    cases = tuple(
+        Case("anchors", value, rms, rms)
+        for value, rms in (
+            (0.0, {"encoders": np.full(3, 2e-6), "vision": np.full(3, 3e-6)}),
+            (1e-5, {"encoders": np.full(3, 9e-5), "vision": np.full(3, 3e-6)}),
+            (1e-3, {"encoders": np.full(3, 3e-3), "vision": np.full(3, 4e-6)}),
+        )
+    )
+    (ax,) = plot_looking(
+        LookingComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model"), shown=False
+    ).axes
+    (dotted,) = (line for line in ax.lines if line.get_linestyle() == ":")
+    place = dotted.get_xdata()[0]
+    assert 0.0 < place < 0.01
+    curves = {line.get_label(): line for line in ax.lines}
+    at = {name: np.interp(place, *curves[name].get_data()) for name in ("encoders", "vision")}
+    # The curve is drawn by points.
+    np.testing.assert_allclose(at["encoders"], at["vision"], rtol=0.05)
+    # On the axis it is between the ticks of both values.
+    left, dot, right = ax.transData.transform([(x, 1.0) for x in (0.0, place, 0.01)])[:, 0]
+    assert left + 1.0 < dot < right - 1.0

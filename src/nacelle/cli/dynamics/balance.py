@@ -40,7 +40,7 @@ def balance_command(
     ] = None,
     alike: Annotated[bool, typer.Option("--alike", help="The same springs and weights in all legs.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="File for the balanced robot; never overwritten.")
+        Path | None, typer.Option("--out", help="File for the balanced robot; a new one, unless --overwrite.")
     ] = None,
     payload: PayloadOption = None,
     mode: ModeOption = "",

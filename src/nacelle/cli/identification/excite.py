@@ -16,6 +16,7 @@ from nacelle.cli.common import (
     console,
     leave_interrupted,
     print_json,
+    replaced,
     wrote,
 )
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
@@ -127,7 +128,7 @@ def excite_command(
     if csv is not None:
         result.to_csv(csv, rate=rate, periods=periods)
     if out is not None:
-        result.save(out)
+        result.save(out, overwrite=replaced(out))
     if plot is not None:
         _draw(result, plot)
     if as_json:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json, write_new, wrote
+from nacelle.cli.common import (
+    LEFT,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    print_json,
+    replaced,
+    write_new,
+    wrote,
+)
 from nacelle.cli.identification.options import (
     AllowOption,
     AssumeOption,
@@ -144,9 +154,9 @@ def _write_robot(result: Identification, out: Path) -> None:
     from nacelle.identification.consistency.identified import write_identified
 
     try:
-        write_identified(result.identified(), out, new=True)
+        write_identified(result.identified(), out, new=not replaced(out))
     except FileExistsError:
-        raise NacelleError(f"{out} exists already; it is left as it is") from None
+        raise NacelleError(f"{out} {LEFT}") from None
 
 
 def _payload_data(load: PayloadEstimate) -> dict[str, Any]:

@@ -54,7 +54,8 @@ def control_command(
         typer.Option("--out", help="Table over time to write (csv); of several controllers, one each."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf); never overwritten.")
+        Path | None,
+        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
     ] = None,
     figure: Annotated[str, typer.Option("--figure", help="What to draw: errors, forces or path.")] = "errors",
     payload: PayloadOption = None,

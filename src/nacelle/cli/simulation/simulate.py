@@ -134,9 +134,12 @@ def simulate_command(
         bool, typer.Option("--static", help="With --elastic: start deformed by gravity, at rest.")
     ] = False,
     samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf); never overwritten.")
+        Path | None,
+        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
     ] = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,

@@ -190,8 +190,16 @@ class Excitation(Drawn):
             ],
         }
 
-    def save(self, path: str | Path) -> None:
-        """Write the excitation as YAML; `read_motion` reads the motion back."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the excitation as YAML; `read_motion` reads the motion back.
+
+        Args:
+            path: the file.
+            overwrite: whether a file that exists already is replaced.
+
+        Raises:
+            FileExistsError: if it exists and is not to be replaced.
+        """
         whole = {
             "format": _FORMAT,
             "robot_hash": self.robot.hash,
@@ -200,7 +208,7 @@ class Excitation(Drawn):
         }
         # JSON is YAML: a line an entry.
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in whole.items())
-        write_whole(Path(path), text, new=True)
+        write_whole(Path(path), text, new=not overwrite)
 
 
 def read_motion(path: str | Path) -> Trajectory:

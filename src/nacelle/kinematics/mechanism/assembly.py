@@ -387,7 +387,8 @@ def _close_part(
         rank = (gap, wrong, _outside(part, q_part))
         if _replaces(rank, best_rank):
             best, best_rank = q_part, rank
-        if best_rank == (0.0, False, False) or (attempt >= starts and not (gap == 0.0 and wrong)):
+        # A leg that closes on the other branch is searched on, also past starts that lead nowhere.
+        if best_rank == (0.0, False, False) or (attempt >= starts and best_rank[:2] != (0.0, True)):
             break
     q[places] = best
     return best_rank[0] == 0.0, not best_rank[1]
@@ -407,8 +408,8 @@ def _replaces(rank: tuple[float, bool, bool], best: tuple[float, bool, bool]) ->
 def _other_start(
     part: Robot, pose: Pose, start: Array, held: Array, attempt: int, rng: np.random.Generator
 ) -> Array:
-    """Another place to start from: near the first one, then anywhere."""
-    spread = 0.4 if attempt < 3 else 2.0
+    """Another place to start from: near the first one, then farther away, then anywhere."""
+    spread = 0.4 if attempt < 3 else 2.0 if attempt <= _STARTS else math.pi
     kick = rng.uniform(-spread, spread, held.size) * rate_scale(part)
     kick[held] = 0.0
     return advance(part, pose, start, kick)[1]

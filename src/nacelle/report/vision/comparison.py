@@ -11,6 +11,7 @@ from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_figure
+from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +30,8 @@ LABELS: dict[str, tuple[str, str, float]] = {
 _SERIES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}
 _WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
 
-
-# Values of zero are drawn so much to the left of the smallest one.
-_ZERO = 10.0
+# Points of a curve between zero and the smallest value.
+_FINE = 64
 
 
 def plot_looking(
@@ -40,7 +40,8 @@ def plot_looking(
     """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
 
     Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
-    vision and encoders are equally good. Values of zero are drawn at the left border.
+    vision and encoders are equally good. The scale is logarithmic; where zero is a value it is linear from
+    there to the smallest other one, with the curves interpolated as the crossings are (`Crossing`).
 
     Args:
         comparisons: one, or one for each of several robots with the same sweeps.
@@ -67,9 +68,8 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
     words, unit, factor = LABELS[sweep]
     cases = comparison.of(sweep)
     values = np.array([case.value for case in cases])
-    smallest = np.min(values[values > 0.0])
-    # Zero has no logarithm: a place to the left of the smallest value.
-    places = factor * np.where(values > 0.0, values, smallest / _ZERO)
+    places = factor * values
+    fine = _between(places)
     for name in cases[0].rms:
         middle = 1e3 * np.array([case.median(name) for case in cases])
         middle = np.where(np.isfinite(middle), middle, np.nan)
@@ -78,18 +78,43 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
                 1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
             )
         k, marker = _SERIES[name]
-        ax.fill_between(places, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
-        marks = {"marker": marker, "markersize": 3.0, "markevery": 1}
-        style.draw_curve(ax, places, middle, k, _WORDS[name], linewidth=1.0, **marks)
+        low, middle, high = (_errors_between(places, fine, errors) for errors in (low, middle, high))
+        ax.fill_between(fine, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
+        marks = {"marker": marker, "markersize": 3.0, "markevery": np.isin(fine, places)}
+        style.draw_curve(ax, fine, middle, k, _WORDS[name], linewidth=1.0, **marks)
     for crossing in comparison.crossings:
         if crossing.sweep == sweep:
             ax.axvline(factor * crossing.value, color=style.QUIET, linewidth=0.8, linestyle=":")
-    ax.set_xscale("log")
+    if places[0] > 0.0:
+        ax.set_xscale("log")
+    else:
+        # A decade's width from zero to the smallest value.
+        ax.set_xscale("symlog", linthresh=places[1], linscale=0.9)
+        ax.set_xlim(-0.15 * places[1], 1.15 * places[-1])
     ax.set_yscale("log")
     ax.set_xlabel(style.axis_label(words, unit))
     style.plain_axes(ax)
     ax.set_xticks(places, [f"{factor * value:g}" for value in values])
     ax.minorticks_off()
+
+
+def _between(places: Array) -> Array:
+    """The places of the values, with more of them between zero and the next one."""
+    if places[0] > 0.0 or len(places) == 1:
+        return places
+    return np.concatenate([np.linspace(0.0, places[1], _FINE)[:-1], places[1:]])
+
+
+def _errors_between(places: Array, fine: Array, errors: Array) -> Array:
+    """Errors at all places: next to zero their squares are linear in the square of the value.
+
+    Errors that are independent add up so, and the crossings are those of these curves.
+    """
+    if len(fine) == len(places):
+        return errors
+    part = (fine[: _FINE - 1] / places[1]) ** 2
+    first = np.sqrt(errors[0] ** 2 + part * (errors[1] ** 2 - errors[0] ** 2))
+    return np.concatenate([first, errors[1:]])
 
 
 def _of(values: Any, function: Any) -> float:

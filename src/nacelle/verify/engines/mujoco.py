@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import mujoco as mj
 import numpy as np
 
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -25,17 +25,16 @@ from nacelle.verify.engine import JointPlaces, Snapshot, TreeForces, TreeState, 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
 
-# The motion of a joint's second frame in its first: joints of one MuJoCo body, each in the axes that those
-# before it have moved.
-_STEPS: dict[JointKind, tuple[tuple[mj.mjtJoint, list[float]], ...]] = {
-    JointKind.REVOLUTE: ((_HINGE, _Z),),
-    JointKind.PRISMATIC: ((_SLIDE, _Z),),
-    JointKind.CYLINDRICAL: ((_SLIDE, _Z), (_HINGE, _Z)),
-    JointKind.UNIVERSAL: ((_HINGE, _X), (_HINGE, _Y)),
-    JointKind.SPHERICAL: ((_BALL, _Z),),
-    JointKind.PLANAR_SPHERICAL: ((_SLIDE, _X), (_SLIDE, _Y), (_BALL, _Z)),
-    JointKind.SPHERICAL_PLANAR: ((_BALL, _Z), (_SLIDE, _X), (_SLIDE, _Y)),
-    JointKind.FIXED: (),
+# MuJoCo's joint for each step of a joint's motion: joints of one body, each in the axes that those before it
+# have moved.
+_STEPS: dict[Primitive, tuple[mj.mjtJoint, list[float]]] = {
+    Primitive.RX: (_HINGE, _X),
+    Primitive.RY: (_HINGE, _Y),
+    Primitive.RZ: (_HINGE, _Z),
+    Primitive.TX: (_SLIDE, _X),
+    Primitive.TY: (_SLIDE, _Y),
+    Primitive.TZ: (_SLIDE, _Z),
+    Primitive.SPHERICAL: (_BALL, _Z),
 }
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -24,16 +24,15 @@ from nacelle.verify.engine import (
     steps_of,
 )
 
-# The motion of a joint's second frame in its first, as Pinocchio's joints one after the other.
-_STEPS: dict[JointKind, tuple[str, ...]] = {
-    JointKind.REVOLUTE: ("RZ",),
-    JointKind.PRISMATIC: ("PZ",),
-    JointKind.CYLINDRICAL: ("PZ", "RZ"),
-    JointKind.UNIVERSAL: ("RX", "RY"),
-    JointKind.SPHERICAL: ("Spherical",),
-    JointKind.PLANAR_SPHERICAL: ("PX", "PY", "Spherical"),
-    JointKind.SPHERICAL_PLANAR: ("Spherical", "PX", "PY"),
-    JointKind.FIXED: (),
+# Pinocchio's joint for each step of a joint's motion; they follow one after the other.
+_STEPS: dict[Primitive, str] = {
+    Primitive.RX: "RX",
+    Primitive.RY: "RY",
+    Primitive.RZ: "RZ",
+    Primitive.TX: "PX",
+    Primitive.TY: "PY",
+    Primitive.TZ: "PZ",
+    Primitive.SPHERICAL: "Spherical",
 }
 _ANCHORS = {
     JointKind.SPHERICAL: pin.ContactType.CONTACT_3D,
