@@ -338,3 +338,11 @@ def test_divide() -> None:
 def test_divide_numpy_floats_by_zero() -> None:
     """Numbers that came out of an array are floats too."""
     assert scalar.divide(np.float64(1.0), np.float64(0.0)) == math.inf
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_sparse_product_is_the_product(m: int, k: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(m, k)) * (rng.random((m, k)) < 0.5)
+    B = rng.normal(size=(k, n)) * (rng.random((k, n)) < 0.5)
+    assert np.array_equal(scalar.sparse_product(A.astype(object), B).astype(float), scalar.product(A, B))

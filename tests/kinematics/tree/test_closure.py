@@ -18,6 +18,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import is_zero
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.random_robots import (
@@ -30,6 +31,7 @@ from support.random_robots import (
     random_pose,
     relative_pose,
 )
+from support.snakes import snake
 from support.symbol import Symbol, symbols, values
 
 seeds = st.integers(0, 2**32 - 1)
@@ -480,3 +482,21 @@ def test_gaps_alone(name: str) -> None:
     q = guess_coordinates(robot) + 0.1
     motion = tree_motion(robot, robot.reference, q)
     np.testing.assert_array_equal(closure_gaps(robot, motion), closure_state(robot, motion).residual)
+
+
+def test_rates_that_move_both_bodies_of_a_closure_open_nothing() -> None:
+    """Of a traced Jacobian these entries are the number 0, of a plain one they are rounding."""
+    robot = snake(3, free=3)
+    q = guess_coordinates(robot) + 0.1
+    plain = closure_state(robot, tree_motion(robot, robot.reference, q))
+    loose = tree_motion(robot, robot.reference, symbols(q))
+    assert not loose.is_plain
+    traced = closure_state(robot, loose).jacobian
+    np.testing.assert_allclose(values(traced), plain.jacobian, rtol=0, atol=1e-14)
+    for joint, rows in zip(robot.closures, plain.rows, strict=True):
+        if not joint.is_coupling:
+            both = loose.movers[joint.predecessor] & loose.movers[joint.successor]
+            assert all(is_zero(entry) for entry in traced[rows][:, both].ravel())
+    # The last loop stands on two cells whose joints q and s carry it as one.
+    last = robot.closures[2]
+    assert np.sum(loose.movers[last.predecessor] & loose.movers[last.successor]) == 4

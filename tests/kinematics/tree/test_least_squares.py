@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import mpmath
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.kinematics.tree.least_squares import least_squares
+from nacelle.program.cost import count
+from nacelle.program.trace import trace
 from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 
@@ -58,3 +62,24 @@ def test_over_other_scalars(columns: int) -> None:
         residual = high[0].T @ (high[1] - high[0] @ exact.X)
         assert max(abs(entry) for entry in residual.ravel()) < mpmath.mpf("1e-37")
     assert_same(least_squares(M[0], B[0]).X, exact.X.astype(float), 1e-14)
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
+def test_zeros_of_traced_matrices_leave_no_operation(unknowns: int, more: int, seed: int) -> None:
+    """A block and one more unknown that shares no row with it: as many operations as both alone."""
+    rng = np.random.default_rng(seed)
+    rows = unknowns + more
+    B = rng.normal(size=(rows + 1, 2))
+
+    def solved(M: np.ndarray, *, apart: bool) -> np.ndarray:
+        """X of [M 0; 0 1] or, without the last row and column, of M."""
+        whole = np.zeros((rows + 1, unknowns + 1), dtype=object)
+        whole[:rows, :unknowns], whole[rows, unknowns] = M, 1.0
+        return least_squares(whole, B).X if apart else least_squares(M, B[:rows]).X
+
+    shapes = {"M": (rows, unknowns)}
+    alone, both = (trace(partial(solved, apart=apart), shapes, "solved").program() for apart in (False, True))
+    assert count(both).total == count(alone).total
+    M = rng.normal(size=(rows, unknowns))
+    assert np.array_equal(solved(M, apart=True)[:unknowns], solved(M.astype(object), apart=False))
+    assert np.array_equal(solved(M, apart=True)[unknowns], B[rows])
