@@ -46,7 +46,7 @@ def report_command(
 ) -> None:
     """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
     with task(f"reading {robot_name}"):
-        from nacelle.report.sheet.beside import counted_beside
+        from nacelle.report.sheet.beside import made_beside
         from nacelle.report.sheet.sheet import DataSheet, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
 
@@ -55,15 +55,19 @@ def report_command(
     if out is None and not as_json:
         out = Path(re.sub(r"[^\w.-]+", "_", subject.robot.name).strip("._") or "robot").with_suffix(".html")
     check_new(out)
-    done = []
+    done = {}
     try:
-        with counted_beside(robot_name, mode, wanted="operations" in names[1:]) as counted:
-            for made in make_sections(subject, names, _verified, counted=counted):
-                done.append(made)
+        with made_beside(names, robot_name, mode, payload or (), _verified) as beside:
+            for made in make_sections(subject, names, _verified, beside=beside):
+                done[made.name] = made
     except KeyboardInterrupt:
         if not done:
             leave_interrupted()
-    sheet = DataSheet(subject, tuple(done), names[len(done) :])
+    sheet = DataSheet(
+        subject,
+        tuple(done[name] for name in names if name in done),
+        tuple(name for name in names if name not in done),
+    )
     if as_json:
         print_json(sheet.data())
     if out is not None:

@@ -30,6 +30,22 @@ _ODD = frozenset(("sin", "tanh", "sign"))
 _EVEN = frozenset(("cos", "abs"))
 
 
+class _Table(dict[Node, int]):
+    """The index of every node; one that is looked up for the first time is made."""
+
+    __slots__ = ("_nodes", "_values")
+
+    def __init__(self, nodes: list[Node], values: list[float | None]) -> None:
+        super().__init__()
+        self._nodes, self._values = nodes, values
+
+    def __missing__(self, node: Node) -> int:
+        index = self[node] = len(self._nodes)
+        self._nodes.append(node)
+        self._values.append(node[1] if node[0] == "const" else None)
+        return index
+
+
 class Graph:
     """An expression graph; nodes are indices into `nodes`."""
 
@@ -40,19 +56,14 @@ class Graph:
         self.nodes: list[Node] = []
         # The value of a node that is a constant, else None.
         self.values: list[float | None] = []
-        self._table: dict[Node, int] = {}
+        self._table = _Table(self.nodes, self.values)
         self._constants = Constants(FOLDED_ULPS)
         # The node of every float that has been a constant.
         self._floats: dict[float, int] = {}
 
     def node(self, *node: Any) -> int:
         """Give the index of a node, new or old."""
-        index = self._table.get(node)
-        if index is None:
-            index = self._table[node] = len(self.nodes)
-            self.nodes.append(node)
-            self.values.append(node[1] if node[0] == "const" else None)
-        return index
+        return self._table[node]
 
     def const(self, value: float) -> int:
         """A constant, as it has appeared within rounding; -0.0 is taken as 0.0, and all NaN are one."""
@@ -84,7 +95,7 @@ class Graph:
         if value is not None:
             return self.const(-value)
         node = self.nodes[a]
-        return int(node[1]) if node[0] == "neg" else self.node("neg", a)
+        return int(node[1]) if node[0] == "neg" else self._table["neg", a]
 
     def _positive(self, a: int) -> tuple[int, bool]:
         """Split off a negation: the node without it, and whether there was one."""
@@ -101,8 +112,11 @@ class Graph:
         u, v = self.values[a], self.values[b]
         if u is None and v is None:
             nodes = self.nodes
-            if nodes[a][0] != "neg" and nodes[b][0] != "neg" and a != b:
-                return self.node("add", a, b) if a < b else self.node("add", b, a)
+            if nodes[a][0] != "neg" and a != b:
+                second = nodes[b]
+                if second[0] == "neg":
+                    return self.sub(a, second[1])
+                return self._table["add", a, b] if a < b else self._table["add", b, a]
         elif u is not None and v is not None:
             return self.const(folded_total(u, v))
         elif u == 0.0:
@@ -117,12 +131,16 @@ class Graph:
             return self.sub(x, y)
         if a == b:
             return self.mul(self.const(2.0), a)
-        return self.node("add", a, b) if a < b else self.node("add", b, a)
+        return self._table["add", a, b] if a < b else self._table["add", b, a]
 
     def sub(self, a: int, b: int) -> int:
         """Difference; a - b and b - a share a node."""
         u, v = self.values[a], self.values[b]
-        if u is not None and v is not None:
+        if u is None and v is None:
+            nodes = self.nodes
+            if nodes[a][0] != "neg" and nodes[b][0] != "neg" and a != b:
+                return self._table["sub", a, b] if a < b else self.neg(self._table["sub", b, a])
+        elif u is not None and v is not None:
             return self.const(folded_total(u, -v))
         if a == b:
             return self.const(0.0)
@@ -136,7 +154,7 @@ class Graph:
             return self.sub(y, x) if y_negative else self.neg(self.add(x, y))
         if y_negative:
             return self.add(x, y)
-        return self.node("sub", a, b) if a < b else self.neg(self.node("sub", b, a))
+        return self._table["sub", a, b] if a < b else self.neg(self._table["sub", b, a])
 
     def mul(self, a: int, b: int) -> int:
         """Product; a chain of constants is one constant."""
@@ -150,7 +168,7 @@ class Graph:
             return self.mul(first[1], second[1]) if second[0] == "neg" else self.neg(self.mul(first[1], b))
         if second[0] == "neg":
             return self.neg(self.mul(a, second[1]))
-        return self.node("mul", a, b) if a < b else self.node("mul", b, a)
+        return self._table["mul", a, b] if a < b else self._table["mul", b, a]
 
     def _scaled(self, a: int, b: int) -> int:
         """Product of a constant a and b, which is none."""
@@ -166,7 +184,7 @@ class Graph:
             return self.neg(self._scaled(a, node[1]))
         if node[0] == "mul" and self.values[node[1]] is not None:
             return self._scaled(self.const(u * self._value(node[1])), node[2])
-        return self.node("mul", a, b)
+        return self._table["mul", a, b]
 
     def div(self, a: int, b: int) -> int:
         """Quotient; a constant divisor becomes a factor."""
@@ -319,6 +337,10 @@ def reachable(graph: Graph, roots: list[int]) -> list[int]:
     # Nodes are made of earlier ones.
     for k in range(max(roots, default=-1), -1, -1):
         if needed[k]:
-            for child in children(nodes[k]):
+            node = nodes[k]
+            if len(node) == 3 and node[0] != "entry":
+                needed[node[1]] = needed[node[2]] = True
+                continue
+            for child in children(node):
                 needed[child] = True
     return [k for k, is_needed in enumerate(needed) if is_needed]

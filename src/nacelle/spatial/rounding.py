@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,33 +185,62 @@ def _place(size: float) -> int:
 
 
 class Constants:
-    """The constants that a program, or a robot, has so far."""
+    """The constants that a program, or a robot, has so far.
 
-    __slots__ = ("_buckets", "_seen", "_ulps")
+    Attributes:
+        one: gives the constant that a number is: an earlier one within the margin, or a new one; signs are
+            apart.
+    """
+
+    __slots__ = ("_seen", "one")
 
     def __init__(self, ulps: int = ULPS) -> None:
         """Start with small whole numbers and halves; numbers within so many last places are one."""
-        self._ulps = ulps
-        # Buckets as wide as the margin: a neighbour within it is in the same one or the next.
-        self._buckets: dict[int, list[tuple[int, float]]] = {}
-        self._seen: dict[float, float] = {0.0: 0.0}
+        self._keep(_Seen(ulps))
+        self._seen[0.0] = 0.0
         for value in _EXACT:
             self.one(value)
+
+    def _keep(self, seen: _Seen) -> None:
+        self._seen = seen
+        # Looking up a number that has been seen, which is nearly every one, runs no Python.
+        self.one: Callable[[float], float] = seen.__getitem__
 
     def copy(self) -> Constants:
         """The same constants, to go on from."""
         other = Constants.__new__(Constants)
-        other._ulps, other._seen = self._ulps, self._seen.copy()
+        other._keep(self._seen.copy())
+        return other
+
+
+class _Seen(dict[float, float]):
+    """The constant of every number that was asked for, of either sign; others are found when they are."""
+
+    __slots__ = ("_buckets", "_ulps")
+
+    def __init__(self, ulps: int) -> None:
+        super().__init__()
+        self._ulps = ulps
+        # Buckets as wide as the margin: a neighbour within it is in the same one or the next.
+        self._buckets: dict[int, list[tuple[int, float]]] = {}
+
+    def copy(self) -> _Seen:
+        other = _Seen(self._ulps)
+        other.update(self)
         other._buckets = {place: near.copy() for place, near in self._buckets.items()}
         return other
 
-    def one(self, value: float) -> float:
-        """The constant that a number is: an earlier one within the margin, or a new one; signs are apart."""
+    def __missing__(self, value: float) -> float:
         size = abs(value)
-        same = self._seen.get(size)
+        same = self.get(size)
         if same is None:
-            same = self._seen[size] = self._find(size)
-        return -same if value < 0.0 else same
+            same = self[size] = self._find(size)
+        if value < 0.0:
+            same = -same
+            # A recorded float notes on its tape that it is negated, each time anew.
+            if type(value) is float:
+                self[value] = same
+        return same
 
     def _find(self, size: float) -> float:
         if not size < float("inf"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nacelle.program.identities.join import other_makings
+import numpy as np
+import pytest
+
+from nacelle.program.identities.join import _looked_up, other_makings
 from nacelle.program.identities.values import Values
 from support.identities import Writer, samples
 
@@ -34,3 +37,22 @@ def test_nothing_from_nothing() -> None:
     given = samples(1)
     values = Values(w.program(w("add", 0, 0)), given.proof, given.sizes)
     assert other_makings(values, [], []) == {}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_are_those_of_all_pairs(seed: int) -> None:
+    """Sums of either sign, terms that are far apart in size, and terms that are there twice."""
+    random = np.random.default_rng(seed)
+    own = random.standard_normal(60) * 10.0 ** random.integers(-3, 3, 60)
+    column = np.concatenate([own, -own, own[:5]])
+    first, second = random.integers(0, len(column), (2, 80))
+    targets = np.concatenate([column[first] + column[second], random.standard_normal(20)])
+    targets = targets[targets != 0.0]
+    t, a, b = _looked_up(column, targets, np.abs(column))
+    near = np.abs(column[:, None] + column - targets[:, None, None]) <= 1e-11 * (
+        np.abs(column[:, None]) + np.abs(column)
+    )
+    # One partner for every first term that has any, in the order of targets and terms.
+    assert list(zip(t, a, strict=True)) == list(zip(*np.nonzero(near.any(axis=2)), strict=True))
+    assert near[t, a, b].all()
+    assert (np.bincount(t, minlength=80)[:70] > 0).all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import localcontext
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,62 +58,93 @@ def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int])
     return makings
 
 
-def _looked_up(column: Array, targets: Array, sizes: Array) -> Iterator[tuple[Places, Places, Places]]:
-    """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms."""
-    if not len(column):
-        return
+def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Places, Places]:
+    """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms.
+
+    They are in the order of the targets, then of a. Of two terms one is at least half the target: only such
+    are looked up for all targets, and those smaller than half are what they were found with.
+    """
+    none = np.zeros(0, dtype=np.intp)
+    if not len(column) or not len(targets):
+        return none, none, none
     order = np.argsort(column, kind="stable")
     ordered, last = column[order], len(column) - 1
     # The numbers in whole steps; sums of them are those of the steps, but for one.
     step = max(float(np.max(np.abs(column))), 1e-300) * 2.0**-_STEPS
     whole = np.rint(column / step).astype(np.int64) & _MASK
-    goals = np.rint(targets / step).astype(np.int64) & _MASK
+    goals = (np.rint(targets / step).astype(np.int64) & _MASK).astype(np.intp)
     once = np.zeros(_MASK + 1, dtype=bool)
     for shift in (-1, 0, 1):
         once[(whole + shift) & _MASK] = True
     # Twice, so that differences of last bits need not be cut to them.
     present = np.concatenate([once, once])
     below = (_MASK + 1 - whole).astype(np.intp)
+    ordered_below = below[order]
+    reach = 4.0 * _NEAR * (np.abs(column) + sizes)
+    slack = 16.0 * _NEAR * float(np.max(np.abs(column)) + np.max(np.abs(targets)) + np.max(sizes))
+    found = [none]
+    by_size = np.argsort(targets, kind="stable")
     for start in range(0, len(targets), _ROWS):
-        places = goals[start : start + _ROWS, None].astype(np.intp) + below
+        rows = by_size[start : start + _ROWS]
+        first = int(np.searchsorted(ordered, 0.5 * targets[rows[0]] - slack))
+        if first > last:
+            break
+        places = goals[rows, None] + ordered_below[first:]
         # Of one dimension, in which few places that are true are found four times as fast.
-        row, a = np.divmod(np.flatnonzero(present.take(places, mode="clip")), len(column))
-        row += start
+        row, a = np.divmod(np.flatnonzero(present.take(places, mode="clip")), last + 1 - first)
+        row, a = rows[row], order[a + first]
         difference = targets[row] - column[a]
-        margin = _NEAR * (np.abs(difference) + sizes[a])
-        place = np.minimum(np.searchsorted(ordered, difference - margin), last)
-        near = np.abs(ordered[place] - difference) <= 2.0 * margin
-        yield row[near], a[near], order[place[near]]
+        width = reach[a] + 4.0 * _NEAR * np.abs(difference)
+        low, high = (np.searchsorted(ordered, difference + w, side) for w, side in _window(width))
+        some = high > low
+        row, a, low, number = row[some], a[some], low[some], (high - low)[some]
+        # All others of the windows, one behind the other.
+        starts = np.cumsum(number) - number
+        other = np.arange(int(np.sum(number))) + np.repeat(low - starts, number)
+        found += [row * (last + 1) + a, np.repeat(row, number) * (last + 1) + order[other]]
+    row, a = np.divmod(np.unique(np.concatenate(found)), last + 1)
+    likely = present.take(goals[row] + below[a], mode="clip")
+    row, a = row[likely], a[likely]
+    difference = targets[row] - column[a]
+    margin = _NEAR * (np.abs(difference) + sizes[a])
+    place = np.minimum(np.searchsorted(ordered, difference - margin), last)
+    near = np.abs(ordered[place] - difference) <= 2.0 * margin
+    return row[near], a[near], order[place[near]]
+
+
+def _window(width: Array) -> tuple[tuple[Array, Literal["left"]], tuple[Array, Literal["right"]]]:
+    """Both ends of a window about a number, and on which side of equal numbers they are."""
+    return (-width, "left"), (width, "right")
 
 
 def _sums(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
     signed = np.concatenate([table, -table])
     refs = np.concatenate([2 * classes, 2 * classes + 1])
     targets = np.flatnonzero(inside)
-    for t, a, b in _looked_up(signed[:, 0], table[targets, 0], np.abs(signed[:, 0])):
-        c = targets[t]
-        apart = np.abs(signed[a] + signed[b] - table[c])
-        near = np.all(apart <= 4.0 * _NEAR * (np.abs(signed[a]) + np.abs(signed[b])), axis=1)
-        near &= (refs[a] <= refs[b]) & (refs[a] >> 1 != classes[c]) & (refs[b] >> 1 != classes[c])
-        for k, first, second in zip(classes[c[near]], refs[a[near]], refs[b[near]], strict=True):
-            if _is_sum(values, int(k), int(first), int(second)):
-                yield int(k), (0, ("add", int(first), int(second)))
+    t, a, b = _looked_up(signed[:, 0], table[targets, 0], np.abs(signed[:, 0]))
+    c = targets[t]
+    apart = np.abs(signed[a] + signed[b] - table[c])
+    near = np.all(apart <= 4.0 * _NEAR * (np.abs(signed[a]) + np.abs(signed[b])), axis=1)
+    near &= (refs[a] <= refs[b]) & (refs[a] >> 1 != classes[c]) & (refs[b] >> 1 != classes[c])
+    for k, first, second in zip(classes[c[near]], refs[a[near]], refs[b[near]], strict=True):
+        if _is_sum(values, int(k), int(first), int(second)):
+            yield int(k), (0, ("add", int(first), int(second)))
 
 
 def _products(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
     logarithm = np.log(np.abs(table[:, 0]))
     targets = np.flatnonzero(inside)
-    for t, a, b in _looked_up(logarithm, logarithm[targets], np.ones_like(logarithm)):
-        c = targets[t]
-        product = table[a] * table[b]
-        sign = np.where((product[:, 0] < 0.0) == (table[c, 0] < 0.0), 1.0, -1.0)
-        near = np.all(np.abs(sign[:, None] * product - table[c]) <= 100.0 * _NEAR * np.abs(product), axis=1)
-        near &= (a <= b) & (a != c) & (b != c)
-        rows = zip(classes[c[near]], classes[a[near]], classes[b[near]], sign[near] < 0.0, strict=True)
-        for k, first, second, negative in rows:
-            making = (int(negative), ("mul", 2 * int(first), 2 * int(second)))
-            if _is_product(values, int(k), making):
-                yield int(k), making
+    t, a, b = _looked_up(logarithm, logarithm[targets], np.ones_like(logarithm))
+    c = targets[t]
+    product = table[a] * table[b]
+    sign = np.where((product[:, 0] < 0.0) == (table[c, 0] < 0.0), 1.0, -1.0)
+    near = np.all(np.abs(sign[:, None] * product - table[c]) <= 100.0 * _NEAR * np.abs(product), axis=1)
+    near &= (a <= b) & (a != c) & (b != c)
+    rows = zip(classes[c[near]], classes[a[near]], classes[b[near]], sign[near] < 0.0, strict=True)
+    for k, first, second, negative in rows:
+        making = (int(negative), ("mul", 2 * int(first), 2 * int(second)))
+        if _is_product(values, int(k), making):
+            yield int(k), making
 
 
 def _multiples(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:

@@ -14,6 +14,7 @@ deviations; they do not depend on the order of a sum, and so not on the machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,23 @@ class Directions:
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(20)
-        self._table: Array = np.zeros((0, DIRECTIONS))
+        self._rows: list[Array] = []
 
     def __getitem__(self, k: int) -> Array:
         """Changes in all directions (directions,): 0.5 to 1.5 units of rounding of 1, of either sign."""
-        while k >= len(self._table):
+        while k >= len(self._rows):
             whole = self._random.integers(0, 1 << 20, (4096, DIRECTIONS)).astype(float) / (1 << 20)
             sign = self._random.integers(0, 2, (4096, DIRECTIONS)) * 2.0 - 1.0
-            self._table = np.concatenate([self._table, (0.5 + whole) * sign * UNIT])
-        return np.asarray(self._table[k])
+            table = (0.5 + whole) * sign * UNIT
+            table.flags.writeable = False
+            self._rows.extend(table)
+        return self._rows[k]
+
+
+@cache
+def directions() -> Directions:
+    """The one table of changes, made once for all programs."""
+    return Directions()
 
 
 def of_number(size: Array, direction: Array) -> Array:

@@ -46,7 +46,7 @@ from nacelle.program.identities.noise import (
     OPERATIONS,
     UNIT,
     Array,
-    Directions,
+    directions,
     largest,
     of_number,
     of_operation,
@@ -108,7 +108,7 @@ class Values:
         self.makings: list[list[Making]] = []
         self._rows, self._input_sizes, self._units = rows, sizes, units
         self._count = len(rows)
-        self.directions = Directions()
+        self.directions = directions()
         self._random = np.random.default_rng(21)
         self._numbers = Constants(FOLDED_ULPS)
         self._table: dict[Definition, Ref] = {}

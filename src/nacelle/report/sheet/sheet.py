@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.robot import Robot
@@ -88,6 +88,16 @@ class SheetSection:
         if self.content is None:
             return paragraph(f"This section could not be made: {self.reason.rstrip('.')}.")
         return self.content.markup()
+
+
+class Elsewhere(Protocol):
+    """Whoever makes sections beside this process."""
+
+    def has(self, name: str) -> bool:
+        """Whether a section is made there; if not, it will not be."""
+
+    def section(self, name: str) -> SheetSection | None:
+        """A section that is made there, once it is; None if it is to be made here after all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,32 +217,41 @@ def make_sections(
     names: Sequence[str],
     verifier: Verifier | None = None,
     *,
-    counted: Callable[[Subject], Content] | None = None,
+    beside: Elsewhere | None = None,
 ) -> Iterator[SheetSection]:
     """Make sections one after the other, so that those that are done remain if the work is interrupted.
+
+    Those that are being made elsewhere come last.
 
     Args:
         subject: what they are about.
         names: of the sections.
         verifier: as in `data_sheet`.
-        counted: makes the section of operations instead (`beside.counted_beside`).
+        beside: who makes some of them (`beside.made_beside`).
     """
-    makers = {**_MAKERS, "verification": lambda subject: engines(subject, verifier)}
-    if counted is not None:
-        makers["operations"] = counted
+    elsewhere = []
     with task(f"data sheet of {subject.robot.name}") as report:
         for k, name in enumerate(names):
+            if beside is not None and beside.has(name):
+                elsewhere.append(name)
+                continue
             report(k / len(names))
             with task(f"section {k + 1} of {len(names)}, {TITLES[name].lower()}"):
-                yield _made(subject, name, makers[name])
+                yield make_section(subject, name, verifier)
+        for name in elsewhere:
+            with task(f"section {names.index(name) + 1} of {len(names)}, {TITLES[name].lower()}"):
+                made = beside.section(name) if beside is not None else None
+                yield made or make_section(subject, name, verifier)
 
 
-def _made(subject: Subject, name: str, maker: Callable[[Subject], Content]) -> SheetSection:
+def make_section(subject: Subject, name: str, verifier: Verifier | None = None) -> SheetSection:
+    """Make one section, or say why it cannot be made; arguments as in `make_sections`."""
     try:
         with warnings.catch_warnings():
             # What matters of them is in the results; a page has no place for lines of a program.
             warnings.simplefilter("ignore")
-            return SheetSection(name, maker(subject))
+            maker = _MAKERS.get(name)
+            return SheetSection(name, maker(subject) if maker else engines(subject, verifier))
     except NacelleError as error:
         return SheetSection(name, None, str(error))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
