@@ -19,21 +19,6 @@ from nacelle.sketch.search import Arrangement
 _ROD, _RADIUS = 3.0, 0.02
 _BLOCK, _BLOCK_INERTIA = 0.5, 0.0005
 _PLATFORM = 5.0
-_NUMBERS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
 _LETTERS = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z"}
 _DIRECTIONS = {OUT: "outwards", ALONG: "along the circle", UP: "upwards"}
 

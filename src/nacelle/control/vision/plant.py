@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
+from nacelle.compile import compile_rk4
 from nacelle.control.vision.deviation import Deviation, moved, numbers_size, sample, sample_numbers
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import bound, coordinates_of, flow, pose_of, reference_orientation, state_size
@@ -82,11 +83,6 @@ def _split(robot: Robot, s: Array, constants: Array) -> tuple[Array, Array, Arra
 
 
 @lru_cache(maxsize=32)
-def _compiled(function: Any, robot: Robot) -> Compiled:
-    return compile_function(function, robot)
-
-
-@lru_cache(maxsize=32)
 def _stepper(robot: Robot) -> Any:
     return compile_rk4(true_flow, robot)
 
@@ -107,9 +103,9 @@ class TruePlant:
     def __init__(self, model: Robot, deviation: Deviation, *, step: float = 5e-4) -> None:
         self.model, self.deviation, self.step = model, deviation, step
         self.quat_0 = reference_orientation(mechanism_of(sample(model)))
-        self._flow = bound(_compiled(true_flow, model), self._constants(0.0))
-        self._signals = _compiled(true_signals, model)
-        self._bodies = _compiled(true_bodies, model)
+        self._flow = bound(native(true_flow, model), self._constants(0.0))
+        self._signals = native(true_signals, model)
+        self._bodies = native(true_bodies, model)
         self._driver = _stepper(model)
         self.time = 0.0
         self.state = np.zeros(0)
@@ -138,7 +134,7 @@ class TruePlant:
         y = np.asarray(inverse_kinematics(near, x, limits=False).y)
         if not y.size:
             return y
-        closing = _compiled(true_closing, self.model)
+        closing = native(true_closing, self.model)
         last = self.deviation.numbers(self.model, time)
         first = sample_numbers(self.model)
         for part in np.linspace(0.0, 1.0, _WAY + 1)[1:]:

@@ -121,7 +121,7 @@ class Mobility(Shown):
     def _moves(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
         if self.mover != "nacelle":
-            return _list(self.joints) or "none"
+            return ", ".join(self.joints) or "none"
         moves = [_WORDS[a] for a in self.free]
         mixed = self.platform - self.inside - len(self.free)
         if mixed:
@@ -129,29 +129,29 @@ class Mobility(Shown):
             moves.append(f"{_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
         if self.inside:
             moves.append(f"{_count(self.inside, 'motion')} inside the nacelle")
-        return _list(moves) or "none"
+        return ", ".join(moves) or "none"
 
     def motion_words(self) -> str:
         """What the nacelle can do, as part of a sentence."""
         shown = self.locked and self.mover == "nacelle"
-        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if shown else ""
+        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if shown else ""
         return f"the {self.mover} has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
 
     def sentences(self) -> list[str]:
         """The same in words."""
         lines = [f"The {self.mover} has {_count(self.platform, 'independent motion')}: {self._moves()}."]
         for name, axes in self.tools if self.inside else ():
-            moves = _list([_WORDS[a] for a in axes]) or "motions that couple axes"
+            moves = ", ".join([_WORDS[a] for a in axes]) or "motions that couple axes"
             lines.append(f"Tool {name} moves by {moves}.")
         if self.locked and self.mover == "nacelle":
-            lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
+            lines.append(f"Locked: {', '.join([_WORDS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
             count = _count(self.idle_count, "idle motion")
-            lines.append(f"{count} {verb} the {self.mover} at rest: {_list(self.idle)}.")
+            lines.append(f"{count} {verb} the {self.mover} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
-                f"The loops are overconstrained {_times(self.overconstrained)}: {_list(self.redundant)}."
+                f"The loops are overconstrained {_times(self.overconstrained)}: {', '.join(self.redundant)}."
             )
         if self.actuation > 0:
             lines.append(f"The actuation is redundant: {_count(self.actuation, 'actuator')} to spare.")
@@ -161,13 +161,13 @@ class Mobility(Shown):
                 f"{_count(self.platform, 'motion')}."
             )
         if self.undriven:
-            lines.append(f"Nothing drives {_list(self.undriven)}.")
+            lines.append(f"Nothing drives {', '.join(self.undriven)}.")
         if self.uncontrolled:
-            lines.append(f"With the actuators locked there remains: {_list(self.uncontrolled)}.")
+            lines.append(f"With the actuators locked there remains: {', '.join(self.uncontrolled)}.")
         elif self.actuation >= 0:
             lines.append(f"The actuators control every motion of the {self.mover}.")
         if self.still:
-            lines.append(f"Joints that never move: {_list(self.still)}.")
+            lines.append(f"Joints that never move: {', '.join(self.still)}.")
         if self.singular_reference:
             lines.append("The reference pose is singular.")
         return lines
@@ -179,10 +179,6 @@ def _count(number: int, word: str) -> str:
 
 def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
-def _list(words: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(words)
 
 
 def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
