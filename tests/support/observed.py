@@ -20,9 +20,9 @@ from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.process import Displacer, apart
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
 from nacelle.vision.observer.sight import Sight
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.scene import Scenery
 from nacelle.vision.shutter import Shutter
+from support.simulated_camera import SimulatedCamera
 
 # Steps in which the true motion is drawn, s: finer than anything that is measured.
 FINE = 2.5e-4

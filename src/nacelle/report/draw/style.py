@@ -7,7 +7,6 @@ seven of them markers change, too. So curves differ in black and white, too.
 from __future__ import annotations
 
 import importlib
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -79,12 +78,6 @@ def axis_label(words: str, unit: str) -> str:
 def quantity_words(unit: str, otherwise: str) -> str:
     """What is measured in a unit."""
     return _WORDS.get(unit, otherwise)
-
-
-def unit_of(label: str) -> str | None:
-    """The unit in the label of an axis; None if it has none."""
-    match = re.search(r"\(([^()]+)\)$", label.strip())
-    return match[1] if match else None
 
 
 def written(name: str, most: int = 26) -> str:
