@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from nacelle.verify.states import CONDITION, moved, random_states, twist_units
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.verify.states import CONDITION, moved, random_states
 from support.uncompiled import any_robot
 
 

@@ -11,7 +11,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
 from nacelle.cli.complete import words
-from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.inputs import ModeOption, NoFrictionOption, SmoothOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.errors import ExportError
 
@@ -51,11 +51,8 @@ def export_command(
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",
-    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
-    smooth: Annotated[
-        float | None,
-        typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
-    ] = None,
+    no_friction: NoFrictionOption = False,
+    smooth: SmoothOption = None,
     bare: Annotated[
         bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and reach margins.")
     ] = False,

@@ -36,6 +36,10 @@ FollowOption = Annotated[
 ]
 TableOption = Annotated[Path | None, typer.Option("--csv", help="Table to write; never overwritten.")]
 NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")]
+SmoothOption = Annotated[
+    float | None,
+    typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
+]
 # Quantities of a translation and of a rotation.
 POSITION = ("length", "angle")
 RATE = ("speed", "angular speed")

@@ -9,8 +9,8 @@ import numpy as np
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
@@ -105,17 +105,6 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
         condition=condition[pick],
         rejected={reason: number for reason, number in rejected.items() if number},
     )
-
-
-def twist_units(robot: Robot) -> Array:
-    """For every entry of the reduced twist the robot's size if it is a length over time, or 1."""
-    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
-
-
-def _is_length(robot: Robot, name: str) -> bool:
-    if name in AXES:
-        return name in AXES[:3]
-    return not robot.joints[robot.joint(name)].primitives[0].is_rotation
 
 
 def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:

@@ -21,7 +21,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.shapes import of_actuators, of_pose
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import bound, coordinates_of, flow, pose_of, reference_orientation, state_size
 from nacelle.spatial.physics import physics
@@ -41,10 +41,6 @@ def _constants(robot: Robot) -> tuple[int]:
 
 def _unknowns(robot: Robot) -> tuple[int]:
     return (mechanism_of(sample(robot)).ny,)
-
-
-def _pose(robot: Robot) -> tuple[int]:
-    return (mechanism_of(robot).layout.nx,)
 
 
 @physics(s=_state, tau=of_actuators, constants=_constants)
@@ -67,7 +63,7 @@ def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     return kinematic_model.body_poses(true, x, y)
 
 
-@physics(y=_unknowns, x=_pose, g=lambda robot: (numbers_size(robot),))
+@physics(y=_unknowns, x=of_pose, g=lambda robot: (numbers_size(robot),))
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
     return np.asarray(closing_step(moved(robot, g), y, x)["dy"])
