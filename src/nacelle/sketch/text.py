@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from nacelle.errors import number_of
 from nacelle.sketch.letters import KINDS, LegLetters
 from nacelle.sketch.posture import ALONG, OUT, UP, Vector, less
 from nacelle.sketch.screws import LegPlacement, LegScrews
@@ -37,7 +38,7 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "",
         "format: nacelle/1",
         f'name: "{name}"',
-        f"title: {counts}, {len(legs)} leg{'s' if len(legs) > 1 else ''}, motion {motion_name.strip('[]')}",
+        f"title: {counts}, {number_of(len(legs), 'leg')}, motion {motion_name.strip('[]')}",
         "",
         "# What the platform can do by itself; the check says if the legs do not allow it.",
         f"motion: {motion_name}",
