@@ -19,7 +19,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.trajectory.base import Trajectory, about
+from nacelle.kinematics.trajectory.base import Trajectory, sample_about
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -49,7 +49,7 @@ def usable(robot: Robot, x: Array) -> Array:
 def offset(robot: Robot, x: Array, steps: Array) -> Array:
     """Poses (N, nx) at steps (N, n) of the coordinates from a pose (nx,), m and rad, rotations as vectors."""
     still = np.zeros_like(steps)
-    return about(layout_of(robot.motion), x, (steps, still, still)).x
+    return sample_about(layout_of(robot.motion), x, (steps, still, still)).x
 
 
 def middle(robot: Robot) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.dynamics.equilibrium import moved
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.motion import solved
@@ -150,7 +150,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
 
 def least_squares_twists(robot: Robot, J: Array, rates: Array) -> Array:
     """Give v (..., n) with J v = rates (..., actuators) by least squares; NaN where J is singular."""
-    weights = 1.0 / actuator_units(robot)
+    weights = 1.0 / actuator_scales(robot)
     weighted = J * weights[:, None]
     if J.shape[-1] == J.shape[-2]:
         return np.asarray(solve_batch(weighted, (rates * weights)[..., None])[..., 0])

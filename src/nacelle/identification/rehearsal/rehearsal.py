@@ -41,7 +41,7 @@ from nacelle.identification.rehearsal.settings import (
     revolute,
 )
 from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
-from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -319,7 +319,7 @@ class Rehearsal(Drawn):
         plant = self.experiment.plant
         x, rigid = plant.split(self._states)[0], plant.rigid_states(self._states)
         q = native(actuator_positions, self.true)(x, plant.rigid.unknowns(rigid))["q"]
-        return continuous(self.robot, q)
+        return unwrapped(self.robot, q)
 
     @property
     def q(self) -> Array:

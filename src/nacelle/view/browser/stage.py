@@ -12,7 +12,7 @@ import numpy as np
 
 from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
-from nacelle.scene.between import link_frame, stretched
+from nacelle.scene.between import link_frame, stretched_link
 from nacelle.scene.geometry import RobotGeometry, robot_geometry
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
@@ -90,7 +90,7 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Triangles(stretched(corners, 1.0), triangles)
+        mesh = Triangles(stretched_link(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
@@ -121,7 +121,7 @@ class Stage:
             if moved & {*link.bodies}:
                 poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
                 frame, length = link_frame(*link.ends(poses))
-                handle.vertices = stretched(link.mesh[0], length).astype(np.float32)
+                handle.vertices = stretched_link(link.mesh[0], length).astype(np.float32)
                 handle.wxyz, handle.position = tuple(wxyz(frame.R)), tuple(frame.p)
 
     def paint(self, standing: Standing) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
+from nacelle.kinematics.tree.rates import coordinate_selections, rate_equations, respond
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -134,7 +134,7 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     """Rates (rates + anchors, anchors) of the tree with anchors at unit rates of each, the pose x held."""
     robot, mechanism = now.robot, now.mechanism
     opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     given, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
     columns = []
     for k, (j, _) in enumerate(anchors):

@@ -17,7 +17,7 @@ from nacelle.identification.data.checks.zero_shift import linear_shift
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured, with_other_effects
 from support.stress_robots import STRESS
@@ -26,7 +26,7 @@ from support.stress_robots import STRESS
 def shifted(run: Measurement, place: int, size: float) -> Measurement:
     """With another zero of an encoder, rad or robot sizes."""
     q = run.q.copy()
-    q[:, place] += size * actuator_units(run.robot)[place]
+    q[:, place] += size * actuator_scales(run.robot)[place]
     return replace(run, q=q)
 
 

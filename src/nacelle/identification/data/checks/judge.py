@@ -28,7 +28,7 @@ from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.measured_path import Path, path_of
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -100,7 +100,7 @@ class Judge:
         lost = 1.0 - float(np.mean(along.good))
         cost, residual = self._fit(along, self._force(correction, along))
         coordinates = correction.apply(self.signals.value)[:, :m]
-        ranges = np.ptp(coordinates, axis=0) / actuator_units(self.robot) + 1e-12
+        ranges = np.ptp(coordinates, axis=0) / actuator_scales(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
         return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
 

@@ -30,7 +30,7 @@ from nacelle.identification.data.checks.zero_record import ZeroRecord
 from nacelle.identification.data.checks.zero_shift import BELIEVED, Scan, best_shift
 from nacelle.identification.data.measured_path import path_of
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.spatial.scalar import Array
 
 # Offsets that are tried where coordinates belong to no poses as they are, rad or robot sizes.
@@ -161,7 +161,7 @@ def _shifted_start(record: ZeroRecord, scans: list[Scan]) -> _Start | None:
 
 def _correction(judge: Judge, zeros: Array) -> Correction:
     """The correction by zeros (actuators,), rad or robot sizes."""
-    one = shifted(len(zeros), zeros * actuator_units(judge.robot))
+    one = shifted(len(zeros), zeros * actuator_scales(judge.robot))
     return replace(one, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
@@ -174,7 +174,7 @@ def _sight(judge: Judge, correction: Correction, scans: list[Scan]) -> ZeroSight
     sizes = np.maximum(sizes, _SMALLEST + _SURELY * deviations)
     sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
     # A shift as large as a half turn or the robot is no small change of the geometry any more.
-    sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
+    sizes = np.where(sizes < 1.0, sizes * actuator_scales(robot), np.inf)
     turns = [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
     return ZeroSight(
         tuple(actuator.name for actuator in robot.actuators),
@@ -233,4 +233,4 @@ def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Find
 
 
 def _sizes(measurement: Measurement) -> Array:
-    return actuator_units(measurement.robot)
+    return actuator_scales(measurement.robot)
