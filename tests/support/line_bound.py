@@ -24,8 +24,8 @@ from nacelle.vision.image.band import Band, _band, _candidates
 from nacelle.vision.image.fit import (
     edge_response,
     information_inverse,
+    jacobian_rows,
     mixture,
-    rows,
     spread_of,
     tangents,
 )
@@ -53,7 +53,7 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
     weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
     spread = spread_of(basis)
-    inverse = information_inverse((rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
+    inverse = information_inverse((jacobian_rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
     return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
 
 

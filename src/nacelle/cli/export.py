@@ -10,7 +10,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
-from nacelle.cli.complete import words
+from nacelle.cli.complete import completes
 from nacelle.cli.inputs import ModeOption, NoFrictionOption, SmoothOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.errors import ExportError
@@ -45,7 +45,7 @@ def export_command(
         typer.Option(
             "--target",
             help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
-            autocompletion=words("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
+            autocompletion=completes("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
         ),
     ] = "c",
     source: Annotated[

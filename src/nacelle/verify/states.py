@@ -110,10 +110,10 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
 def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
     """Poses around the reference, moved and turned by up to `reach` in every coordinate."""
     x = np.tile(reference_pose(robot), (count, 1))
-    return moved(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
+    return moved_poses(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
 
 
-def moved(robot: Robot, x: Array, step: Array) -> Array:
+def moved_poses(robot: Robot, x: Array, step: Array) -> Array:
     """Poses (..., nx) moved by steps along the reduced twist (..., n): m, and rotation vectors in rad."""
     layout = layout_of(robot.motion)
     linear, turn = layout.split_v(step)

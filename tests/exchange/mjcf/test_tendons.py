@@ -6,7 +6,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Axis, Report
-from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.drives import drives
 from nacelle.exchange.mjcf.tendons import along_tendons, bounded_ends, fixed_terms, followed
 
@@ -71,7 +71,7 @@ def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> No
     file = tmp_path / "slack.xml"
     file.write_text(SLACK, encoding="utf-8")
     report = Report()
-    axes = drives(compiled(file, report))
+    axes = drives(compile_mjcf(file, report))
     assert not report.losses
     axis = axes[0]
     np.testing.assert_allclose(axis.limits, [-0.1, 0.2], rtol=1e-12)

@@ -42,7 +42,7 @@ class PathRequirement(NamedTuple):
     force: Array
 
 
-def required(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
+def required_forces(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
     """What the desired motion requires of the actuators of a robot.
 
     Args:

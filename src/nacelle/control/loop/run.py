@@ -131,7 +131,7 @@ class ControlRun(Drawn):
     @cached_property
     def _coordinates(self) -> Array:
         """Coordinates of the actuators as encoders see them at every step (steps, actuators), rad or m."""
-        return unwrapped(self.robot, coordinates(self.plants[0], self.simulation.states))
+        return unwrapped(self.robot, encoder_coordinates(self.plants[0], self.simulation.states))
 
     @property
     def actual(self) -> Array:
@@ -357,7 +357,7 @@ class ControlRun(Drawn):
         return text + ">"
 
 
-def coordinates(plant: Plant, states: Array) -> Array:
+def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
     if isinstance(plant, Compilable):
         return np.asarray(signals_at(plant.loop_parts(), ("q",), states)["q"])

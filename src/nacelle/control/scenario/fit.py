@@ -35,7 +35,7 @@ _STEPS = 24
 _TIMES = np.geomspace(0.25, 60.0, 56)
 
 
-def usable(robot: Robot, x: Array) -> Array:
+def usable_poses(robot: Robot, x: Array) -> Array:
     """Which poses (N, nx) can be used."""
     joints = inverse_kinematics(robot, x)
     good = np.asarray(joints.ok & (joints.flags == 0))
@@ -52,7 +52,7 @@ def offset(robot: Robot, x: Array, steps: Array) -> Array:
     return sample_about(layout_of(robot.motion), x, (steps, still, still)).x
 
 
-def middle(robot: Robot) -> Array:
+def workspace_middle(robot: Robot) -> Array:
     """The middle of the workspace (nx,): of the chords along all translations through the reference pose.
 
     In directions without an end it is that of the reference pose.
@@ -66,7 +66,7 @@ def middle(robot: Robot) -> Array:
             for sign in (1.0, -1.0):
                 steps = np.zeros((101, layout.n))
                 steps[:, k] = sign * robot.size / 50.0 * np.arange(101)
-                good = usable(robot, offset(robot, x, steps))
+                good = usable_poses(robot, offset(robot, x, steps))
                 ways.append(float(np.argmin(good)) - 1.0 if not good.all() else np.inf)
             if np.isfinite(ways).all():
                 shift = np.zeros((1, layout.n))
@@ -92,7 +92,7 @@ def fitting_size(robot: Robot, poses: Callable[[float], Array], most: float, wha
     for _ in range(4):
         sizes = top * np.arange(1, _STEPS + 1) / _STEPS
         for size in sizes:
-            if not np.all(usable(robot, poses(float(size)))):
+            if not np.all(usable_poses(robot, poses(float(size)))):
                 break
             best = float(size)
         if best:

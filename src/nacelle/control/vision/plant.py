@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import compile_rk4
-from nacelle.control.vision.deviation import Deviation, moved, numbers_size, sample, sample_numbers
+from nacelle.control.vision.deviation import Deviation, deviating_robot, numbers_size, sample, sample_numbers
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -46,7 +46,7 @@ def _unknowns(robot: Robot) -> tuple[int]:
 @physics(s=_state, tau=of_actuators, constants=_constants)
 def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: float = 1e-3) -> Array:
     """Derivative of the state of the true robot; the constants are [quat_0; g]."""
-    return flow(moved(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
+    return flow(deviating_robot(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
 
 
 @physics(s=_state, constants=_constants)
@@ -66,11 +66,11 @@ def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
 @physics(y=_unknowns, x=of_pose, g=lambda robot: (numbers_size(robot),))
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
-    return np.asarray(closing_step(moved(robot, g), y, x)["dy"])
+    return np.asarray(closing_step(deviating_robot(robot, g), y, x)["dy"])
 
 
 def _split(robot: Robot, s: Array, constants: Array) -> tuple[Array, Array, Array, Robot]:
-    true = moved(robot, constants[4:])
+    true = deviating_robot(robot, constants[4:])
     mechanism, n = mechanism_of(true), robot.motion.n
     x, v, y = pose_of(mechanism, s[:n], constants[:4]), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:

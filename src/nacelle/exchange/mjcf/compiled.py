@@ -55,7 +55,7 @@ class Compiled:
         return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
 
 
-def compiled(path: Path, report: Report) -> Compiled:
+def compile_mjcf(path: Path, report: Report) -> Compiled:
     """Compile a file, without what is only seen.
 
     Raises:

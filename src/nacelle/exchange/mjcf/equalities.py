@@ -33,7 +33,7 @@ class Ties:
     struts: tuple[Strut, ...]
 
 
-def ties(read: Compiled) -> Ties:
+def equalities(read: Compiled) -> Ties:
     """Read all equalities and tendons.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Shape, Solid, relative_quat
 from nacelle.exchange.names import Names
 from nacelle.exchange.write.carriers import Chain, chains
-from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import heavy_enough
 from nacelle.exchange.write.text import Node, document, number, numbers, principal
 from nacelle.spatial.pose import Pose, identity
@@ -35,7 +35,9 @@ _EQUALITY = {"solref": "0.002 1", "solimp": "0.99 0.999 0.001"}
 
 def write_mjcf(graph: Graph) -> str:
     """The text of a file; the report of the graph gets what MJCF does not hold."""
-    graph = cut(graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure))
+    graph = with_cut_loops(
+        graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure)
+    )
     parts = chains(graph)
     moving = [part.body for part in parts if any(_moves(link) for link in part.links)]
     graph = heavy_enough(graph, moving, "MuJoCo")

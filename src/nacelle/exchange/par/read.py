@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import possible, symmetric
+from nacelle.exchange.fields import possible_solid, symmetric
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Report, Solid, broken
 from nacelle.exchange.names import Names
 from nacelle.exchange.par.table import Entry, Table, read_table
@@ -164,7 +164,7 @@ class _Reader:
             raise place.fault(f"link {j} has first moments and no mass")
         com = first / mass if mass else first
         solid = Solid(mass, com, about_origin - mass * _square(com))
-        return possible(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+        return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists

@@ -13,7 +13,7 @@ from nacelle.exchange.graph import Graph, Link, Report
 from nacelle.exchange.passes.motion import chosen_motion
 
 
-def settled(graph: Graph) -> Graph:
+def without_dependent_motors(graph: Graph) -> Graph:
     """The graph without motors that are suggested at joints that depend on others.
 
     Raises:

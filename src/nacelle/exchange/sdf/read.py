@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, possible, symmetric
+from nacelle.exchange.fields import numbers, possible_solid, symmetric
 from nacelle.exchange.graph import BASE, Graph, Report, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
@@ -112,7 +112,7 @@ def _solid(element: Element, report: Report) -> Solid:
     given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in _MOMENTS]
     inertia = placed.R @ symmetric(np.array(given)) @ placed.R.T
     solid = Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
-    return possible(solid, inertial.fault)
+    return possible_solid(solid, inertial.fault)
 
 
 def _note_losses(model: Element, frames: Frames, report: Report) -> None:

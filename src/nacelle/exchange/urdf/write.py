@@ -15,8 +15,8 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
 from nacelle.exchange.names import Names
-from nacelle.exchange.tree import chain
-from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.tree import single_axes
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.text import Node, document, number, numbers, rpy
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
@@ -37,7 +37,7 @@ class UrdfFiles:
 
 def write_urdf(graph: Graph) -> UrdfFiles:
     """The texts of both files; the report of the graph gets what URDF does not hold."""
-    graph = cut(graph, lambda closure: closure.spherical and is_bare(graph, closure))
+    graph = with_cut_loops(graph, lambda closure: closure.spherical and is_bare(graph, closure))
     return _Writer(graph).files()
 
 
@@ -107,7 +107,7 @@ class _Writer:
         if len(link.axes) < 2:
             return [link]
         names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
-        return chain(link, link.axes, names, self.links)[0]
+        return single_axes(link, link.axes, names, self.links)[0]
 
     def _floating(self, body: str) -> None:
         self.frames[body] = identity()

@@ -17,7 +17,7 @@ from nacelle.errors import ExportError
 from nacelle.exchange.graph import BASE, Axis, Coupling, Damper, Graph, Link, Mark, Report, Solid, Strut
 from nacelle.exchange.names import Names
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
 from nacelle.exchange.write.joints import JointLinks, placed
@@ -121,7 +121,9 @@ class _Builder:
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
         own = Names((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
-        links, carriers = chain(link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given)
+        links, carriers = single_axes(
+            link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
+        )
         self.solids |= massless(carriers)
         return links
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.identification.data.poses import poses
+from nacelle.identification.data.poses import path_poses
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
@@ -93,7 +93,7 @@ class Path:
         return PathMotion(self.x, v, a, inverse)
 
 
-def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
+def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     """Poses along coordinates of the actuators (N, actuators), connected with the reference pose.
 
     Args:
@@ -108,7 +108,7 @@ def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
         return _no_path(robot, q, beyond)
     if q.shape[1] > robot.motion.n:
-        x = poses(robot, q)
+        x = path_poses(robot, q)
         flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
         gap = _disagreement(robot, x, q)
     else:

@@ -57,7 +57,7 @@ class NacelleMotion:
         return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-def motion_of(
+def nacelle_motion(
     robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
 ) -> NacelleMotion:
     """The motion of the nacelle from that of the actuators, all (N, actuators).
@@ -69,7 +69,7 @@ def motion_of(
         q_acceleration: derivatives of the rates.
         start: pose (nx,) near that of the first sample; the reference pose if None.
     """
-    x = poses(robot, q, start)
+    x = path_poses(robot, q, start)
     good = np.all(np.isfinite(x), axis=1)
     v = np.full((len(q), robot.motion.n), np.nan)
     a = np.full_like(v, np.nan)
@@ -86,7 +86,7 @@ def motion_of(
     return NacelleMotion(x, v, a, ok)
 
 
-def poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+def path_poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
     """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
 
     Args:

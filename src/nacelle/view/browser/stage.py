@@ -17,7 +17,7 @@ from nacelle.scene.geometry import RobotGeometry, robot_geometry
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.meshes import Triangles, joined, solid_mesh
+from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
 from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
 from nacelle.view.grips import Grip
 from nacelle.view.loads import Loads, segments
@@ -79,7 +79,7 @@ class Stage:
             for solid, colour in zip(part.solids, part.colours, strict=True):
                 groups.setdefault((part.body, colour), []).append(solid_mesh(solid))
         for (body, colour), meshes in groups.items():
-            mesh = joined(meshes)
+            mesh = one_mesh(meshes)
             name = f"body{body}/{colour[1:]}"
             handle = self._mesh(f"{self._root}/{name}", mesh, colour, None)
             self._meshes.setdefault(body, []).append((handle, colour))

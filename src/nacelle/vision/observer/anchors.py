@@ -7,8 +7,8 @@ x:
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
 (`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree, which gives the
-derivatives. Positions are those of the displaced robot itself (`shifted`). Directions in which a displacement
-cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
+derivatives. Positions are those of the displaced robot itself (`with_anchors`). Directions in which a
+displacement cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def offset_map(robot: Robot, anchors: Anchors) -> Array:
     return D
 
 
-def shifted(robot: Robot, offsets: Array) -> Robot:
+def with_anchors(robot: Robot, offsets: Array) -> Robot:
     """The robot with displaced anchors: offsets (3 joints,), m, base axes, numbers or symbols."""
     joints = list(robot.joints)
     for k, j in enumerate(base_joints(robot)):
@@ -111,7 +111,7 @@ def _free_directions(robot: Robot, j: int) -> list[Array]:
     return kept
 
 
-def carried(robot: Robot, joint: int) -> Array:
+def bodies_beyond(robot: Robot, joint: int) -> Array:
     """Which bodies (bodies,) hang on a joint of the tree, of bool."""
     moved = np.zeros(len(robot.bodies), dtype=bool)
     for j, one in enumerate(robot.tree_joints):
@@ -122,7 +122,7 @@ def carried(robot: Robot, joint: int) -> Array:
 def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
     """The tree with displacements of anchors as further rates, after those that it has."""
     columns = [pack([*e, 0.0, 0.0, 0.0]) for _, e in anchors]
-    moved = [carried(robot, j) for j, _ in anchors]
+    moved = [bodies_beyond(robot, j) for j, _ in anchors]
     return TreeMotion(
         motion.poses,
         np.concatenate([motion.columns, np.stack(columns, axis=1)], axis=1),

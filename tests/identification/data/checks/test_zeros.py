@@ -15,7 +15,7 @@ from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
 from nacelle.identification.data.checks.zero_record import ZeroRecord
 from nacelle.identification.data.checks.zero_shift import linear_shift
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
-from nacelle.identification.data.measured_path import path_of
+from nacelle.identification.data.measured_path import measured_path
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
@@ -33,7 +33,7 @@ def shifted(run: Measurement, place: int, size: float) -> Measurement:
 def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
     m = len(run.robot.actuators)
     signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
-    path = path_of(run.robot, signals.value[:, :m])
+    path = measured_path(run.robot, signals.value[:, :m])
     record = ZeroRecord(Judge(run.robot, signals), signals, as_read(m))
     model = ZeroModel(record, np.zeros(m), path)
     fit = model.at(np.zeros(m), path.x)

@@ -26,7 +26,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.smoothing import Smoothed
-from nacelle.identification.data.measured_path import Path, path_of
+from nacelle.identification.data.measured_path import Path, measured_path
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.model.robot import Robot
@@ -107,12 +107,12 @@ class Judge:
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""
         m = len(self.robot.actuators)
-        return path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        return measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
 
     def _along(self, correction: Correction) -> _Along | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
         m = len(self.robot.actuators)
-        path = path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        path = measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
         if path.lost > _MOST_LOST:
             return None
         rate = correction.apply(self.signals.rate, 1)[:, :m]
