@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.exchange.graph import Graph, Report, broken
+from nacelle.exchange.graph import ExchangeReport, Graph, broken
 from nacelle.exchange.par.read import read_par
 from nacelle.exchange.passes.articulated import with_articulated
 from nacelle.exchange.passes.drives import without_dependent_motors
@@ -169,7 +169,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
 
 def _trial(graph: Graph) -> Graph:
     """The graph with a report of its own: what is tried in vain is not reported."""
-    return replace(graph, report=Report(list(graph.report.steps), list(graph.report.losses)))
+    return replace(graph, report=ExchangeReport(list(graph.report.steps), list(graph.report.losses)))
 
 
 def _wrapped(line: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.equalities import equalities
 
@@ -40,7 +40,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
-    read = compile_mjcf(written(tmp_path, TEXT), Report())
+    read = compile_mjcf(written(tmp_path, TEXT), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     mj.mj_forward(model, data)
@@ -66,7 +66,7 @@ def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
 
 
 def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
-    read = compile_mjcf(written(tmp_path, TEXT), Report())
+    read = compile_mjcf(written(tmp_path, TEXT), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     data.qpos[:] = [0.7, -0.3, 0.9]
@@ -84,7 +84,7 @@ def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
 def test_what_is_no_joint_is_refused_at_its_place(tmp_path: Path) -> None:
     bent = TEXT.replace("-2 0 0 0", "-2 1 0 0")
     with pytest.raises(DescriptionError, match=r"robot\.xml:10:3: the joint 'one' follows another by a poly"):
-        equalities(compile_mjcf(written(tmp_path, bent), Report()))
+        equalities(compile_mjcf(written(tmp_path, bent), ExchangeReport()))
     rope = TEXT.replace('tendon1="sum"', 'tendon1="line"')
     with pytest.raises(DescriptionError, match=r"robot\.xml:12:3: .*spatial tendon"):
-        equalities(compile_mjcf(written(tmp_path, rope), Report()))
+        equalities(compile_mjcf(written(tmp_path, rope), ExchangeReport()))

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange.fields import moments_of, number, possible_solid
-from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
+from nacelle.exchange.graph import BASE, Axis, Coupling, ExchangeReport, Graph, Link, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.urdf import gazebo
@@ -62,7 +62,7 @@ def read_urdf(root: Element, path: Path, options: Options | None = None) -> Grap
 class _Reader:
     def __init__(self, root: Element, path: Path, options: Options) -> None:
         self.root, self.path, self.options = root, path, options
-        self.report = Report()
+        self.report = ExchangeReport()
         _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
