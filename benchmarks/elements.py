@@ -28,7 +28,7 @@ from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
-from nacelle.verify.states import moved, random_states
+from nacelle.verify.states import moved_poses, random_states
 from support.library import NAMES, library_robot
 
 _PERIOD = 1e-3
@@ -64,7 +64,7 @@ def encoders(robot, drawn):
     function = forward_step if closed else assembling_step
     step = count(make_program(function, robot, input_shapes(function, robot))).total
     direction = np.sign(drawn.v) * twist_units(robot)
-    before = moved(robot, drawn.x, -_PERIOD * direction)
+    before = moved_poses(robot, drawn.x, -_PERIOD * direction)
     q = nacelle.inverse_kinematics(robot, drawn.x, limits=False).actuators
     found = [
         nacelle.forward_kinematics(robot, q[k], guess=before[k]).iterations for k in range(min(20, len(q)))

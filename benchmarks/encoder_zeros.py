@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.identification.data.checks.check import check_measurement
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured, with_other_effects
 
@@ -63,7 +63,7 @@ class Count:
 def counted(robot, options):
     """Counts by the shift's name, runs without a shift that were refused, and what is said to be seen."""
     counts, refused, said = defaultdict(Count), 0, []
-    units = actuator_units(robot)
+    units = actuator_scales(robot)
     for seed in range(options.runs):
         run = run_of(robot, seed, options.other)
         place = seed % len(units)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacelle.errors import did_you_mean, renamed
+from nacelle.errors import did_you_mean, number_of, renamed
 from support.bench import BENCH, problems_of
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -36,3 +36,8 @@ def test_a_renamed_attribute_says_its_new_name() -> None:
 def test_a_list_of_names_that_is_cut_says_so() -> None:
     assert did_you_mean("q", ["one", "two"]) == "known: one, two"
     assert did_you_mean("q", [f"name{k}" for k in range(21)]).endswith("name19 and more")
+
+
+def test_numbers_of_things() -> None:
+    assert number_of(1, "leg") == "1 leg"
+    assert number_of(3, "body", "bodies") == "3 bodies"

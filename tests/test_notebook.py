@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import nacelle
-from nacelle.pictures import drawn_classes
+from nacelle.pictures import _DRAWN
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,7 +50,7 @@ def test_it_runs(notebook: Any, monkeypatch: pytest.MonkeyPatch, cells: int | No
 def test_every_result_is_on_the_page() -> None:
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     drawn, alone = page.split("These have a table alone:")
-    for name in drawn_classes():
+    for name in _DRAWN:
         assert f"`{name}`" in drawn, name
     for name in nacelle.__all__:
         public = getattr(nacelle, name)

@@ -24,7 +24,7 @@ def test_a_plot_is_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.plot(colour="blue") == (found, "blue")
     assert Result.plot(found) == (found, "red")
     assert Special().plot()[1] == "red"
-    assert pictures.drawn_classes() == ("Result",)
+    assert tuple(pictures._DRAWN) == ("Result",)
 
 
 def test_a_table_is_that_of_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,11 @@ def shortened(text: str, most: int = 60) -> str:
 _KNOWN = 20
 
 
+def number_of(number: int, one: str, many: str = "") -> str:
+    """A number of things in words, such as "3 legs"; `many` is for plurals without -s."""
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Suggest the nearest of some names, or list them."""
     # Comparing takes time that grows with both: a long list or name is not worth it.
@@ -80,7 +85,7 @@ LISTED = 100
 def count_words(problems: Sequence[Problem]) -> str:
     """How many problems there are, and how many of them are listed."""
     count = len(problems)
-    words = "1 problem" if count == 1 else f"{count} problems"
+    words = number_of(count, "problem")
     return f"{words}, the first {LISTED}" if count > LISTED else words
 
 

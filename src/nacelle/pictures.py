@@ -26,11 +26,6 @@ def register_page(function: Callable[[Any], str]) -> None:
     _PAGES[_ANY] = function
 
 
-def drawn_classes() -> tuple[str, ...]:
-    """Names of the classes that have a picture."""
-    return tuple(sorted(_DRAWN))
-
-
 class Plot:
     """The attribute `plot` of a class: the function registered for it, or for one that it is made from."""
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nacelle.cli.commands import COMMANDS, app
-from nacelle.cli.complete import files_ending, robots_and_files, words
+from nacelle.cli.complete import completes, files_ending, robots_and_files
 from nacelle.robots import all_names
 
 # What completing must not wait for; typer itself takes pydantic.
@@ -75,4 +75,4 @@ def test_files_are_completed_in_the_folder_that_is_typed() -> None:
 
 
 def test_the_last_of_several_words() -> None:
-    assert words("sj", "cf-rb", "cf")("sj,c") == ["sj,cf-rb", "sj,cf"]
+    assert completes("sj", "cf-rb", "cf")("sj,c") == ["sj,cf-rb", "sj,cf"]

@@ -19,7 +19,7 @@ def test_both_forms_give_one_answer() -> None:
     x, y, flags = solved(robot, sample_poses(robot, 4, seed=7))
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
     states = (x, y, v, a, np.zeros((4, 2)))
-    found = compact_form.evaluate("inverse", robot, states, flags, {})
+    found = compact_form.evaluate_states("inverse", robot, states, flags, {})
     by_tree = compact_form.pivoted("inverse", robot, {})(*states)
     np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
     assert "pivot" not in found

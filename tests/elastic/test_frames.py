@@ -33,7 +33,7 @@ def bent(
     state = general_state(robot, np.random.default_rng(3))
 
     def after(step: np.ndarray) -> ElasticFrames:
-        return frames_at(own, *positions.split(own, positions.moved(own, state.p, step)))
+        return frames_at(own, *positions.split(own, positions.stepped(own, state.p, step)))
 
     return after(np.zeros(len(state.r))), state.r, after
 

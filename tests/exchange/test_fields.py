@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.fields import moments_of, number, numbers, possible, rotation_of, unit, vector
+from nacelle.exchange.fields import (
+    moments_of,
+    number,
+    numbers,
+    possible_solid,
+    rotation_of,
+    unit_direction,
+    vector,
+)
 from nacelle.exchange.graph import Solid
 from nacelle.exchange.xml import parsed
 
@@ -15,7 +23,7 @@ def test_numbers_and_defaults() -> None:
     np.testing.assert_array_equal(vector(element, "v", (0.0, 0.0, 0.0)), [1, 2, 3])
     np.testing.assert_array_equal(vector(None, "v", (4.0, 5.0, 6.0)), [4, 5, 6])
     np.testing.assert_array_equal(moments_of(element), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
-    np.testing.assert_allclose(unit(element, np.array([0.0, 3.0, 4.0])), [0, 0.6, 0.8])
+    np.testing.assert_allclose(unit_direction(element, np.array([0.0, 3.0, 4.0])), [0, 0.6, 0.8])
     np.testing.assert_array_equal(rotation_of(None), np.eye(3))
 
 
@@ -24,9 +32,9 @@ def test_what_no_body_has() -> None:
         Solid(1.0, np.ones(3), np.diag([1.0, 2.0, 3.0])),
         Solid(1.0, np.ones(3), np.diag([1.0, 2.0, 4.0])),
     )
-    assert possible(flat, parsed(b"<a/>", "f").fault) is flat
+    assert possible_solid(flat, parsed(b"<a/>", "f").fault) is flat
     with pytest.raises(DescriptionError, match=r"f:1:1.*triangle inequality.*mend the numbers"):
-        possible(long, parsed(b"<a/>", "f").fault)
+        possible_solid(long, parsed(b"<a/>", "f").fault)
 
 
 @pytest.mark.parametrize("text", ["1 2", "1 2 x", "nan 0 0", "1 inf 0", ""])

@@ -8,7 +8,7 @@ import pytest
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Solid
 from nacelle.exchange.names import Names
-from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
 
@@ -76,7 +76,7 @@ def test_a_chain_of_axes_ends_where_the_joint_does() -> None:
         Axis(np.array([1.0, 0.0, 0.0]), value=0.4),
         Axis(np.array([0.0, 1.0, 0.0]), turns=False, value=0.2),
     ]
-    links, between = chain(Link("j", BASE, "a", place(1), place(2)), axes, ["j", "k"], Names())
+    links, between = single_axes(Link("j", BASE, "a", place(1), place(2)), axes, ["j", "k"], Names())
     assert between == ["j-carrier"]
     assert list(massless(between)) == between
     whole = links[0].pose() @ links[1].pose()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.export.about import CONVENTIONS, counted, friction_words
+from nacelle.export.about import CONVENTIONS, count_text, friction_words
 from nacelle.export.entries import Wanted
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
@@ -10,7 +10,7 @@ from nacelle.program.trace import trace
 
 def test_counts_in_ascii() -> None:
     program = trace(lambda x: x[0] * x[1] / (x[0] + 1.0), {"x": (2,)}).program()
-    text = counted(count(program))
+    text = count_text(count(program))
     assert text.isascii()
     assert "3 operations" in text
     assert all(line.isascii() for line in CONVENTIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.report.formula import escaped, plain
+from nacelle.report.formula import escaped, formula_text
 
 
 def test_escaped() -> None:
@@ -14,9 +14,9 @@ def test_escaped() -> None:
 
 
 def test_plain() -> None:
-    assert plain(r"\dot{\mathbf{x}}_{i,2} = \frac{\dot{B}_{i} - \ell_{i,1} \mathbf{y}}{\ell_{i,2}}") == (
-        "x'_i,2 = (B'_i - l_i,1 y) / (l_i,2)"
-    )
-    assert plain(r"[\mathbf{x}_{i,1}]_{\times}^{T} \boldsymbol{\tau}^{*}") == "[x_i,1]×ᵀ τ*"
-    assert plain(r"2 \cdot 10^{-5}") == "2e-5"
-    assert plain(r"\tau_{\text{" + escaped("a_b{c}[d]") + "}}") == "τ_a_b{c}[d]"
+    assert formula_text(
+        r"\dot{\mathbf{x}}_{i,2} = \frac{\dot{B}_{i} - \ell_{i,1} \mathbf{y}}{\ell_{i,2}}"
+    ) == ("x'_i,2 = (B'_i - l_i,1 y) / (l_i,2)")
+    assert formula_text(r"[\mathbf{x}_{i,1}]_{\times}^{T} \boldsymbol{\tau}^{*}") == "[x_i,1]×ᵀ τ*"
+    assert formula_text(r"2 \cdot 10^{-5}") == "2e-5"
+    assert formula_text(r"\tau_{\text{" + escaped("a_b{c}[d]") + "}}") == "τ_a_b{c}[d]"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.report.text import counted, problem_line, show
+from nacelle.report.text import problem_line, show
 from support.library import library_robot
 
 
@@ -39,8 +39,3 @@ def test_names_are_no_markup() -> None:
     console = Console(record=True, width=200, file=io.StringIO())
     console.print(line)
     assert console.export_text().strip() == "a[b].yaml:3:4: legs[0]: warning: no [x] (write [y])"
-
-
-def test_counting() -> None:
-    assert counted(1, "leg") == "1 leg"
-    assert counted(3, "body", "bodies") == "3 bodies"

@@ -10,7 +10,7 @@ import pytest
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
-from nacelle.scene.between import Between, link_frame, stretched
+from nacelle.scene.between import Between, link_frame, stretched_link
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.placed import scene
 from nacelle.spatial.pose import Pose
@@ -50,7 +50,7 @@ def test_a_coil_changes_its_pitch_and_not_its_wire() -> None:
     link = only(mechanism("sprung_arm"), "spring")
     winding = max(link.pieces, key=lambda piece: float(np.hypot(piece[..., 0], piece[..., 1]).max()))
     for length in (0.1, 0.4):
-        ring = stretched(winding, length)[:, 0]
+        ring = stretched_link(winding, length)[:, 0]
         np.testing.assert_allclose(np.ptp(ring[:, 2]), np.ptp(winding[:, 0, 2]), rtol=1e-12)
     corners, triangles = link.mesh
     assert len(np.unique(triangles)) == len(corners)

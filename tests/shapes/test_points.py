@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.shapes.points import apart, rim
+from nacelle.shapes.points import distinct_points, rim
 
 SQUARE = [np.array(p, dtype=float) for p in ((0, 0, 1), (2, 0, 1), (2, 2, 1), (0, 2, 1))]
 
 
 def test_equal_points_are_one() -> None:
     points = [SQUARE[0], SQUARE[0] + 1e-6, SQUARE[1]]
-    assert [p is q for p, q in zip(apart(points, 1e-3), (SQUARE[0], SQUARE[1]), strict=True)] == [True, True]
-    assert len(apart(points, 1e-9)) == 3
+    assert [p is q for p, q in zip(distinct_points(points, 1e-3), (SQUARE[0], SQUARE[1]), strict=True)] == [
+        True,
+        True,
+    ]
+    assert len(distinct_points(points, 1e-9)) == 3
 
 
 def test_rim_goes_round_without_the_middle() -> None:

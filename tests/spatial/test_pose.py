@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import mpmath
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.pose import Pose, identity, mirrored
+from nacelle.spatial.pose import Pose, identity
 from support.compare import assert_same
 from support.random_robots import random_pose
 from support.symbol import symbols, values
@@ -44,21 +43,6 @@ def test_group(rng: np.random.Generator) -> None:
     assert_same(homogeneous(a @ identity()), homogeneous(a), 0.0)
     assert_same(homogeneous(identity() @ a), homogeneous(a), 0.0)
     assert_same(homogeneous((a @ b).inverse()), homogeneous(b.inverse() @ a.inverse()), 1e-15)
-
-
-@given(generators, st.sampled_from("xyz"))
-def test_mirrored(rng: np.random.Generator, axis: str) -> None:
-    """Reflecting twice changes nothing, reflecting a product reflects its factors, handedness stays."""
-    M = np.eye(3)
-    M["xyz".index(axis), "xyz".index(axis)] = -1.0
-    a, b = random_pose(rng), random_pose(rng)
-    assert_same(homogeneous(mirrored(mirrored(a, M), M)), homogeneous(a), 0.0)
-    assert_same(homogeneous(mirrored(a @ b, M)), homogeneous(mirrored(a, M) @ mirrored(b, M)), 1e-15)
-    assert np.linalg.det(mirrored(a, M).R) == pytest.approx(1.0, abs=1e-14)
-    # A point given in both frames is reflected in both.
-    x = rng.normal(size=3)
-    image = mirrored(a, M)
-    np.testing.assert_allclose(image.R @ (M @ x) + image.p, M @ (a.R @ x + a.p), rtol=0, atol=1e-15)
 
 
 def test_batches() -> None:

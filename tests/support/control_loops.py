@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.pieces.pose import apart, displaced
+from nacelle.control.pieces.pose import displaced, pose_difference
 from nacelle.dynamics.inverse import external_load, inverse_dynamics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -103,7 +103,7 @@ class Loop:
         y = inverse_kinematics(self.robot, x, limits=False).y
         nx = x.shape[1]
         return np.array(
-            [apart(self.robot, row[:nx], own, at) for row, own, at in zip(rows, x, y, strict=True)]
+            [pose_difference(self.robot, row[:nx], own, at) for row, own, at in zip(rows, x, y, strict=True)]
         )
 
     def actuator_errors(self, run: Simulation, rows: Array) -> Array:

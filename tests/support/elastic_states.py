@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.elastic.condensed.natural import natural_of
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import moved, posed
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_closing
 from nacelle.elastic.dynamics.plan import plan_of
 from nacelle.elastic.frames import frames_at
@@ -34,12 +34,12 @@ def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3)
     p[-extended.ne :] += size * random.standard_normal(extended.ne)
     step = np.zeros(extended.embedding.shape[1])
     step[list(plan.independent[: plan.na])] = 0.01 * random.standard_normal(plan.na)
-    p = positions.moved(extended, p, step)
+    p = positions.stepped(extended, p, step)
     for _ in range(8):
         p = elastic_closing(robot, p)["p"]
     assert np.max(np.abs(elastic_closing(robot, p)["step"]), initial=0.0) < 1e-12
     y = 0.3 * random.standard_normal(plan.n)
-    return ElasticState(p, y, moved(posed(plan, p), y).motion.r, random.standard_normal(plan.na))
+    return ElasticState(p, y, reduced_motion(posed(plan, p), y).motion.r, random.standard_normal(plan.na))
 
 
 def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import nacelle
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.identify import Identification, identify
 from nacelle.identification.validation import Validation, validate
-from nacelle.kinematics.along import sampled
+from nacelle.kinematics.along import motion_samples
 from support.library import library_robot
 
 REDUNDANT = Path(__file__).parents[1] / "robots" / "redundant.yaml"
@@ -30,7 +30,7 @@ def measured(name: str, seed: int = 0, duration: float = 4.0) -> Measurement:
     a, b = 0.03 * rng.normal(size=(2, 4, robot.motion.n)) / np.arange(1, 5)[:, None]
     start = nacelle.reference_pose(robot)
     motion = nacelle.Fourier(start, a, b, motion=robot.motion, frequency=1.0 / duration, duration=duration)
-    time, states = sampled(robot, motion, 500.0)
+    time, states = motion_samples(robot, motion, 500.0)
     q = nacelle.joint_motion(robot, states.x, states.v, states.a).actuators[0]
     force = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     noise = 0.01 * np.max(np.abs(force)) * rng.normal(size=force.shape)

@@ -19,19 +19,20 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.image.band import Band, whole_band
+from nacelle.vision.camera import Camera
+from nacelle.vision.image.band import Band, _band, _candidates
 from nacelle.vision.image.fit import (
     edge_response,
     information_inverse,
+    jacobian_rows,
     mixture,
-    rows,
     spread_of,
     tangents,
 )
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
 from nacelle.vision.scene import CameraScene
-from nacelle.vision.visibility import edge_visibility
+from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 
 
 def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None:
@@ -52,8 +53,20 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
     weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
     spread = spread_of(basis)
-    inverse = information_inverse((rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
+    inverse = information_inverse((jacobian_rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
     return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
+
+
+def whole_band(camera: Camera, seen: EdgeVisibility, reach: float) -> Band | None:
+    """All pixels within a distance (px) of what is free of the edges, up to the ends and to other solids."""
+    u, v, patch = _candidates(camera, seen, seen.free, reach)
+    use = np.zeros(len(u), dtype=bool)
+    for side in (0, 1):
+        t = seen.lines.place(side, patch)
+        sample = np.clip(np.nan_to_num(np.rint(t * (len(seen.t) - 1))), 0, len(seen.t) - 1).astype(int)
+        near = np.abs(patch.from_plane(seen.lines.normals[side]).s) < reach
+        use |= near & seen.free[side, sample] & (t >= 0.0) & (t <= 1.0)
+    return _band(u[use], v[use], patch.some(use), seen)
 
 
 def line_bound(scene: CameraScene, index: int, model: PixelModel) -> LineMeasurement | None:

@@ -14,7 +14,7 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measure import FLAT
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
-from nacelle.vision.placing import directions
+from nacelle.vision.placing import view_directions
 from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 from support.line_bound import line_bound, normals_bound
@@ -69,7 +69,7 @@ def best_place(scenery: Scenery, index: int) -> Array:
         read = _read(scene, index, model)
         return np.inf if read is None else float(np.trace(read[2].direction_covariance))
 
-    places = sorted((middle + distance * direction for direction in directions(60)), key=hidden)
+    places = sorted((middle + distance * direction for direction in view_directions(60)), key=hidden)
     return min(places[:10], key=uncertainty)
 
 

@@ -17,7 +17,7 @@ from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.motion import joint_motion, solved
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
-from nacelle.verify.states import moved, random_states
+from nacelle.verify.states import moved_poses, random_states
 
 Array = np.ndarray
 
@@ -93,10 +93,10 @@ def towards_singularities(robot: Robot, x: Array, rng: np.random.Generator) -> A
     usable, not_usable = np.zeros((count, 1)), np.ones((count, 1))
     for _ in range(_HALVINGS):
         middle = 0.5 * (usable + not_usable)
-        good = _unflagged(robot, moved(robot, x, middle * step))[:, None]
+        good = _unflagged(robot, moved_poses(robot, x, middle * step))[:, None]
         usable, not_usable = np.where(good, middle, usable), np.where(good, not_usable, middle)
     part = usable * (1.0 - 10.0 ** rng.uniform(-3.0, -0.5, (count, 1)))
-    found = moved(robot, x, part * step)
+    found = moved_poses(robot, x, part * step)
     return np.where(_unflagged(robot, found)[:, None], found, x)
 
 

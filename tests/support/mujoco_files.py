@@ -19,8 +19,8 @@ import mujoco as mj
 import numpy as np
 
 import nacelle
-from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -209,7 +209,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
 def compared(path: Path, states: int) -> tuple[nacelle.Imported, dict[str, float]]:
     """The robot of a file, and its largest errors; contacts and limits are switched off."""
     done = nacelle.import_robot(path)
-    model = compiled(path, Report()).model
+    model = compile_mjcf(path, ExchangeReport()).model
     model.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONTACT) | int(mj.mjtDisableBit.mjDSBL_LIMIT)
     return done, errors(File(model, done.robot), states)
 

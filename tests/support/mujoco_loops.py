@@ -34,7 +34,7 @@ def build(robot: Robot, bonds: Bonds) -> mujoco.MujocoEngine:
     """
     spec, carriers = mujoco.specification(robot)
     _bind(robot, spec, carriers, bonds)
-    engine = mujoco.compiled(robot, spec)
+    engine = mujoco.mujoco_engine(robot, spec)
     _write_springs(robot, engine.model)
     # What the compiler has derived from the inertias that stood in for the true ones.
     mj.mj_setConst(engine.model, mj.MjData(engine.model))

@@ -17,12 +17,12 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measure import look
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.observer import Observer
-from nacelle.vision.observer.process import Displacer, apart
+from nacelle.vision.observer.process import Displacer, pose_difference
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
 from nacelle.vision.observer.sight import Sight
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.scene import Scenery
 from nacelle.vision.shutter import Shutter
+from support.simulated_camera import SimulatedCamera
 
 # Steps in which the true motion is drawn, s: finer than anything that is measured.
 FINE = 2.5e-4
@@ -156,7 +156,7 @@ def observed(
             observer.take(eye.measure(exposure, x, lambda t=seen_at: observer.estimate(t).x))
         estimate = observer.estimate(now)
         times.append(now)
-        d = apart(robot, truth.x[i], estimate.x, guess)
+        d = pose_difference(robot, truth.x[i], estimate.x, guess)
         errors.append(np.concatenate([d, truth.v[i] - estimate.v]))
         covariances.append(estimate.covariance)
     return Run(np.array(times), np.array(errors), np.array(covariances), observer, estimate)

@@ -11,8 +11,8 @@ from nacelle.vision.calibration.observations import EdgePoints, Sighting
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.settings import per_twist
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.shutter import Exposure
+from support.simulated_camera import SimulatedCamera
 
 
 def poses(robot, count, rng, part=0.1):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from nacelle.verify.states import CONDITION, moved, random_states, twist_units
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.verify.states import CONDITION, moved_poses, random_states
 from support.uncompiled import any_robot
 
 
@@ -26,6 +27,6 @@ def test_steps_along_the_twist() -> None:
     assert twist_units(robot).tolist() == [robot.size] * 3 + [1.0] * 3
     x = nacelle.reference_pose(robot)
     step = np.array([0.01, 0.02, -0.01, 0.0, 0.0, 0.3])
-    there = moved(robot, x, step)
+    there = moved_poses(robot, x, step)
     np.testing.assert_allclose(there[:3], x[:3] + step[:3], atol=1e-15)
     assert abs(2.0 * np.arccos(abs(there[3:] @ x[3:])) - 0.3) < 1e-9

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
+from nacelle.view.coordinates import coordinate_values, motion_coordinates, pose_of_values
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
@@ -19,7 +19,7 @@ def test_values_are_a_pose_and_back(name: str) -> None:
 def test_ranges_end_just_beyond_the_reach() -> None:
     robot = nacelle.load("gough-stewart")
     start = nacelle.reference_pose(robot)
-    ranges = coordinates(robot)
+    ranges = motion_coordinates(robot)
     assert [(one.name, one.unit) for one in ranges[:4:3]] == [("x", "mm"), ("rx", "deg")]
     for k, one in enumerate(ranges[:3]):
         poses = np.repeat(start[None], 4, axis=0)
@@ -28,6 +28,6 @@ def test_ranges_end_just_beyond_the_reach() -> None:
 
 
 def test_angles_are_degrees() -> None:
-    rx = next(one for one in coordinates(nacelle.load("3rps")) if one.name == "rx")
+    rx = next(one for one in motion_coordinates(nacelle.load("3rps")) if one.name == "rx")
     assert rx.unit == "deg"
     assert rx.factor == pytest.approx(180.0 / np.pi)

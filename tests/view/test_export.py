@@ -8,13 +8,13 @@ import numpy as np
 import nacelle
 from nacelle.view.export import PageRobot, viewer_page
 from nacelle.view.loads import ACTUATORS
-from nacelle.view.timeline import motion_of
+from nacelle.view.timeline import playable_motion
 
 
 def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
-    motion = motion_of(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
+    motion = playable_motion(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
     text = viewer_page(
         [PageRobot(robot, x, motion, (ACTUATORS,)), PageRobot(robot, x, offset=(1.0, 0.0, 0.0))]
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.view.loads import ACTUATORS, REACTIONS, largest, loads, segments
+from nacelle.view.loads import ACTUATORS, REACTIONS, largest_load, segments, state_loads
 from nacelle.view.session import Session
 
 
@@ -12,18 +12,18 @@ def test_the_base_carries_the_weight() -> None:
     """Reactions of the joints on the base add up to the weight of all that moves."""
     robot = nacelle.load("gough-stewart")
     session = Session(robot)
-    given = loads(robot, REACTIONS, session.bodies, session.x)
+    given = state_loads(robot, REACTIONS, session.bodies, session.x)
     on_base = [j for j, joint in enumerate(robot.joints) if joint.predecessor == 0]
     weight = 9.80665 * sum(body.mass for body in robot.bodies[1:])
     np.testing.assert_allclose(given.forces[on_base].sum(axis=0), [0.0, 0.0, weight], rtol=2e-3, atol=1e-9)
     assert [row.name for row in given.rows] == [joint.name for joint in robot.joints]
-    assert largest(given)[0] == pytest.approx(max(row.force or 0.0 for row in given.rows))
+    assert largest_load(given)[0] == pytest.approx(max(row.force or 0.0 for row in given.rows))
 
 
 def test_forces_of_struts_hold_the_platform_and_lie_along_them() -> None:
     robot = nacelle.load("gough-stewart")
     session = Session(robot)
-    given = loads(robot, ACTUATORS, session.bodies, session.x)
+    given = state_loads(robot, ACTUATORS, session.bodies, session.x)
     force = nacelle.inverse_dynamics(robot, session.x).force
     np.testing.assert_allclose([row.force for row in given.rows], force)
     assert all(row.moment is None for row in given.rows)
@@ -37,12 +37,12 @@ def test_forces_of_struts_hold_the_platform_and_lie_along_them() -> None:
 def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
     robot = nacelle.load("fivebar")
     session = Session(robot)
-    given = loads(robot, ACTUATORS, session.bodies, session.x)
+    given = state_loads(robot, ACTUATORS, session.bodies, session.x)
     assert all(row.force is None for row in given.rows)
     np.testing.assert_allclose(given.moments[:, :2], 0.0, atol=1e-15)
-    none = loads(robot, ACTUATORS, session.bodies, np.array([5.0, 0.0]))
+    none = state_loads(robot, ACTUATORS, session.bodies, np.array([5.0, 0.0]))
     assert "reach" in none.note
-    assert largest(none) == (0.0, 0.0)
+    assert largest_load(none) == (0.0, 0.0)
 
 
 def test_arrows_have_the_length_of_the_scale() -> None:

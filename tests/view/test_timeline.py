@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.view.timeline import Clock, motion_of, shown_tool
+from nacelle.view.timeline import Clock, playable_motion, shown_tool
 
 
 def test_a_trajectory_is_played_as_it_is() -> None:
     robot = nacelle.load("gough-stewart")
     start = nacelle.reference_pose(robot)
     path = nacelle.Circle(start, 0.05, motion=robot.motion, duration=2.0)
-    motion = motion_of(robot, path, "circle")
+    motion = playable_motion(robot, path, "circle")
     for t in (0.0, 0.37, 1.1, 2.0, 9.0):
         np.testing.assert_allclose(motion.pose(t), path(min(t, 2.0)).x, atol=2e-5)
-    differences = motion_of(robot, (motion.times, motion.x))
+    differences = playable_motion(robot, (motion.times, motion.x))
     for t in (0.4, 1.3):
         sample = path(t)
         for ours in (motion.rates(t), differences.rates(t)):
@@ -31,7 +31,7 @@ def test_orientations_are_turned_the_shorter_way() -> None:
     robot = nacelle.load("gough-stewart")
     first, last = (nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 0.2))
     last[3:] *= -1.0
-    motion = motion_of(robot, ([0.0, 1.0], [first, last]))
+    motion = playable_motion(robot, ([0.0, 1.0], [first, last]))
     np.testing.assert_allclose(
         np.abs(motion.pose(0.5)[3:]),
         np.abs(nacelle.pose(robot, rotation_vector=[0.0, 0.0, 0.1])[3:]),
@@ -49,16 +49,16 @@ def test_orientations_are_turned_the_shorter_way() -> None:
 )
 def test_what_cannot_be_played_is_said(times: list[float], poses: list[list[float]], words: str) -> None:
     with pytest.raises(nacelle.NacelleError) as caught:
-        motion_of(nacelle.load("fivebar"), (times, poses))
+        playable_motion(nacelle.load("fivebar"), (times, poses))
     assert words in str(caught.value)
     with pytest.raises(nacelle.NacelleError, match="cannot be played"):
-        motion_of(nacelle.load("fivebar"), 3)
+        playable_motion(nacelle.load("fivebar"), 3)
 
 
 def test_poses_out_of_reach_are_counted() -> None:
     robot = nacelle.load("fivebar")
     poses = [[0.0, 0.28], [0.0, 0.3], [5.0, 0.3], [np.nan, 0.0]]
-    assert motion_of(robot, ([0.0, 1.0, 2.0, 3.0], poses)).lost == 2
+    assert playable_motion(robot, ([0.0, 1.0, 2.0, 3.0], poses)).lost == 2
 
 
 def test_the_clock() -> None:

@@ -7,15 +7,15 @@ import pytest
 
 from nacelle import load
 from nacelle.errors import KinematicsError
-from nacelle.vision.placing import camera_for, directions
+from nacelle.vision.placing import camera_for, view_directions
 from nacelle.vision.scene import Scenery
-from nacelle.vision.views import view
+from nacelle.vision.views import judge_view
 
 
 def test_all_legs_are_seen() -> None:
     robot = load("fivebar")
     camera = camera_for(robot, distortion=(-0.1, 0.02, 0.0, 0.0, 0.0))
-    seen = view(Scenery(robot), camera).require()
+    seen = judge_view(Scenery(robot), camera).require()
     assert {seen.cylinders[k].leg for k in seen.usable} == set(range(len(robot.legs)))
     # A planar robot is best looked at across its plane.
     assert abs(camera.pose.R[2, 2]) > 0.9
@@ -29,7 +29,7 @@ def test_no_cylinders_no_camera() -> None:
 
 
 def test_directions_are_spread() -> None:
-    spread = directions(26)
+    spread = view_directions(26)
     assert np.allclose(np.linalg.norm(spread, axis=1), 1.0)
     nearest = np.sort(spread @ spread.T, axis=1)[:, -2]
     assert np.all(nearest < 0.999)

@@ -8,7 +8,7 @@ import pytest
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_vector import rotation_vector
-from nacelle.vision.ray_casting import entry, half_spaces, holds, span, vertices
+from nacelle.vision.ray_casting import depth_span, entry, half_spaces, holds, vertices
 from support.vision_scenes import rod
 
 TURN = rotation_vector(np.array([0.4, -0.7, 0.3]))
@@ -40,7 +40,7 @@ def test_points_within(name: str) -> None:
     solid, rng = SOLIDS[name], np.random.default_rng(1)
     X = AT + rng.uniform(-0.8, 0.8, (4000, 3))
     rays = X / X[:, 2:]
-    first, last = span(solid, rays)
+    first, last = depth_span(solid, rays)
     within = (first < X[:, 2]) & (X[:, 2] < last)
     assert np.array_equal(within, inside(solid, X))
     assert 100 < within.sum() < 3500

@@ -12,7 +12,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import Scenery
-from nacelle.vision.views import CylinderView, ViewFlag, cylinder_views, view
+from nacelle.vision.views import CylinderView, ViewFlag, cylinder_views, judge_view
 from support.vision_scenes import rod, scene_of, small_camera
 
 MODEL = PixelModel(blur=0.7)
@@ -73,11 +73,11 @@ def front(field: float, at: tuple[float, ...] = (0.0, 0.15, 0.0)) -> Camera:
 
 def test_subsets_determine_or_raise() -> None:
     scenery = Scenery(load("fivebar"))
-    whole = view(scenery, front(0.5))
+    whole = judge_view(scenery, front(0.5))
     assert whole.usable == (0, 1, 2, 3)
     assert whole.require() is whole
     # Two legs out of four bars: the right half alone determines a point in the plane.
-    half = view(scenery, front(0.2, (0.23, 0.15, 0.0)))
+    half = judge_view(scenery, front(0.2, (0.23, 0.15, 0.0)))
     assert set(half.usable) == {2, 3}
     assert half.determined
     assert set(half.reasons) == {"left.proximal", "left.distal"}
@@ -86,20 +86,20 @@ def test_subsets_determine_or_raise() -> None:
     close = Camera.looking(
         0.6 * ends[0] + 0.4 * ends[1], 0.6 * ends[0] + 0.4 * ends[1] + [0, 0, 1.5], field=0.06
     )
-    part = view(scenery, close)
+    part = judge_view(scenery, close)
     assert part.usable == (2,)
     with pytest.raises(UnobservableError, match="1 of 2 motions undetermined") as error:
         part.require()
     assert error.value.undetermined == 1
     assert error.value.reasons["left.distal"] == "out of view"
-    away = view(scenery, Camera.looking((0.0, 0.0, 5.0), (0.0, 0.0, 1.0)))
+    away = judge_view(scenery, Camera.looking((0.0, 0.0, 5.0), (0.0, 0.0, 1.0)))
     assert away.edges == ()
     with pytest.raises(UnobservableError):
         away.require()
 
 
 def test_boxes_are_refused() -> None:
-    seen = view(Scenery(load("prrrp")), front(0.7))
+    seen = judge_view(Scenery(load("prrrp")), front(0.7))
     assert seen.cylinders == ()
     assert all(box.flags == ViewFlag.BOX and not box.usable for box in seen.boxes)
     assert len(seen.boxes) == 4

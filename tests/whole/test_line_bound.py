@@ -7,13 +7,13 @@ import pytest
 
 from nacelle import load
 from nacelle.shapes.solid import Rod
-from nacelle.vision.image.band import band_around, whole_band
+from nacelle.vision.image.band import band_around
 from nacelle.vision.image.fit import tangents
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.scene import Scenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
-from support.line_bound import line_bound, normals_bound
+from support.line_bound import line_bound, normals_bound, whole_band
 from support.line_errors import line_errors, zoomed
 from support.vision_scenes import rod, scene_of, small_camera
 

@@ -236,7 +236,7 @@ class Commands(typer.core.TyperGroup):
         except BaseException as error:
             if debug and not isinstance(error, SystemExit | _ParserError | NacelleError):
                 raise
-            status = failed(error, "--json" in line)
+            status = exit_status(error, "--json" in line)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -267,7 +267,7 @@ def _completion_item() -> Any:
     return own or importlib.import_module("click.shell_completion").CompletionItem
 
 
-def failed(error: BaseException, as_json: bool) -> int:
+def exit_status(error: BaseException, as_json: bool) -> int:
     """Say why a command has ended early, and give its exit status.
 
     Args:

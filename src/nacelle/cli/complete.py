@@ -32,7 +32,7 @@ def files_ending(*endings: str) -> Callable[[str], list[str]]:
     return complete
 
 
-def words(*choices: str) -> Callable[[str], list[str]]:
+def completes(*choices: str) -> Callable[[str], list[str]]:
     """A function that completes one of some words, also the last of several with commas."""
 
     def complete(incomplete: str) -> list[str]:
@@ -42,7 +42,7 @@ def words(*choices: str) -> Callable[[str], list[str]]:
     return complete
 
 
-def coordinates(ctx: Any, incomplete: str) -> list[str]:
+def complete_coordinates(ctx: Any, incomplete: str) -> list[str]:
     """Coordinates of the robot that is named before on the line: "x=", "rz="."""
     with suppress(OSError, ValueError):
         # An option that has no value yet leaves the words before it unassigned.

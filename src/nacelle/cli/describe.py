@@ -9,7 +9,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text
 from nacelle.cli.inputs import ModeOption, in_mode
-from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words
+from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words, number_of
 from nacelle.progress import task
 
 
@@ -90,7 +90,7 @@ def check_command(
     from rich.markup import escape
 
     from nacelle.library import check
-    from nacelle.report.text import counted, problem_line
+    from nacelle.report.text import problem_line
 
     results: list[dict[str, Any]] = []
     for name in files:
@@ -119,9 +119,9 @@ def check_command(
         else:
             robot = checked.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {counted(len(robot.legs), 'leg')}, "
-                f"{counted(len(robot.written_bodies), 'body', 'bodies')}, "
-                f"{counted(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {number_of(len(robot.legs), 'leg')}, "
+                f"{number_of(len(robot.written_bodies), 'body', 'bodies')}, "
+                f"{number_of(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:

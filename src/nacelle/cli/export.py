@@ -10,8 +10,8 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
-from nacelle.cli.complete import words
-from nacelle.cli.inputs import ModeOption, load_robot
+from nacelle.cli.complete import completes
+from nacelle.cli.inputs import ModeOption, NoFrictionOption, SmoothOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.errors import ExportError
 
@@ -45,17 +45,14 @@ def export_command(
         typer.Option(
             "--target",
             help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
-            autocompletion=words("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
+            autocompletion=completes("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
         ),
     ] = "c",
     source: Annotated[
         str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
     ] = "pose",
-    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
-    smooth: Annotated[
-        float | None,
-        typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
-    ] = None,
+    no_friction: NoFrictionOption = False,
+    smooth: SmoothOption = None,
     bare: Annotated[
         bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and reach margins.")
     ] = False,

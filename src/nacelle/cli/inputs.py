@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.complete import coordinates, files_ending
+from nacelle.cli.complete import complete_coordinates, files_ending
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -22,7 +22,7 @@ AtOption = Annotated[
         "--at",
         metavar="NAME=VALUE",
         help="A coordinate of the pose, such as x=100mm or rz=20deg; repeat. Others stay at the reference.",
-        autocompletion=coordinates,
+        autocompletion=complete_coordinates,
     ),
 ]
 CsvOption = Annotated[

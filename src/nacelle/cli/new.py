@@ -10,7 +10,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, check_new, console, print_json, write_new
-from nacelle.cli.complete import robots_and_files, words
+from nacelle.cli.complete import completes, robots_and_files
 from nacelle.errors import NacelleError
 
 
@@ -35,7 +35,7 @@ def new_command(
         typer.Option(
             "--motion",
             help="With --leg: se3, xyz, xyz+rz, xy+rz, z+rx+ry, ...; a usual one if missing.",
-            autocompletion=words("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
+            autocompletion=completes("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
         ),
     ] = None,
     from_robot: Annotated[
@@ -68,7 +68,7 @@ def new_command(
         text, data, line = made.text, {"legs": legs, "motion": made.motion}, made.summary
     else:
         source = "fivebar" if from_robot is None else from_robot
-        text, data, line = renamed(_existing(source), name), {"from": source}, f"a copy of {source}"
+        text, data, line = with_name(_existing(source), name), {"from": source}, f"a copy of {source}"
     try:
         write_new(target, text)
     except OSError as error:
@@ -91,7 +91,7 @@ def _existing(robot: str) -> str:
     return Path(robot).read_text(encoding="utf-8")
 
 
-def renamed(text: str, name: str) -> str:
+def with_name(text: str, name: str) -> str:
     """Give a description another name; comments stay unless the name is written in an unusual way."""
     import dataclasses
 

@@ -8,7 +8,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
-from nacelle.cli.complete import words
+from nacelle.cli.complete import completes
 from nacelle.cli.inputs import ModeOption, load_robot
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.public import ELASTIC_MODEL_NAMES, MODEL_NAMES
@@ -29,7 +29,7 @@ def ops_command(
         typer.Argument(
             help=f"{', '.join(MODELS[:-3])} or {MODELS[-3]}; of robots with flexible links {MODELS[-2]} or "
             f"{MODELS[-1]}.",
-            autocompletion=words(*MODELS),
+            autocompletion=completes(*MODELS),
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,

@@ -21,6 +21,7 @@ from nacelle.cli.common import (
 )
 from nacelle.cli.inputs import ModeOption
 from nacelle.cli.loads import PayloadOption
+from nacelle.errors import number_of
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def _verified(robot: Robot) -> EngineComparison:
 
 def _line(sheet: DataSheet, out: Path) -> str:
     """What was written, and which sections are missing."""
-    count = len(sheet.sections)
-    words = f"wrote {out}: {count} section{'' if count == 1 else 's'}"
+    words = f"wrote {out}: {number_of(len(sheet.sections), 'section')}"
     without = [part.title for part in sheet.sections if part.content is None]
     if without:
         words += f", of which these could not be made (the page says why): {', '.join(without)}"

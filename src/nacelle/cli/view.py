@@ -91,14 +91,14 @@ def view_command(
 def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Playback | None]:
     """What each robot plays; None if nothing."""
     from nacelle.view.runs import read_run
-    from nacelle.view.timeline import motion_of
+    from nacelle.view.timeline import playable_motion
 
     if not given.kind and (given.to or given.radius):
         raise NacelleError("--to and --radius go with --trajectory")
     if len(runs) > len(robots):
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
     if given.kind:
-        return [motion_of(robot, make_trajectory(robot, given), given.kind) for robot in robots]
+        return [playable_motion(robot, make_trajectory(robot, given), given.kind) for robot in robots]
     played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
     return played + [None] * (len(robots) - len(runs))
 

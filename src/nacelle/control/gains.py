@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
-from nacelle.control.poles import StateSpaces, inertial, poles_of
+from nacelle.control.poles import StateSpaces, inertial_models, poles_of
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
@@ -90,7 +90,7 @@ def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
     fair = np.flatnonzero((low >= _SINGULAR * low[0]) & (high <= high[0] / _SINGULAR))
     poses, M, J, low, high = poses[fair], M[fair], J[fair], low[fair], high[fair]
     picked = np.unique([0, *np.argsort(low)[:_WORST], *np.argsort(high)[-_WORST:]])
-    models = inertial(poses[picked], M[picked], J[picked])
+    models = inertial_models(poses[picked], M[picked], J[picked])
     return FeltMasses(np.array(held), float(np.max(high)), float(np.min(low))), models
 
 

@@ -67,7 +67,7 @@ class StateSpaces(NamedTuple):
     C: Array
 
 
-def inertial(x: Array, M: Array, J: Array) -> StateSpaces:
+def inertial_models(x: Array, M: Array, J: Array) -> StateSpaces:
     """Linear models of masses alone: e'' = M^-1 J^T u, dq = J e, at poses (N, nx)."""
     n, m = M.shape[-1], J.shape[-2]
     batch = len(x)

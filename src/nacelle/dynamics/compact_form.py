@@ -46,7 +46,7 @@ def parallel_margin(pivot: Array) -> Array:
     return np.asarray(ratio * ratio)
 
 
-def evaluate(
+def evaluate_states(
     name: str, robot: Robot, states: tuple[Array, ...], flags: Array, options: Mapping[str, Any]
 ) -> dict[str, Array]:
     """Results, parallel margins and margins of states (batch dimensions broadcast); weak states by the tree.

@@ -23,7 +23,7 @@ DRY = ("coulomb", "stribeck", "constant")
 _REST = 1e-9
 
 
-def basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
+def friction_basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
     """The basis function of a friction term at a rate (rad/s or m/s).
 
     Args:
@@ -58,7 +58,7 @@ def axis_friction(terms: Sequence[FrictionTerm], rate: Scalar, smooth: float | N
     """
     force: Scalar = 0.0
     for term in terms:
-        force = force + term.coefficient * basis(term, rate, smooth)
+        force = force + term.coefficient * friction_basis(term, rate, smooth)
     return force
 
 

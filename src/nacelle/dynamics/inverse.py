@@ -314,7 +314,7 @@ def _evaluate(
 ) -> dict[str, Array]:
     """Forces, parallel margins and margins of the legs of states (x, y, v, a, load) by a formulation."""
     if formulation == "compact":
-        return compact_form.evaluate("inverse", robot, states, flags, options)
+        return compact_form.evaluate_states("inverse", robot, states, flags, options)
     return dict(_program(robot, formulation, options)(*states))
 
 

@@ -126,7 +126,7 @@ def regressor(
         a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, rates = "reference_regressor", (v, v_ref, a_ref)
     poses, y, flags = solved(robot, x, *rates, guess=guess)
-    results = compact_form.evaluate(name, robot, (poses, y, *rates), flags, options)
+    results = compact_form.evaluate_states(name, robot, (poses, y, *rates), flags, options)
     return _flagged(robot, AtElements(poses, y, results, flags), parameters)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import renamed
-from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
+from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.robot import Robot
@@ -124,7 +124,7 @@ def size_motors(
         KinematicsError: if the rate is not above zero, or names or shapes of wrenches are wrong.
         UnreachableError: if no pose of the trajectory is reached.
     """
-    times, sample = sampled(robot, trajectory, rate)
+    times, sample = motion_samples(robot, trajectory, rate)
     given: dict[str, Any] = {"external": external, "friction": friction, "free": free}
     dynamics = inverse_dynamics(robot, sample.x, sample.v, sample.a, **given)
     motion = joint_motion(robot, sample.x, sample.v, sample.a)

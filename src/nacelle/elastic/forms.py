@@ -250,7 +250,7 @@ class Assembled(General):
         plan = self.plan
         step = np.zeros(plan.extended.embedding.shape[1])
         step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
-        return np.asarray(positions.moved(plan.extended, p, step)), float(np.max(np.abs(step)))
+        return np.asarray(positions.stepped(plan.extended, p, step)), float(np.max(np.abs(step)))
 
     def stepped(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
@@ -261,7 +261,7 @@ class Assembled(General):
         r[list(plan.dependent)] = -np.linalg.solve(
             A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
         )
-        return self.closed(np.asarray(positions.moved(plan.extended, p, r)))
+        return self.closed(np.asarray(positions.stepped(plan.extended, p, r)))
 
     def solved(self, p: Array, y: Array, options: Options) -> tuple[dict[str, Array], Array, Array, Array]:
         """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
@@ -325,7 +325,7 @@ class Assembled(General):
         else:
             accelerations = self.forward(p, y, u, options)
         r = self.solved(p, y, options)[2]
-        return np.concatenate([positions.changes(self.plan.extended, p, r), accelerations])
+        return np.concatenate([positions.rates(self.plan.extended, p, r), accelerations])
 
 
 @lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.extended import extended
 from nacelle.elastic.forms import Assembled, Undeformed, form_of
-from nacelle.elastic.rest import fastest, settled, vibrations
+from nacelle.elastic.rest import fastest_vibration, rest_positions, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -135,7 +135,7 @@ class ElasticPlant:
         now = configuration(self.robot, pose, joints.y)
         u = np.asarray(rate_map(now) @ twist, dtype=float)
         p, y = self.form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
-        return np.concatenate([settled(self.form, p, self._settings) if self.static else p, y])
+        return np.concatenate([rest_positions(self.form, p, self._settings) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:
         """Positions p (..., positions) of states (..., size)."""
@@ -176,11 +176,11 @@ class ElasticPlant:
 
     def default_step(self, s: Array) -> float:
         """A fixed step, s, that follows the fastest vibration at a state (size,): 2 pi / (40 w)."""
-        return float(2.0 * np.pi / fastest(self.form, self.positions(s), self._settings) / 40.0)
+        return float(2.0 * np.pi / fastest_vibration(self.form, self.positions(s), self._settings) / 40.0)
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        w = fastest(self.form, self.positions(s), self._settings)
+        w = fastest_vibration(self.form, self.positions(s), self._settings)
         if step * w < _STABLE:
             return ""
         return (

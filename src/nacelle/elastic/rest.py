@@ -22,13 +22,13 @@ _SHIFT = 1e-6
 _SMALL, _STEPS = 1e-10, 60
 
 
-def moves(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_accelerations(form: ElasticForm, p: Array, options: Options) -> Array:
     """Accelerations (n - na,) at rest, at positions p (size,), of the rates but the actuators', held."""
     hold = np.zeros(len(form.robot.actuators))
     return np.asarray(form.inverse(p, np.zeros(form.n), hold, options)["acceleration"])
 
 
-def tangent(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_tangent(form: ElasticForm, p: Array, options: Options) -> Array:
     """Derivative (others, others) of these accelerations by steps of the rates, by central differences.
 
     The others are all independent rates but the actuators', which are held: -M^-1 K, 1/s^2.
@@ -38,14 +38,16 @@ def tangent(form: ElasticForm, p: Array, options: Options) -> Array:
     for k in range(na, form.n):
         step = np.zeros(form.n)
         step[k] = _SHIFT
-        ahead, behind = (moves(form, form.stepped(p, sign * step), options) for sign in (1.0, -1.0))
+        ahead, behind = (
+            rest_accelerations(form, form.stepped(p, sign * step), options) for sign in (1.0, -1.0)
+        )
         columns.append((ahead - behind) / (2.0 * _SHIFT))
     return np.stack(columns, axis=1)
 
 
-def fastest(form: ElasticForm, p: Array, options: Options) -> float:
+def fastest_vibration(form: ElasticForm, p: Array, options: Options) -> float:
     """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
-    values = np.linalg.eigvals(tangent(form, p, options))
+    values = np.linalg.eigvals(rest_tangent(form, p, options))
     return float(np.sqrt(np.max(np.abs(values))))
 
 
@@ -57,7 +59,7 @@ def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Ar
         rest of it is in bending, shear, torsion and the springs of drives.
     """
     whole = extended(form.robot)
-    values, shapes = np.linalg.eig(tangent(form, p, options))
+    values, shapes = np.linalg.eig(rest_tangent(form, p, options))
     order = np.argsort(np.abs(values))
     columns = []
     for mode in shapes.T[order]:
@@ -79,7 +81,7 @@ def vibrations(form: ElasticForm, p: Array, options: Options) -> tuple[Array, Ar
     return frequencies, stretch / np.maximum(stretch + other, np.finfo(float).tiny)
 
 
-def settled(form: ElasticForm, p: Array, options: Options) -> Array:
+def rest_positions(form: ElasticForm, p: Array, options: Options) -> Array:
     """Positions at rest under gravity and springs, the actuators where they are.
 
     Raises:
@@ -88,9 +90,9 @@ def settled(form: ElasticForm, p: Array, options: Options) -> Array:
     p = form.closed(p)
     na = len(form.robot.actuators)
     for _ in range(_STEPS):
-        J = tangent(form, p, options)
+        J = rest_tangent(form, p, options)
         step = np.zeros(form.n)
-        step[na:] = -np.linalg.solve(J, moves(form, p, options))
+        step[na:] = -np.linalg.solve(J, rest_accelerations(form, p, options))
         p = form.stepped(p, step)
         size = float(np.max(np.abs(step)))
         if not np.isfinite(size) or size > form.robot.size:

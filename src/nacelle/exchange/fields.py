@@ -50,7 +50,7 @@ def vector(element: Element | None, name: str, default: tuple[float, float, floa
     return numbers(element, element.get(name), 3, f"{name!r} of <{element.tag}>")
 
 
-def unit(element: Element, values: Array) -> Array:
+def unit_direction(element: Element, values: Array) -> Array:
     """The direction (3,) of a vector; one that has unit length already stays as it is."""
     long = float(np.linalg.norm(values))
     if long < 1e-9:
@@ -74,7 +74,7 @@ def symmetric(moments: Array) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def possible(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
+def possible_solid(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
     """A solid whose mass and inertia can be those of a body.
 
     Raises:

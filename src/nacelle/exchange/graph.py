@@ -214,7 +214,7 @@ class Strut:
 
 
 @dataclass(frozen=True, eq=False)
-class Damper:
+class RotationDamper:
     """A damper of the relative rotation of two bodies, alike about all axes, N m s/rad."""
 
     name: str
@@ -223,7 +223,7 @@ class Damper:
 
 
 @dataclass(frozen=True, eq=False)
-class Mark:
+class NamedFrame:
     """A named frame on a body, such as a tool's; no part of the dynamics."""
 
     name: str
@@ -232,7 +232,7 @@ class Mark:
 
 
 @dataclass
-class Report:
+class ExchangeReport:
     """What was done on the way, and what was left out, a sentence each."""
 
     steps: list[str] = field(default_factory=list)
@@ -279,14 +279,14 @@ class Graph:
     closures: tuple[Link, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     struts: tuple[Strut, ...] = ()
-    dampers: tuple[Damper, ...] = ()
+    dampers: tuple[RotationDamper, ...] = ()
     floating: str | None = None
     parts: tuple[str, ...] = ()
     pose: Pose = field(default_factory=identity)
     loose: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    report: Report = field(default_factory=Report)
+    marks: tuple[NamedFrame, ...] = ()
+    report: ExchangeReport = field(default_factory=ExchangeReport)
 
     @property
     def between(self) -> tuple[tuple[str, str], ...]:

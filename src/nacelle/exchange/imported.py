@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.exchange.graph import Graph, Report, broken
+from nacelle.exchange.graph import ExchangeReport, Graph, broken
 from nacelle.exchange.par.read import read_par
 from nacelle.exchange.passes.articulated import with_articulated
-from nacelle.exchange.passes.drives import settled
+from nacelle.exchange.passes.drives import without_dependent_motors
 from nacelle.exchange.passes.groups import grouped
-from nacelle.exchange.passes.lines import joined
+from nacelle.exchange.passes.lines import spherical_pairs_joined
 from nacelle.exchange.passes.merge import merged
 from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
-from nacelle.exchange.passes.roots import carried, rooted
+from nacelle.exchange.passes.roots import rooted, without_floating
 from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.text.description import described
@@ -111,9 +111,9 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
-    graph = weighted(merged(rooted(joined(merged(graph)))))
+    graph = weighted(merged(rooted(spherical_pairs_joined(merged(graph)))))
     try:
-        chosen = _with_motion(settled(graph), nacelle)
+        chosen = _with_motion(without_dependent_motors(graph), nacelle)
     except DescriptionError as error:
         raise _explained(graph, error) from None
     graph = grouped(chosen.graph, chosen.joints)
@@ -147,7 +147,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     chosen = None if single.floating is None else chosen_motion(single)
     if chosen is not None and not chosen.left and (chosen.axes or chosen.joints):
         return chosen
-    grounded = carried(_trial(graph))
+    grounded = without_floating(_trial(graph))
     if nacelle != "" and grounded is not None:
         articulated = with_articulated(grounded, nacelle)
         several = None if articulated is None else chosen_motion(articulated)
@@ -155,7 +155,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
             return several
     if chosen is None:
         chosen = chosen_motion(single)
-    elif not nacelle and (grounded := carried(_trial(graph))) is not None:
+    elif not nacelle and (grounded := without_floating(_trial(graph))) is not None:
         grounded.report.done(
             "no nacelle: legs have motions that its pose does not give; joints are coordinates"
         )
@@ -169,7 +169,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
 
 def _trial(graph: Graph) -> Graph:
     """The graph with a report of its own: what is tried in vain is not reported."""
-    return replace(graph, report=Report(list(graph.report.steps), list(graph.report.losses)))
+    return replace(graph, report=ExchangeReport(list(graph.report.steps), list(graph.report.losses)))
 
 
 def _wrapped(line: str) -> str:

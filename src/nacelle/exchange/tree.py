@@ -82,7 +82,7 @@ def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
     return joints
 
 
-def chain(
+def single_axes(
     link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names
 ) -> tuple[list[Link], list[str]]:
     """A joint of several axes as hinges and slides one after the other, with massless bodies between.

@@ -51,7 +51,7 @@ class Package:
         return next((entry for entry in self.entries if entry.closes), None)
 
 
-def counted(count: Count) -> str:
+def count_text(count: Count) -> str:
     """A count in plain ASCII: "1023 operations: 480 + or -, 543 * or / (12 of them /), 6 sqrt"."""
     return str(count).replace("+/-", "+ or -").replace("×/÷", "* or /").replace(" ÷)", " of them /)")
 

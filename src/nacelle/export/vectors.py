@@ -85,7 +85,7 @@ def away(y: Array) -> Array:
     return np.asarray(y + _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, y.shape))
 
 
-def closed(entry: Entry, vectors: Vectors) -> Array:
+def iteration_results(entry: Entry, vectors: Vectors) -> Array:
     """What the iteration of which an entry is the step finds from the starts among its vectors."""
     x, rows = vectors.inputs["x"], []
     for start, pose in zip(vectors.inputs["y"], x, strict=True):

@@ -110,7 +110,7 @@ def closing_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
     return [k for k, actuator in enumerate(robot.actuators) if actuator.joint in closures]
 
 
-def continuous(robot: Robot, q: Array) -> Array:
+def unwrapped(robot: Robot, q: Array) -> Array:
     """Coordinates of actuators (N, actuators) over time, rad or m, angles without jumps by whole turns."""
     whole = np.unwrap(q, axis=0, period=2.0 * math.pi)
     return np.where(np.array(robot.revolute_actuators), whole, q)

@@ -82,7 +82,7 @@ class SampledMotion(Drawn):
     sample: Sample
 
 
-def sampled(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:
+def motion_samples(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[Array, Sample]:
     """Times (N,) over a whole trajectory, both ends among them, and the robot's motion at them.
 
     Args:

@@ -24,8 +24,8 @@ from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import (
     coordinate_selections,
-    equations,
     moving,
+    rate_equations,
     rate_map,
     respond,
     spin_biases,
@@ -158,7 +158,7 @@ def open_loops(robot: Robot, x: Array, y: Array) -> Array:
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open (rows,), their Jacobian (rows, rates); idle spins, actuators as rows."""
     now = configuration(robot, x, y)
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
@@ -219,7 +219,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     r = y[:size]
     place = {rate: k for k, rate in enumerate(mechanism.w_rates)}
     given, dependent = coordinate_selections(mechanism, x, r)
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     response = respond(system, given, dependent)
     u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)

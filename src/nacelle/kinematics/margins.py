@@ -20,7 +20,7 @@ import numpy as np
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.least_squares import independence
-from nacelle.kinematics.tree.rates import ClosureEquations, equations, remaining_rows, selections
+from nacelle.kinematics.tree.rates import ClosureEquations, rate_equations, remaining_rows, selections
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
 
 NEAR_MARGIN = 1e-7
@@ -41,7 +41,7 @@ def margins(now: Configuration) -> Array:
     values = [closed_form_margin(roots) for roots in now.root_margins]
     if not (mechanism.iterated_legs or mechanism.dependent):
         return pack(values)
-    system = equations(now.robot, now.motion)
+    system = rate_equations(now.robot, now.motion)
     scale = mechanism.scales[1]
     for k in mechanism.iterated_legs:
         values[k] = _of_leg(system, k, scale)

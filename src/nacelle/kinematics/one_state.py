@@ -20,7 +20,7 @@ from nacelle.compile import Compiled
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
-from nacelle.kinematics.iteration.unknowns import nearby
+from nacelle.kinematics.iteration.unknowns import guess_settings
 from nacelle.kinematics.iteration.weak import ordinary
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton
@@ -197,7 +197,7 @@ def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[st
 def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
     """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
     solver = native_newton(newton_steps.closing_step, robot)
-    close = solver.bind(start, x, y, **nearby(mechanism_of(robot)))
+    close = solver.bind(start, x, y, **guess_settings(mechanism_of(robot)))
     if not branch_of(robot).size:
         return lambda: close() == 0
     signs = native(kinematic_model.branch_signs, robot).bind(x=x, y=y)

@@ -173,35 +173,11 @@ def beam_of(robot: Robot, index: int) -> Beam:
         )
     attached = dict(_attachments(robot, index))
     inward = next(j for j, joint in enumerate(robot.tree_joints) if joint.successor == index)
-    others = [p for j, p in attached.items() if j != inward]
-    if not others and "to" not in options:
-        raise BeamError(
-            body, "section", "it has a joint at one end only", "give the other end: 'beam: {to: ...}'"
-        )
-    start = np.array(options.get("from", attached[inward]), dtype=float)
-    end = np.array(options.get("to", np.mean(others, axis=0) if others else None), dtype=float)
+    start, end = _beam_span(robot, index, attached, inward)
     length = float(np.linalg.norm(end - start))
-    if not length > 1e-9 * robot.size:
-        raise BeamError(
-            body, "section", "its joints are at one point, so it has no length", "give 'from' and 'to'"
-        )
     frame = Pose(_axes(body, (end - start) / length, options.get("y")), start)
-    ends: tuple[list[int], list[int]] = ([inward], [])
-    for j, point in attached.items():
-        part = float(frame.R[:, 0] @ (point - start)) / length
-        if _NEAR_END < part < 1.0 - _NEAR_END:
-            raise BeamError(
-                body,
-                "section",
-                f"joint {robot.joints[j].name!r} sits at {part:.0%} of its length, not at an end",
-                "make two bodies of it, with a fixed joint between them",
-            )
-        if j != inward:
-            ends[int(part > 0.5)].append(j)
-    if float(frame.R[:, 0] @ (attached[inward] - start)) > 0.5 * length:
-        raise BeamError(
-            body, "beam", "its start is not where the body is carried", "exchange 'from' and 'to'"
-        )
+    parts = {j: float(frame.R[:, 0] @ (point - start)) / length for j, point in attached.items()}
+    ends = _joints_at_ends(robot, index, parts, inward)
     material, damping = body.material or {}, options.get("damping", {})
     back = frame.inverse()
     tips = tuple(
@@ -217,8 +193,8 @@ def beam_of(robot: Robot, index: int) -> Beam:
         E=material["E"],
         G=material["E"] / (2.0 * (1.0 + material.get("nu", 0.3))),
         density=material["density"],
-        start=tuple(ends[0]),
-        end=tuple(ends[1]),
+        start=ends[0],
+        end=ends[1],
         tips=(tips[0], tips[1]),
         shapes=options.get("shapes", "modes"),
         number=options.get("number", 2),
@@ -231,6 +207,45 @@ def beam_of(robot: Robot, index: int) -> Beam:
             damping.get("rayleigh", {}).get("stiffness", 0.0),
         ),
     )
+
+
+def _beam_span(robot: Robot, index: int, attached: dict[int, Array], inward: int) -> tuple[Array, Array]:
+    """Where the beam of a body starts and ends, in its frame, m: as given, or at its joints."""
+    body = robot.bodies[index]
+    options = body.beam or {}
+    others = [p for j, p in attached.items() if j != inward]
+    if not others and "to" not in options:
+        raise BeamError(
+            body, "section", "it has a joint at one end only", "give the other end: 'beam: {to: ...}'"
+        )
+    start = np.array(options.get("from", attached[inward]), dtype=float)
+    end = np.array(options.get("to", np.mean(others, axis=0) if others else None), dtype=float)
+    if not float(np.linalg.norm(end - start)) > 1e-9 * robot.size:
+        raise BeamError(
+            body, "section", "its joints are at one point, so it has no length", "give 'from' and 'to'"
+        )
+    return start, end
+
+
+def _joints_at_ends(
+    robot: Robot, index: int, parts: dict[int, float], inward: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Joints at the start, the one that carries the body first, and at the end; `parts` is where they sit."""
+    body = robot.bodies[index]
+    for j, part in parts.items():
+        if _NEAR_END < part < 1.0 - _NEAR_END:
+            raise BeamError(
+                body,
+                "section",
+                f"joint {robot.joints[j].name!r} sits at {part:.0%} of its length, not at an end",
+                "make two bodies of it, with a fixed joint between them",
+            )
+    if parts[inward] > 0.5:
+        raise BeamError(
+            body, "beam", "its start is not where the body is carried", "exchange 'from' and 'to'"
+        )
+    others = [j for j in parts if j != inward]
+    return (inward, *(j for j in others if parts[j] <= 0.5)), tuple(j for j in others if parts[j] > 0.5)
 
 
 def _attachments(robot: Robot, index: int) -> Iterator[tuple[int, Array]]:

@@ -15,7 +15,7 @@ class Maths:
 
     def __str__(self) -> str:
         """Give the formula as plain text."""
-        return plain(self.latex)
+        return formula_text(self.latex)
 
 
 Cell = str | Maths
@@ -63,7 +63,9 @@ class ElementReport:
             lines += textwrap.wrap(section.sentence, 110)
             for grid in section.grids:
                 lines += ["", *_text_table(grid)]
-            lines += [""] * bool(section.equations) + ["  " + plain(line) for line in section.equations]
+            lines += [""] * bool(section.equations) + [
+                "  " + formula_text(line) for line in section.equations
+            ]
         return "\n".join(line.rstrip() for line in lines) + "\n"
 
     def latex(self) -> str:
@@ -152,7 +154,7 @@ _GREEK = {
 } | {"LAMDA": "lambda"}
 
 
-def plain(latex: str) -> str:
+def formula_text(latex: str) -> str:
     """A formula of this page as plain text."""
     text = " ".join(_read(latex, 0)[0].split())
     for spaced, tight in ((" · 10^", "e"), ("( ", "("), (" )", ")"), ("[ ", "["), (" ]", "]")):

@@ -49,7 +49,7 @@ def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     view = scene(robot)
     ax = canvas.new_axes(flat=view.across is not None, size=_SIZE, shown=False)
     plot_scene(view, ax)
-    canvas.fit(ax)
+    canvas.enlarge(ax)
     return canvas.save(ax.figure.figure, path, tight=False, step=5)
 
 
@@ -70,7 +70,7 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[Workspa
     for shown in workspaces:
         ax = canvas.new_axes(flat=len(shown.names) < 3, shown=False)
         plot_workspace(shown, ax=ax)
-        canvas.fit(ax)
+        canvas.enlarge(ax)
         name = "-".join([shown.robot.name, "workspace", *shown.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
         paths.append(canvas.save(ax.figure.figure, Path(folder) / file, step=5))

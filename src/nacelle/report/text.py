@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.tree import Tree
 
-from nacelle.errors import Problem
+from nacelle.errors import Problem, number_of
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.model.joint import MOTION, JointKind
 from nacelle.model.leg import BASE, PLATFORM
@@ -38,10 +38,10 @@ def show(check: Check, console: Console) -> None:
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     console.print(
-        (f"{counted(len(data['legs']), 'leg')}, " if data["legs"] else "")
-        + f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
-        f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'loop')}, "
-        f"{counted(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
+        (f"{number_of(len(data['legs']), 'leg')}, " if data["legs"] else "")
+        + f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'loop')}, "
+        f"{number_of(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
         f"{escape(grammar)}; hash {data['hash'][:16]}"
     )
     if data["notes"]:
@@ -62,11 +62,6 @@ def show(check: Check, console: Console) -> None:
         console.print(_section("Sources", Group(*(escape(text) for text in data["sources"]))))
     for problem in check.problems:
         console.print(problem_line(problem))
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things in words, such as "3 legs"."""
-    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 
 def _section(title: str, content: RenderableType) -> RenderableType:
@@ -234,19 +229,25 @@ def _platform(data: dict[str, Any]) -> RenderableType:
         f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; "
         f"gravity {vector(data['gravity'])} m/s^2"
     ]
-    lines += [f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]]
-    lines += [f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]]
-    lines += [
-        f"spring {s['name']} between {' and '.join(s['between'])}, {_short(s['stiffness'])} N/m, free length "
-        f"{_short(s['length'])} m"
-        for s in data["springs"]
+    return Group(*(escape(line) for line in (*lines, *attached_parts(data, _short))))
+
+
+def attached_parts(data: dict[str, Any], number: Callable[[float], str]) -> list[str]:
+    """Tools, payload, springs and dampers between bodies, and modes of a summary, a line each."""
+    return [
+        *(f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]),
+        *(f"payload {p['name']} on {p['body']}, {number(p['mass'])} kg" for p in data["payload"]),
+        *(
+            f"spring {s['name']} between {' and '.join(s['between'])}, {number(s['stiffness'])} N/m, "
+            f"free length {number(s['length'])} m"
+            for s in data["springs"]
+        ),
+        *(
+            f"damper {d['name']} between {' and '.join(d['between'])}, {number(d['damping'])} N m s/rad"
+            for d in data["dampers"]
+        ),
+        *(f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]),
     ]
-    lines += [
-        f"damper {d['name']} between {' and '.join(d['between'])}, {_short(d['damping'])} N m s/rad"
-        for d in data["dampers"]
-    ]
-    lines += [f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]]
-    return Group(*(escape(line) for line in lines))
 
 
 def _parameters(data: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ class Between:
     def solids(self, poses: Poses) -> tuple[Array, ...]:
         """Its pieces in the base, each (faces, 4, 3), m."""
         frame, length = link_frame(*self.ends(poses))
-        return tuple(stretched(piece, length) @ frame.R.T + frame.p for piece in self.pieces)
+        return tuple(stretched_link(piece, length) @ frame.R.T + frame.p for piece in self.pieces)
 
     @cached_property
     def mesh(self) -> tuple[Array, Array]:
@@ -82,7 +82,7 @@ def link_frame(first: Array, second: Array) -> tuple[Pose, float]:
     return Pose(frame_with_z(line / length if length else np.array([0.0, 0.0, 1.0])), first), length
 
 
-def stretched(corners: Array, length: float) -> Array:
+def stretched_link(corners: Array, length: float) -> Array:
     """Corners (..., 4) of a link at a length (m): (..., 3) in its frame, m."""
     place = corners[..., :3].copy()
     place[..., 2] += length * corners[..., 3]

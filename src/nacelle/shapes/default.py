@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.shapes.points import apart, rim
+from nacelle.shapes.points import distinct_points, rim
 from nacelle.shapes.solid import Ball, Plate, Rod, Solid
 from nacelle.spatial.scalar import Array
 
@@ -41,7 +41,7 @@ def body_solids(
         platform: whether the body belongs to the nacelle.
     """
     solids: list[Solid] = [*slides]
-    points = apart([*centres], 1e-3 * extent)
+    points = distinct_points([*centres], 1e-3 * extent)
     if len(points) >= 2:
         edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
         if len(edges) > 2:
@@ -64,7 +64,7 @@ def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Soli
         centre: where all axes meet (3,), m.
         radius: of the rods, m.
     """
-    points = apart([*tips], 1e-6 + radius)
+    points = distinct_points([*tips], 1e-6 + radius)
     solids: list[Solid] = []
     for a, b in itertools.pairwise(points):
         way = arc(a, b, centre)

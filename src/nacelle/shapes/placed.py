@@ -17,7 +17,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.shapes.default import RAIL, ROD, TUBE, arc_solids, body_solids
-from nacelle.shapes.points import apart, rim, spanning_edges
+from nacelle.shapes.points import distinct_points, rim, spanning_edges
 from nacelle.shapes.solid import Ball, Rod, Solid, described_solids
 from nacelle.shapes.strokes import Range, Telescope, rail, telescope
 from nacelle.spatial.pose import Pose
@@ -94,14 +94,14 @@ class PlacedRobot:
     def default_base(self) -> list[Solid]:
         """A base without shapes of its own: a frame that joins the anchors, and the rails of its sliders."""
         thin, rails = THIN * self.extent, self.rails()
-        points = apart(self.anchors(), 1e-3 * self.extent)
+        points = distinct_points(self.anchors(), 1e-3 * self.extent)
         solids: list[Solid] = [*rails, *(Ball(point, 2.5 * thin) for point in points)]
         centre = np.mean([pose.p for pose in self.poses[BASE + 1 :]], axis=0)
         ends = [
             sorted((rail.start, rail.stop), key=lambda end: float(np.linalg.norm(end - centre)))
             for rail in rails
         ]
-        frames = [apart([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
+        frames = [distinct_points([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
         if len(rails) > 1 and not points and _parallel(rails):
             along = rails[0].stop - rails[0].start
             ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ along)) for rail in rails]

@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.spatial.scalar import Array
 
 
-def apart(points: list[Array], distance: float) -> list[Array]:
+def distinct_points(points: list[Array], distance: float) -> list[Array]:
     """Points that are not the same, in their order."""
     kept: list[Array] = []
     for point in points:

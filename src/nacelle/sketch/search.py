@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from nacelle.errors import NacelleError
+from nacelle.errors import NacelleError, number_of
 from nacelle.model.platform import AXES
 from nacelle.progress import task
 from nacelle.sketch.letters import LegLetters, named
@@ -99,10 +99,10 @@ def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
         NacelleError: with the counts.
     """
     n, actuators = len(motion), sum(len(leg.active) for leg in legs)
-    words = f"the {n} motion{'s' if n > 1 else ''} {', '.join(motion)}"
+    words = f"the {number_of(n, 'motion')} {', '.join(motion)}"
     if actuators < n:
         raise NacelleError(
-            f"{words} need{'s' if n == 1 else ''} {n} actuator{'s' if n > 1 else ''}, and {named(legs)} has "
+            f"{words} need{'s' if n == 1 else ''} {number_of(n, 'actuator')}, and {named(legs)} has "
             f"{actuators}; use more legs, or mark more "
             "joints as actuated, such as R*P*S"
         )

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from nacelle.errors import number_of
 from nacelle.sketch.letters import KINDS, LegLetters
 from nacelle.sketch.posture import ALONG, OUT, UP, Vector, less
 from nacelle.sketch.screws import LegPlacement, LegScrews
@@ -19,21 +20,6 @@ from nacelle.sketch.search import Arrangement
 _ROD, _RADIUS = 3.0, 0.02
 _BLOCK, _BLOCK_INERTIA = 0.5, 0.0005
 _PLATFORM = 5.0
-_NUMBERS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
 _LETTERS = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z"}
 _DIRECTIONS = {OUT: "outwards", ALONG: "along the circle", UP: "upwards"}
 
@@ -52,7 +38,7 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "",
         "format: nacelle/1",
         f'name: "{name}"',
-        f"title: {counts}, {len(legs)} leg{'s' if len(legs) > 1 else ''}, motion {motion_name.strip('[]')}",
+        f"title: {counts}, {number_of(len(legs), 'leg')}, motion {motion_name.strip('[]')}",
         "",
         "# What the platform can do by itself; the check says if the legs do not allow it.",
         f"motion: {motion_name}",

@@ -38,8 +38,3 @@ class Pose(NamedTuple):
 def identity() -> Pose:
     """The pose of a frame in itself."""
     return Pose(np.eye(3), np.zeros(3))
-
-
-def mirrored(pose: Pose, mirror: Array) -> Pose:
-    """Reflect both frames of a pose: M R M and M p, with M a reflection (3, 3)."""
-    return Pose(product(product(mirror, pose.R), mirror), product(mirror, pose.p))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.underactuated import coordinate_places, undriven
 from nacelle.model.platform import AXES
@@ -29,7 +30,7 @@ from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeForces, TreeSta
 from nacelle.verify.loops import AxisMotion, ClosureAtState, coupling, loop, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
-from nacelle.verify.states import RandomStates, random_states, twist_units
+from nacelle.verify.states import RandomStates, random_states
 
 KINEMATICS = 1e-11
 DYNAMICS = 1e-9

@@ -9,8 +9,8 @@ import numpy as np
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
@@ -107,24 +107,13 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
     )
 
 
-def twist_units(robot: Robot) -> Array:
-    """For every entry of the reduced twist the robot's size if it is a length over time, or 1."""
-    return np.array([robot.size if _is_length(robot, name) else 1.0 for name in robot.motion.coordinates])
-
-
-def _is_length(robot: Robot, name: str) -> bool:
-    if name in AXES:
-        return name in AXES[:3]
-    return not robot.joints[robot.joint(name)].primitives[0].is_rotation
-
-
 def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
     """Poses around the reference, moved and turned by up to `reach` in every coordinate."""
     x = np.tile(reference_pose(robot), (count, 1))
-    return moved(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
+    return moved_poses(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
 
 
-def moved(robot: Robot, x: Array, step: Array) -> Array:
+def moved_poses(robot: Robot, x: Array, step: Array) -> Array:
     """Poses (..., nx) moved by steps along the reduced twist (..., n): m, and rotation vectors in rad."""
     layout = layout_of(robot.motion)
     linear, turn = layout.split_v(step)

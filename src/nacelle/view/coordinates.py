@@ -64,7 +64,7 @@ def pose_of_values(robot: Robot, values: Array) -> Array:
     return layout_of(robot.motion).join_x(linear, None if turn is None else quat_exp(turn))
 
 
-def coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
+def motion_coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
     """All coordinates of a robot's motion, each with the range that it has from the reference pose.
 
     A range is what is reached without a gap while the others stay, and a little beyond; where nothing ends

@@ -16,7 +16,7 @@ from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import body_motion, still
 from nacelle.spatial.scalar import Array
 from nacelle.view.colours import ARROW_COLOURS
-from nacelle.view.loads import loads
+from nacelle.view.loads import state_loads
 from nacelle.view.timeline import Playback
 
 # Samples of a motion in a page.
@@ -75,7 +75,7 @@ def _arrows(one: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrow
         except NacelleError:
             bodies = BodyPoses(*(np.full_like(part, np.nan) for part in _reference(one)))
         rates = () if one.motion is None else one.motion.rates(float(t))
-        samples.append(loads(one.robot, kind, bodies, x, *rates))
+        samples.append(state_loads(one.robot, kind, bodies, x, *rates))
     count = max(len(sample.points) for sample in samples)
     found = []
     for what, unit, colour in zip(("forces", "moments"), ("N", "N m"), ARROW_COLOURS[kind], strict=True):

@@ -54,7 +54,7 @@ class Loads:
     note: str = ""
 
 
-def loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     """Loads of a kind at one state.
 
     Args:
@@ -116,7 +116,7 @@ def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     return Loads(REACTIONS, np.array([frame.p for frame in fixed]), forces, moments, tuple(rows), note)
 
 
-def largest(given: Loads) -> tuple[float, float]:
+def largest_load(given: Loads) -> tuple[float, float]:
     """The largest force, N, and the largest moment, N m; zero where there are none or they are rounding."""
     if not len(given.points):
         return 0.0, 0.0

@@ -130,7 +130,7 @@ def tool_trace(robot: Robot, x: Array, name: str = "") -> Array:
     return np.asarray(points[~failed(solution.flags)])
 
 
-def motion_of(robot: Robot, result: Any, name: str = "") -> Playback:
+def playable_motion(robot: Robot, result: Any, name: str = "") -> Playback:
     """Make a motion of what a user has: a trajectory, a run, or times and poses.
 
     Args:

@@ -23,7 +23,7 @@ from nacelle.view.browser.playbar import Playbar
 from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
 from nacelle.view.side_by_side import joint_box, row
-from nacelle.view.timeline import Playback, motion_of
+from nacelle.view.timeline import Playback, playable_motion
 from nacelle.view.watch import Watched
 
 # How often descriptions on disk are looked at, s.
@@ -208,7 +208,7 @@ class Viewer:
             if member.has_plane:
                 robot = member.session.robot
                 path = Circle(member.session.x, _RADIUS * robot.size, motion=robot.motion, duration=_DURATION)
-                member.motion = motion_of(robot, path, "circle")
+                member.motion = playable_motion(robot, path, "circle")
         self._load()
         self._playbar.play()
 
@@ -258,7 +258,9 @@ class Viewer:
             NacelleError: if it cannot be played, or there is no such robot.
         """
         member = self._member(robot)
-        motion = result if isinstance(result, Playback) else motion_of(member.session.robot, result, name)
+        motion = (
+            result if isinstance(result, Playback) else playable_motion(member.session.robot, result, name)
+        )
 
         def load() -> None:
             member.motion = motion

@@ -25,11 +25,11 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import CylinderMeasurement, measure
-from nacelle.vision.observer.process import Displacer, apart
+from nacelle.vision.observer.process import Displacer, pose_difference
 from nacelle.vision.placing import camera_for
 from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
 from nacelle.vision.scene import CameraScene, Scenery
-from nacelle.vision.views import CylinderView, View, view
+from nacelle.vision.views import CylinderView, View, judge_view
 
 # How far the predicted pose is from the true one, over the robot's size.
 _OFF = 5e-4
@@ -97,7 +97,7 @@ class Observation(Drawn):
         if self.pose is None:
             return None
         y = inverse_kinematics(self.robot, self.x, limits=False).y
-        return apart(self.robot, self.pose.x, self.x, y)
+        return pose_difference(self.robot, self.pose.x, self.x, y)
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units, px."""
@@ -172,7 +172,7 @@ def observe(
     image = render(scene, model, rng=rng)
     guess = _predicted(robot, true, off, rng)
     predicted = scenery.at(at, guess)
-    judged = view(scenery, at, true, model)
+    judged = judge_view(scenery, at, true, model)
     search = _MORE + _distance(scene, predicted)
     seen = tuple(
         _seen(

@@ -20,7 +20,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import Scenery
-from nacelle.vision.views import View, view
+from nacelle.vision.views import View, judge_view
 
 _DIRECTIONS = 26
 # How much farther than needed the camera is, so that the legs may move.
@@ -60,11 +60,11 @@ def camera_for(
     up = -np.asarray(robot.gravity, dtype=float)
     up = up if np.any(up) else np.array([0.0, 0.0, 1.0])
     best, score = None, (-1, -1.0)
-    for direction in directions(_DIRECTIONS):
+    for direction in view_directions(_DIRECTIONS):
         camera = Camera.looking(
             middle, middle + distance * direction, up=up, size=size, field=field, distortion=distortion
         )
-        now = _score(view(scenery, camera, x, model))
+        now = _score(judge_view(scenery, camera, x, model))
         # A later camera must be clearly better: symmetric robots have many that are equal to rounding.
         if best is None or now[0] > score[0] or (now[0] == score[0] and now[1] > score[1] * (1.0 + 1e-6)):
             best, score = camera, now
@@ -78,7 +78,7 @@ def _score(seen: View) -> tuple[int, float]:
     return len({one.leg for one in seen.cylinders if one.usable}), seen.least
 
 
-def directions(count: int) -> Array:
+def view_directions(count: int) -> Array:
     """The base axes both ways, and unit vectors (3,) spread evenly over the sphere."""
     k = np.arange(count) + 0.5
     height = 1.0 - 2.0 * k / count

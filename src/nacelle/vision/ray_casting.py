@@ -17,7 +17,7 @@ from nacelle.shapes.solid import Ball, Plate, Rod, Solid
 from nacelle.spatial.scalar import Array
 
 
-def span(solid: Solid, rays: Array) -> tuple[Array, Array]:
+def depth_span(solid: Solid, rays: Array) -> tuple[Array, Array]:
     """Depths (...) at which rays (..., 3) enter and leave a solid; enter > leave where they miss it."""
     first, last, missed = _span(solid, rays)
     return np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
@@ -41,7 +41,7 @@ def _span(solid: Solid, rays: Array) -> tuple[Array, Array, Array]:
 
 def entry(solid: Solid, rays: Array) -> Array:
     """Depth (...) at which rays enter a solid, 0 from within it; infinite where they miss it."""
-    first, last = span(solid, rays)
+    first, last = depth_span(solid, rays)
     with np.errstate(invalid="ignore"):
         return np.where((first <= last) & (last > 0.0), np.maximum(first, 0.0), np.inf)
 

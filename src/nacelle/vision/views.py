@@ -168,7 +168,7 @@ class View:
         )
 
 
-def view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelModel | None = None) -> View:
+def judge_view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelModel | None = None) -> View:
     """Judge what a camera sees of a robot at a pose.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.cli.demo.folder import DemoFolder
 from nacelle.cli.demo.machine import SCENARIO, TRUE, machine
-from nacelle.control.scenario.paths import path_of
+from nacelle.control.scenario.paths import scenario_path
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.library import load
 from nacelle.model.linear_parameters import linear_parameters
@@ -17,7 +17,7 @@ from nacelle.model.linear_parameters import linear_parameters
 def test_path_and_parameters(tmp_path: Path) -> None:
     robot, folder = load("palida"), DemoFolder(tmp_path)
     scenario = machine(robot, folder)
-    path = path_of(robot, scenario.spec.path, tmp_path).trajectory
+    path = scenario_path(robot, scenario.spec.path, tmp_path).trajectory
     t = np.linspace(0.5, 2.0, 7)
     x, v, _ = path(t)
     arm = x[:, :3] - reference_pose(robot)[:3]

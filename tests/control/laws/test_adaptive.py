@@ -10,10 +10,10 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import DesiredMotion, law_of, motion_of
+from nacelle.control.kind import DesiredMotion, desired_motion, law_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
-from nacelle.control.pieces.adapted import adapted_parameters, scales
+from nacelle.control.pieces.adapted import adapted_parameters, parameter_scales
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import Simulation, simulate
@@ -139,8 +139,8 @@ def test_native_equals_python():
     for k in range(100, 103):
         q = control.coordinates(rows[k, :2] + 1e-5 * k)
         z = fields.split(memory)
-        plain = control.kind.step(robot, z, q, motion_of(robot, rows[k]), gains)
-        force, memory = control.step(memory, q, motion_of(robot, rows[k]))
+        plain = control.kind.step(robot, z, q, desired_motion(robot, rows[k]), gains)
+        force, memory = control.step(memory, q, desired_motion(robot, rows[k]))
         np.testing.assert_allclose(force, plain.force.astype(float), rtol=1e-9)
         np.testing.assert_allclose(memory, fields.join(plain.memory).astype(float), rtol=1e-7, atol=1e-9)
 
@@ -194,7 +194,7 @@ def test_parameters_converge_where_all_are_felt():
     fields = Adaptive().memory(robot)
     off = found.run.memory[-1, fields.place("parameters")] - truth
     base = adapted_parameters(robot)
-    assert np.all(np.abs(off) < 0.01 * scales(robot, base, 0.0))
+    assert np.all(np.abs(off) < 0.01 * parameter_scales(robot, base, 0.0))
 
 
 @pytest.mark.parametrize(("name", "seed"), [("3rrr", 0), ("fivebar", 0), ("quattro", None), ("redundant", 0)])

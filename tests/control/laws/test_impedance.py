@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.laws.impedance import damping_matrix
+from nacelle.control.laws.impedance import impedance_damping
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
@@ -59,13 +59,13 @@ def test_a_push_is_answered_by_mass_damper_and_spring() -> None:
 def test_dampers_give_every_mode_its_ratio() -> None:
     rng = np.random.default_rng(3)
     M, K = (root @ root.T + np.eye(4) for root in rng.normal(size=(2, 4, 4)))
-    D = damping_matrix(M, K, np.array(0.6))
+    D = impedance_damping(M, K, np.array(0.6))
     A = np.block([[np.zeros((4, 4)), np.eye(4)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
     s = np.linalg.eigvals(A)
     np.testing.assert_allclose(-s.real / np.abs(s), 0.6, rtol=1e-9)
     ratios, m, k = np.array([0.3, 0.9]), np.diag([2.0, 3.0]), np.diag([50.0, 20.0])
     np.testing.assert_allclose(
-        damping_matrix(m, k, ratios), np.diag(2.0 * ratios * np.sqrt(np.diag(k) * np.diag(m))), atol=1e-12
+        impedance_damping(m, k, ratios), np.diag(2.0 * ratios * np.sqrt(np.diag(k) * np.diag(m))), atol=1e-12
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import nacelle
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, gram
-from nacelle.control.pieces.adapted import adapted_parameters, default_payload, scales
+from nacelle.control.pieces.adapted import adapted_parameters, default_payload, parameter_scales
 from support.adaptive_runs import lissajous, rows_of
 from support.library import library_robot
 
@@ -47,7 +47,7 @@ def test_scales_of_units_do_not_matter():
     base = adapted_parameters(robot)
     rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
     felt = felt_along(robot, base, rows, 0.01)
-    scale = scales(robot, base, default_payload(robot))
+    scale = parameter_scales(robot, base, default_payload(robot))
     units = np.geomspace(1e-3, 1e3, len(base))
     P = adaptation_gain(gram(felt, np.eye(2)), scale, 0.2)
     other = adaptation_gain(gram(Felt(felt.Y * units, felt.J), np.eye(2)), scale / units, 0.2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
+from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.adaptive_runs import loaded_values
 from support.library import library_robot
@@ -32,7 +32,7 @@ def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
     """Of a model that is half or one and a half times the truth, the truth with a payload is within."""
     robot = library_robot("delta-codourey")
     base = adapted_parameters(robot)
-    scale = scales(robot, base, default_payload(robot))
+    scale = parameter_scales(robot, base, default_payload(robot))
     low, high = bounds(base, scale, 2.0)
     assert np.all(low < base.values)
     assert np.all(base.values < high)
@@ -40,7 +40,7 @@ def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
     for factor in (0.5, 1.5):
         model = nacelle.with_linear_parameters(robot, factor * nacelle.linear_parameters(robot).values)
         own = adapted_parameters(model)
-        low, high = bounds(own, scales(model, own, default_payload(model)), 2.0)
+        low, high = bounds(own, parameter_scales(model, own, default_payload(model)), 2.0)
         assert np.all(low <= truth)
         assert np.all(truth <= high)
 
@@ -49,7 +49,7 @@ def test_masses_stay_positive():
     """Sums of positive quantities have positive bounds; a first moment has both signs."""
     robot = library_robot("delta-codourey")
     base = adapted_parameters(robot)
-    low, _ = bounds(base, scales(robot, base, 0.0), 2.0)
+    low, _ = bounds(base, parameter_scales(robot, base, 0.0), 2.0)
     by_name = dict(zip(base.names, low, strict=True))
     assert by_name["plate.m"] > 0.0
     assert by_name["leg*.shoulder.rz.coulomb"] > 0.0

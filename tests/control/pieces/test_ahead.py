@@ -6,7 +6,7 @@ import numpy as np
 
 import nacelle
 from nacelle.control.kind import DesiredMotion
-from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial, middle
+from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.pose import Platform
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.library import library_robot
@@ -30,7 +30,7 @@ def test_the_middle_is_that_of_a_constant_acceleration() -> None:
     v, a = np.array([0.5, -0.3, 0.2, 1.0]), np.array([3.0, 2.0, -4.0, 5.0])
     one = np.zeros(1)
     platform = Platform(x, y, v, np.zeros(4), np.zeros((4, 4)), one, one)
-    ahead = middle(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
+    ahead = mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
     np.testing.assert_allclose(ahead.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
     np.testing.assert_allclose(ahead.v, v + 1e-3 * a)
     np.testing.assert_allclose(ahead.y, nacelle.inverse_kinematics(robot, ahead.x).y, atol=1e-10)
@@ -52,7 +52,9 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
     x, y = mechanism_of(robot).reference
     v, force, more = np.array([0.4, 0.2]), np.array([1.0, 2.0]), np.array([0.7, -1.1])
     before, after = (nacelle.forward_dynamics(robot, x, v, f).acceleration for f in (force, force + more))
-    added = inertial(robot, Ahead(x, y, v), np.zeros(2), more).acceleration
+    added = inertial_response(robot, Ahead(x, y, v), np.zeros(2), more).acceleration
     np.testing.assert_allclose(added, after - before, rtol=1e-9)
     J = nacelle.jacobian(robot, x).inverse
-    np.testing.assert_allclose(inertial(robot, Ahead(x, y, v), J.T @ more, 0.0 * more).acceleration, added)
+    np.testing.assert_allclose(
+        inertial_response(robot, Ahead(x, y, v), J.T @ more, 0.0 * more).acceleration, added
+    )

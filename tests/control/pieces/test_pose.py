@@ -10,15 +10,15 @@ import pytest
 from nacelle.control.fields import Fields
 from nacelle.control.kind import Tuning
 from nacelle.control.pieces.pose import (
-    apart,
     at_rest,
     by_twist,
     displaced,
     estimated,
+    least_forces,
+    platform_after,
     platform_gains,
     platform_memory,
-    remembered,
-    spread,
+    pose_difference,
 )
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import coordinate_motions
@@ -44,14 +44,14 @@ def test_a_displacement_and_back(name: str) -> None:
     x, y = reference(robot)
     w = 1e-5 * (1.0 + np.arange(robot.motion.n))
     there = displaced(robot, x, y, w)
-    np.testing.assert_allclose(apart(robot, there, x, y), w, rtol=1e-9)
+    np.testing.assert_allclose(pose_difference(robot, there, x, y), w, rtol=1e-9)
     if mechanism_of(robot).layout.quaternion is not None:
         quat = there[mechanism_of(robot).layout.quaternion]
         np.testing.assert_allclose(np.linalg.norm(quat), 1.0, rtol=1e-14)
         # Half a turn of the sign of a quaternion is no rotation.
         flipped = there.copy()
         flipped[mechanism_of(robot).layout.quaternion] *= -1.0
-        np.testing.assert_allclose(apart(robot, flipped, x, y), w, rtol=1e-9)
+        np.testing.assert_allclose(pose_difference(robot, flipped, x, y), w, rtol=1e-9)
 
 
 def test_parasitic_motion_is_along_the_twist() -> None:
@@ -63,7 +63,7 @@ def test_parasitic_motion_is_along_the_twist() -> None:
     dx = np.array([1e-3, 2e-3, -1e-3])
     v = coordinate_motions(robot, x, y, dx, np.zeros(3))["v"]
     assert np.max(np.abs(v - dx)) > 1e-6
-    np.testing.assert_allclose(apart(robot, x + dx, x, y), v, rtol=1e-9)
+    np.testing.assert_allclose(pose_difference(robot, x + dx, x, y), v, rtol=1e-9)
     np.testing.assert_allclose(displaced(robot, x, y, v), x + dx, rtol=1e-9)
 
 
@@ -72,7 +72,7 @@ def test_between_actuators_and_twist(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
     J, v, load = rng.normal(size=shape), rng.normal(size=3), rng.normal(size=3)
     np.testing.assert_allclose(by_twist(J, J @ v), v)
-    np.testing.assert_allclose(spread(J, load), np.linalg.pinv(J.T) @ load)
+    np.testing.assert_allclose(least_forces(J, load), np.linalg.pinv(J.T) @ load)
 
 
 # ---- the observer
@@ -95,7 +95,7 @@ class Follower:
         if missing is not None:
             q[missing] = np.nan
         platform = estimated(self.robot, self.z, q, self.k)
-        self.z = remembered(self.z, platform, np.asarray(acceleration, dtype=float))
+        self.z = platform_after(self.z, platform, np.asarray(acceleration, dtype=float))
         return platform
 
 

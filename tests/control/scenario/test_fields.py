@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.scenario.fields import of_actuators, pose_of
+from nacelle.control.scenario.fields import for_actuators, pose_by_names
 from nacelle.errors import KinematicsError
 
 POSITION = ("length", "angle")
@@ -16,19 +16,23 @@ def test_quantities_of_actuators() -> None:
     space = nacelle.load("space")
     kinds = space.revolute_actuators
     given = ["1 mrad" if turns else "2 um" for turns in kinds]
-    assert of_actuators(space, given, POSITION) == pytest.approx([1e-3 if turns else 2e-6 for turns in kinds])
-    assert of_actuators(space, 0.0, POSITION) == 0.0
+    assert for_actuators(space, given, POSITION) == pytest.approx(
+        [1e-3 if turns else 2e-6 for turns in kinds]
+    )
+    assert for_actuators(space, 0.0, POSITION) == 0.0
     with pytest.raises(KinematicsError, match="prismatic and revolute actuators: give a list"):
-        of_actuators(space, "1 um", POSITION)
+        for_actuators(space, "1 um", POSITION)
     with pytest.raises(KinematicsError, match="one for each of the 6 actuators"):
-        of_actuators(space, ["1 um"], POSITION)
+        for_actuators(space, ["1 um"], POSITION)
     with pytest.raises(KinematicsError, match="'mm' is not a unit of angle"):
-        of_actuators(nacelle.load("fivebar"), "3 mm", POSITION)
+        for_actuators(nacelle.load("fivebar"), "3 mm", POSITION)
 
 
 def test_poses() -> None:
     robot = nacelle.load("gough-stewart")
-    x = pose_of(robot, {"x": "10 mm", "rz": "90 deg"})
+    x = pose_by_names(robot, {"x": "10 mm", "rz": "90 deg"})
     assert x[0] == pytest.approx(0.01)
     assert x[3:] == pytest.approx([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
-    assert pose_of(robot, {"z": 1.0}, "spindle") == pytest.approx(nacelle.pose(robot, z=1.0, tool="spindle"))
+    assert pose_by_names(robot, {"z": 1.0}, "spindle") == pytest.approx(
+        nacelle.pose(robot, z=1.0, tool="spindle")
+    )

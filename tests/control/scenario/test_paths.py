@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.scenario.paths import path_of
+from nacelle.control.scenario.paths import scenario_path
 from nacelle.control.scenario.spec import PathSpec
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -17,7 +17,7 @@ from nacelle.model.robot import Robot
 
 
 def _path(robot: Robot, **given: Any) -> Trajectory:
-    return path_of(robot, PathSpec.model_validate(given), Path()).trajectory
+    return scenario_path(robot, PathSpec.model_validate(given), Path()).trajectory
 
 
 def test_an_inclined_circle() -> None:
@@ -41,7 +41,7 @@ def test_an_inclined_circle() -> None:
 
 
 def test_pick_and_place_lifts_against_gravity_and_carries(fivebar: Robot) -> None:
-    plan = path_of(
+    plan = scenario_path(
         fivebar,
         PathSpec.model_validate(
             {
@@ -76,9 +76,9 @@ def test_lines_and_points(fivebar: Robot, tmp_path: Path) -> None:
         assert through(1.0).x == pytest.approx(nacelle.pose(fivebar, x=-0.05, y=0.3))
     (tmp_path / "way.csv").write_text("x [mm],y [mm]\n0,280\n50,280\n50,300\n", encoding="utf-8")
     spec = PathSpec.model_validate({"through": {"file": "way.csv", "duration": 1.0}})
-    assert path_of(fivebar, spec, tmp_path).trajectory(1.0).x == pytest.approx([0.05, 0.3])
+    assert scenario_path(fivebar, spec, tmp_path).trajectory(1.0).x == pytest.approx([0.05, 0.3])
     with pytest.raises(KinematicsError, match="has no column t"):
-        path_of(fivebar, PathSpec.model_validate({"through": {"file": "way.csv"}}), tmp_path)
+        scenario_path(fivebar, PathSpec.model_validate({"through": {"file": "way.csv"}}), tmp_path)
 
 
 @pytest.mark.parametrize(

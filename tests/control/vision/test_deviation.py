@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.vision.deviation import Deviation, moved, possible
+from nacelle.control.vision.deviation import Deviation, anchor_projectors, deviating_robot
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 
@@ -16,7 +16,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 )
 def test_anchors_move_in_the_directions_that_the_loops_allow(name: str, free: int) -> None:
     robot = nacelle.load(name)
-    for projector in possible(robot):
+    for projector in anchor_projectors(robot):
         assert np.linalg.matrix_rank(projector, tol=1e-6) == free
         np.testing.assert_allclose(projector @ projector, projector, atol=1e-12)
 
@@ -26,11 +26,11 @@ def test_a_moved_robot_is_a_robot_whose_anchors_are_elsewhere(name: str) -> None
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
     deviation = Deviation.drawn(robot, 3, anchors=1e-4, lengths=1e-4)
-    true = inverse_kinematics(moved(robot, deviation.numbers(robot, 0.0)), x, limits=False)
+    true = inverse_kinematics(deviating_robot(robot, deviation.numbers(robot, 0.0)), x, limits=False)
     assert int(true.flags) == 0
     # Small deviations act on the actuators in proportion.
     half = Deviation(0.5 * deviation.anchors, 0.5 * deviation.lengths, deviation.zeros)
-    some = inverse_kinematics(moved(robot, half.numbers(robot, 0.0)), x, limits=False).actuators
+    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot, 0.0)), x, limits=False).actuators
     q = inverse_kinematics(robot, x, limits=False).actuators
     np.testing.assert_allclose(some - q, 0.5 * (true.actuators - q), atol=1e-6)
     assert np.max(np.abs(true.actuators - q)) > 2e-5
@@ -41,9 +41,9 @@ def test_fivebar_by_hand() -> None:
     robot = nacelle.load("fivebar")
     x, d = nacelle.reference_pose(robot), np.array([2e-3, -1e-3, 0.0])
     g = np.concatenate([d, d, np.zeros(2)])
-    there = inverse_kinematics(moved(robot, g), x + d[:2], limits=False).actuators
+    there = inverse_kinematics(deviating_robot(robot, g), x + d[:2], limits=False).actuators
     np.testing.assert_allclose(there, inverse_kinematics(robot, x, limits=False).actuators, atol=1e-12)
-    longer = moved(robot, np.concatenate([np.zeros(6), [1e-2, 1e-2]]))
+    longer = deviating_robot(robot, np.concatenate([np.zeros(6), [1e-2, 1e-2]]))
     names = robot.numbers.names("geometry")
     scale = np.array([1.0 if name == "half_base" else 1.01 for name in names])
     other = robot.with_numbers(scale * robot.numbers.vector("geometry"), "geometry")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.vision.deviation import Deviation, moved
+from nacelle.control.vision.deviation import Deviation, deviating_robot
 from nacelle.control.vision.plant import TruePlant
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -19,7 +19,7 @@ def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
     deviation = Deviation.drawn(robot, 0, anchors=1e-3, lengths=1e-3)
-    true = moved(robot, deviation.numbers(robot, 0.0))
+    true = deviating_robot(robot, deviation.numbers(robot, 0.0))
     force = 1.5 * equilibrium(true, x) + 0.2
     plant = TruePlant(robot, deviation)
     plant.start(x, np.zeros(robot.motion.n), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.dynamics.base_parameters.polynomial import Polynomial, written
+from nacelle.dynamics.base_parameters.polynomial import Polynomial, polynomial_text
 
 VALUES = {"a.x": 0.5, "a.y": -0.25, "b.x": 2.0}
 polynomials = st.recursive(
@@ -28,6 +28,6 @@ def test_values(first, second):
 
 def test_written():
     x, y = (Polynomial.atom(name, VALUES[name]) for name in ("a.x", "a.y"))
-    assert written(x * x + y.scaled(-2.0)) == "a.x^2 - 2 a.y"
-    assert written(Polynomial.number(0.0)) == "0"
-    assert written(x.scaled(-1.0)) == "-a.x"
+    assert polynomial_text(x * x + y.scaled(-2.0)) == "a.x^2 - 2 a.y"
+    assert polynomial_text(Polynomial.number(0.0)) == "0"
+    assert polynomial_text(x.scaled(-1.0)) == "-a.x"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
+from nacelle.dynamics.general.carried import carried_inwards, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.inertial import inertial_numbers
 from nacelle.dynamics.general.mass import mass_matrix
 from support.compare import assert_same
@@ -17,7 +17,7 @@ def test_the_mass_matrix_stays(name: str) -> None:
     """Revolute and prismatic joints; of a link on a revolute joint nothing stays on its axis."""
     legs, *_ = sampled(loaded(name))
     own = inertial_numbers(legs.placed)
-    passed = carried(own, legs.placed)
+    passed = carried_inwards(own, legs.placed)
     changed = [node for node in own.nodes if np.any(own.nodes[node] != passed.nodes[node])]
     assert changed
     M, again = (np.asarray(mass_matrix(legs, numbers), dtype=float) for numbers in (own, passed))

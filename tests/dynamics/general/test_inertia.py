@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from nacelle.dynamics.general.inertia import (
-    moved,
+    moved_inertia,
     numbers_from_parameters,
     second_moments,
     wrench_in_own_axes,
@@ -30,7 +30,7 @@ def test_mass_points(seed: int) -> None:
     np.testing.assert_allclose(second_moments(numbers), (masses * r.T) @ r, rtol=0, atol=1e-13)
     R, t = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
     again = numbers_from_parameters(parameters(masses, r @ R.T + t))
-    np.testing.assert_allclose(moved(numbers, R, t), again, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(moved_inertia(numbers, R, t), again, rtol=0, atol=1e-12)
     a, w, w_dot = rng.normal(size=(3, 3))
     T = skew(w_dot) + skew(w) @ skew(w)
     forces = masses[:, None] * (a + r @ T.T)

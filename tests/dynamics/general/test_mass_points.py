@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.mass_points import fit
+from nacelle.dynamics.general.mass_points import fit_masses
 from support.compare import assert_same
 
 
@@ -16,7 +16,7 @@ def test_masses_are_the_body() -> None:
         cloud = np.concatenate([0.2 * rng.normal(size=(9, 3)), np.ones((9, 1))], axis=1)
         weights = rng.uniform(0.1, 1.0, 9)
         P = np.einsum("k,ki,kj->ij", weights, cloud, cloud)
-        masses = fit(ends, P, 1.0)
+        masses = fit_masses(ends, P, 1.0)
         assert masses is not None
         b = np.concatenate([ends, np.ones((6, 1))], axis=1)
         e = np.array([*masses.place, 1.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.reactions.solve import determination, in_frames, sample_size, structure
+from nacelle.dynamics.reactions.solve import balance_structure, determination, in_frames, sample_size
 from support.uncompiled import any_robot
 
 
@@ -19,7 +19,7 @@ def test_what_is_open(name: str, redundancy: int) -> None:
     assert bool(np.all(found.determined)) is (redundancy == 0)
     assert found.determined.shape == (len(robot.joints), 6)
     assert sample_size(robot) > 0
-    assert structure(robot).lock_scale.shape[0] >= redundancy
+    assert balance_structure(robot).lock_scale.shape[0] >= redundancy
 
 
 def test_frames() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
-from nacelle.elastic.dynamics.equations import moved, posed
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_energies
 from nacelle.elastic.dynamics.plan import plan_of
 from support.beam_points import mass_points
@@ -20,7 +20,7 @@ def test_weight_and_strain_against_points_of_mass() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
     p, y = natural_state(heavy, state)
-    masses, places = mass_points(moved(posed(plan_of(heavy), state.p), state.y).motion.at.frames)
+    masses, places = mass_points(reduced_motion(posed(plan_of(heavy), state.p), state.y).motion.at.frames)
     weight = -float(masses @ places @ np.array(GRAVITY))
     found, unloaded = condensed_energies(heavy, p, y), condensed_energies(light, p, y)
     assert found["potential"] - unloaded["potential"] == pytest.approx(weight, rel=1e-10)

@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.beam.newton_euler import strain_energy
-from nacelle.elastic.condensed.link import LinkRates, driven, forces, inertia, numbers_of, posture, shifted
+from nacelle.elastic.condensed.link import (
+    LinkRates,
+    constants_of,
+    corrected,
+    end_forces,
+    end_inertia,
+    in_motion,
+    link_at,
+)
 from nacelle.elastic.extended import extended
 from support.flexible_robots import flexible
 
 Array = np.ndarray
-OWN = numbers_of(extended(flexible("delta", number=2)).shapes[0])
+OWN = constants_of(extended(flexible("delta", number=2)).shapes[0])
 BEAM = OWN.shapes.beam
 
 
@@ -25,7 +33,7 @@ def moving(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, 
     n = (n1, np.cross(e, n1))
     v = v_P - v_A
     w = np.array([n_j @ v / length for n_j in n])
-    return driven(OWN, posture(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
+    return in_motion(OWN, link_at(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
 
 
 def energy(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, first: Array) -> float:
@@ -60,7 +68,7 @@ def test_power_of_the_end_forces_is_the_change_of_energy() -> None:
     """F_A . v_A + F_P . v_P = d(T + V)/dt, without damping and gravity."""
     A, P, v_A, v_P, t, t_rate, _ = sample()
     a_A, a_P = np.random.default_rng(1).normal(size=(2, 3))
-    ends = forces(moving(*sample()), a_A, a_P)
+    ends = end_forces(moving(*sample()), a_A, a_P)
     link = moving(*sample())
 
     def later(h: float) -> float:
@@ -86,10 +94,10 @@ def test_a_straight_link_at_rest_is_a_bar() -> None:
     zero, still = np.zeros(3), np.zeros(OWN.n)
     link = moving(A, P, zero, zero, still, still, np.array([1.0, 0.0, 0.0]))
     m, z = BEAM.mass, np.array([0.0, 0.0, 1.0])
-    ends = forces(link, zero, z)
+    ends = end_forces(link, zero, z)
     np.testing.assert_allclose([ends.start[2], ends.end[2]], [m / 6.0, m / 3.0], rtol=1e-12)
     x = np.array([1.0, 0.0, 0.0])
-    held = forces(link, x, x)
+    held = end_forces(link, x, x)
     # The middle lags behind and bends.
     assert 0.0 < held.start[0] + held.end[0] < m
     np.testing.assert_allclose(held.start, held.end, atol=1e-12 * m)
@@ -98,15 +106,15 @@ def test_a_straight_link_at_rest_is_a_bar() -> None:
 def test_inertia_is_the_slope_of_the_forces() -> None:
     link = moving(*sample())
     start, end, change = np.random.default_rng(2).normal(size=(3, 3))
-    before = forces(link, start, end)
-    I = inertia(link)
+    before = end_forces(link, start, end)
+    I = end_inertia(link)
     for changes, blocks in (
         ((change, np.zeros(3)), (I.start, I.mixed.T)),
         ((np.zeros(3), change), (I.mixed, I.end)),
     ):
-        after = forces(link, start + changes[0], end + changes[1])
+        after = end_forces(link, start + changes[0], end + changes[1])
         np.testing.assert_allclose(after.start - before.start, blocks[0] @ change, atol=1e-12)
         np.testing.assert_allclose(after.end - before.end, blocks[1] @ change, atol=1e-12)
-        moved = shifted(link, before, (start + changes[0], end + changes[1]), changes)
+        moved = corrected(link, before, (start + changes[0], end + changes[1]), changes)
         for a, b in zip(moved, after, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.elastic.condensed.natural import changes, natural_of, now_at, tip_points, unit_positions
+from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points, unit_positions
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.plan import plan_of
 from nacelle.elastic.frames import frames_at
@@ -35,7 +35,7 @@ def test_ends_of_links(make) -> None:
         np.testing.assert_allclose(ends[0].p, a, atol=1e-15)
         np.testing.assert_allclose(ends[1].J @ y[: len(natural.order)], ends[1].v, atol=1e-12)
     h = 1e-6
-    later, before = (tip_points(natural, p + k * h * changes(now, p, y)) for k in (1.0, -1.0))
+    later, before = (tip_points(natural, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
     for ends, ahead, behind in zip(now.tips, later, before, strict=True):
         for tip, b, a in zip(ends, ahead, behind, strict=True):
             np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)

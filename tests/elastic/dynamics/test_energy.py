@@ -9,7 +9,7 @@ import pytest
 
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics.energy import dissipation, potential
-from nacelle.elastic.dynamics.equations import moved, posed
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_energies
 from nacelle.elastic.dynamics.plan import plan_of
 from support.beam_points import mass_points
@@ -22,7 +22,7 @@ GRAVITY = (1.0, -2.0, -9.0)
 def test_potential_is_strain_and_weight() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
-    motion = moved(posed(plan_of(heavy), state.p), state.y).motion
+    motion = reduced_motion(posed(plan_of(heavy), state.p), state.y).motion
     masses, places = mass_points(motion.at.frames)
     weight = -float(masses @ places @ np.array(GRAVITY))
     strain = float(elastic_energies(light, state.p, state.y)["potential"])
@@ -54,7 +54,7 @@ def test_drives_with_springs_store_and_lose_energy() -> None:
     place = own.slices[len(own.shapes)].start
     p, nz = plan.reference.copy(), len(own.rigid_rates)
     p[len(p) - own.ne + place] = 0.02
-    frames_now = moved(posed(plan, p), np.zeros(plan.n)).motion
+    frames_now = reduced_motion(posed(plan, p), np.zeros(plan.n)).motion
     assert potential(frames_now.at.frames, frames_now.state) == pytest.approx(0.5 * 40.0 * 0.02**2, rel=1e-9)
     r = np.zeros(own.embedding.shape[1])
     r[nz + place] = 3.0

@@ -11,7 +11,7 @@ import nacelle
 from nacelle.dynamics.formulations.reference import inertia
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import equations, moved, posed
+from nacelle.elastic.dynamics.equations import motion_equations, posed, reduced_motion
 from nacelle.elastic.dynamics.models import (
     elastic_closing,
     elastic_energies,
@@ -52,7 +52,7 @@ def test_power(case: str) -> None:
     plan = plan_of(robot)
     state = general_state(robot, np.random.default_rng(1), 2e-4)
     result = elastic_inverse(robot, state.p, state.y, state.a)
-    change = positions.changes(plan.extended, state.p, state.r)
+    change = positions.rates(plan.extended, state.p, state.r)
     rates = np.concatenate([state.a, result["acceleration"]])
     h = 1e-7
     ahead, behind = (
@@ -66,7 +66,7 @@ def test_power(case: str) -> None:
     # The same accelerations follow from the forces, and the mass matrix is one.
     forward = elastic_forward(robot, state.p, state.y, result["force"])["acceleration"]
     np.testing.assert_allclose(forward, rates, rtol=0.0, atol=1e-8 * np.max(np.abs(rates)))
-    M, _ = equations(moved(posed(plan, state.p), state.y), Settings())
+    M, _ = motion_equations(reduced_motion(posed(plan, state.p), state.y), Settings())
     size = np.sqrt(np.diag(M))
     assert np.max(np.abs(M - M.T) / np.outer(size, size)) < 1e-13
     assert np.min(np.linalg.eigvalsh(M / np.outer(size, size))) > 0.0

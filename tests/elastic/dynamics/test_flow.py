@@ -22,7 +22,7 @@ def test_flow_is_rates_and_accelerations() -> None:
     assert state_size(robot) == s.shape
     force = elastic_inverse(robot, state.p, state.y, state.a)["force"]
     flow = elastic_flow(robot, s, force, NONE)
-    np.testing.assert_allclose(flow[:size], positions.changes(own, state.p, state.r), atol=1e-10)
+    np.testing.assert_allclose(flow[:size], positions.rates(own, state.p, state.r), atol=1e-10)
     expected = elastic_forward(robot, state.p, state.y, force)["acceleration"]
     scale = np.max(np.abs(expected))
     np.testing.assert_allclose(flow[size:], expected, atol=1e-9 * scale)
@@ -38,6 +38,6 @@ def test_loops_that_have_opened_are_closed_first() -> None:
     exact = elastic_flow(robot, np.concatenate([state.p, state.y]), force, NONE)
     r = np.zeros(len(state.r))
     r[list(plan_of(robot).dependent)] = 1e-6
-    opened = positions.moved(own, state.p, r)
+    opened = positions.stepped(own, state.p, r)
     flow = elastic_flow(robot, np.concatenate([opened, state.y]), force, NONE)
     np.testing.assert_allclose(flow, exact, atol=1e-9 * np.max(np.abs(exact)))

@@ -24,10 +24,10 @@ def test_rates_turn_quaternions() -> None:
     """Angular velocity of the platform in base axes, of spherical joints in the successor's."""
     own = extended(flexible("delta", number=1))
     robot, random = own.robot, np.random.default_rng(0)
-    p = positions.unit(own, random.normal(size=positions.size(own)))
+    p = positions.normalised(own, random.normal(size=positions.size(own)))
     r = random.normal(size=len(own.rigid_rates) + own.ne)
     h = 1e-5
-    after = positions.moved(own, p, h * r)
+    after = positions.stepped(own, p, h * r)
     start, turn = Rotation.from_quat(p[3:7]), Rotation.from_rotvec(h * r[3:6])
     assert ((turn * start).inv() * Rotation.from_quat(after[3:7])).magnitude() < h**2
     joint = next(k for k, joint in enumerate(robot.tree_joints) if joint.primitives == (Primitive.SPHERICAL,))

@@ -9,7 +9,7 @@ import nacelle
 from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.matrices import actuator_scale, matrices_at, place_of, weights
 from nacelle.elastic.linear.state import undeformed_at
-from nacelle.elastic.linear.subspace import scales
+from nacelle.elastic.linear.subspace import rate_scales
 from nacelle.errors import KinematicsError
 from support.beam_points import mass_points
 from support.flexible.references import flexible_robot
@@ -36,7 +36,7 @@ def test_weights_are_the_rate_of_the_first_moment() -> None:
     own = extended(robot)
     x = nacelle.reference_pose(robot)
     state = undeformed_at(own, x, nacelle.inverse_kinematics(robot, x).y)
-    unit, random = scales(own), np.random.default_rng(0)
+    unit, random = rate_scales(own), np.random.default_rng(0)
     state = state.moved(0.01 * unit * random.normal(size=len(unit)))
     direction, h = unit * random.normal(size=len(unit)), 1e-6
     ahead, behind = (mass_points(state.moved(k * h * direction).frames()) for k in (1.0, -1.0))

@@ -8,7 +8,7 @@ import nacelle
 from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.equilibrium import constraint_rows
 from nacelle.elastic.linear.state import Deformed, gaps, undeformed_at
-from nacelle.elastic.linear.subspace import scales
+from nacelle.elastic.linear.subspace import rate_scales
 from nacelle.elastic.linear.tangent import LoadedRobot
 from support.flexible_robots import flexible
 
@@ -23,7 +23,7 @@ def start() -> Deformed:
 def test_frames_move_as_their_jacobians_say() -> None:
     straight = start()
     random = np.random.default_rng(0)
-    unit = scales(straight.extended)
+    unit = rate_scales(straight.extended)
     state = straight.moved(0.02 * unit * random.normal(size=len(unit)))
     frames = state.frames()
     direction, h = unit * random.normal(size=len(unit)), 1e-6
@@ -42,7 +42,7 @@ def test_gaps_open_as_the_rows_say() -> None:
     rows = constraint_rows(LoadedRobot(straight))
     count = len(rows) - len(robot.actuators)
     assert np.max(np.abs(gaps(straight, straight, straight.frames(), count))) < 1e-12
-    unit = scales(straight.extended)
+    unit = rate_scales(straight.extended)
     step = 1e-6 * unit * np.random.default_rng(1).normal(size=len(unit))
     ahead, behind = (straight.moved(k * step) for k in (1.0, -1.0))
     opened = [gaps(state, straight, state.frames(), count) for state in (ahead, behind)]

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from nacelle.elastic.extended import extended
-from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from support.flexible_robots import prrrp
 
 
@@ -38,7 +38,7 @@ def test_shapes_have_unit_size() -> None:
     """An axial coordinate of a bar moves it by u = xi, of size sqrt(int xi^2) = 1/sqrt(3)."""
     robot = prrrp()
     own = extended(robot)
-    scale = scales(own)[len(own.rigid_rates) :]
+    scale = rate_scales(own)[len(own.rigid_rates) :]
     places = [k for k, name in enumerate(own.names) if name.endswith("axial-1")]
     assert len(places) == 2
     np.testing.assert_allclose(scale[places], np.sqrt(3.0) * robot.size, rtol=1e-12)

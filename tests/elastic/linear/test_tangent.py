@@ -12,7 +12,7 @@ from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.linear.equilibrium import constraint_rows
 from nacelle.elastic.linear.matrices import actuator_scale, closure_springs
 from nacelle.elastic.linear.state import Deformed, undeformed_at
-from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
@@ -45,14 +45,14 @@ def somewhere(own: Extended, seed: int) -> Deformed:
     x = nacelle.reference_pose(own.robot)
     start = undeformed_at(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     random = np.random.default_rng(seed)
-    return start.moved(0.02 * random.normal(size=len(scales(own))) * scales(own))
+    return start.moved(0.02 * random.normal(size=len(rate_scales(own))) * rate_scales(own))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_derivatives_along_all_rates(name: str) -> None:
     robot = ROBOTS[name]()
     own = extended(robot)
-    state, unit = somewhere(own, 1), scales(own)
+    state, unit = somewhere(own, 1), rate_scales(own)
     random = np.random.default_rng(2)
     wrenches = {1: np.concatenate([random.normal(size=3), np.zeros(3)])}
     wrenches |= {len(robot.bodies): np.array([1.0, -2.0, 0.5, 0, 0, 0])} if robot.tools else {}
@@ -95,7 +95,7 @@ def test_springs_in_the_tree_and_in_closures() -> None:
     x = nacelle.reference_pose(own.robot)
     state = undeformed_at(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     count = len(own.robot.actuators)
-    (space,) = null_spaces(constraint_rows(LoadedRobot(state))[None, :-count], scales(own))
+    (space,) = null_spaces(constraint_rows(LoadedRobot(state))[None, :-count], rate_scales(own))
     N, step = space.basis, 1e-5
     here = LoadedRobot(state).springs(preload=True)
     assert len(closure_springs(own)) == 3

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.compiled import compiled, rotation
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf, rotation
 
 TEXT = """<mujoco><worldbody>
   <body name="base"><joint name="turn"/><geom size="1"/></body>
@@ -20,7 +20,7 @@ TEXT = """<mujoco><worldbody>
 def test_names_and_places(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text(TEXT)
-    read = compiled(path, Report())
+    read = compile_mjcf(path, ExchangeReport())
     assert read.bodies == ["base", "base-2", "body2"]
     assert read.joints == ["turn", "joint1"]
     assert (read.equality(1).tag, read.equality(1).line) == ("weld", 6)
@@ -30,7 +30,7 @@ def test_a_body_whose_mass_was_in_a_mesh_has_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text(TEXT.replace('<joint/><geom size="1"/>', '<joint/><geom type="mesh" mesh="m"/>'))
     with pytest.raises(DescriptionError) as caught:
-        compiled(path, Report())
+        compile_mjcf(path, ExchangeReport())
     (problem,) = caught.value.problems
     assert problem.line == 3
     assert "<inertial>" in problem.hint
@@ -42,7 +42,7 @@ def test_warnings_are_reported_and_not_left_in_a_file(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a.xml"
     path.write_text(TEXT.replace("<joint/>", '<joint user="nan"/>'))
-    read = compiled(path, Report())
+    read = compile_mjcf(path, ExchangeReport())
     assert [step.split(":")[0] for step in read.report.steps] == ["MuJoCo warns"]
     assert [file.name for file in tmp_path.iterdir()] == ["a.xml"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.drives import drives
 
 TEXT = """<mujoco><worldbody>
@@ -29,7 +29,7 @@ TEXT = """<mujoco><worldbody>
 def test_motors_drive_their_joints(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text(TEXT)
-    read = compiled(path, Report())
+    read = compile_mjcf(path, ExchangeReport())
     axes = drives(read)
     one, two, three = (axes[k] for k in range(3))
     assert one.motor is not None
@@ -50,7 +50,7 @@ def test_motors_drive_their_joints(tmp_path: Path) -> None:
 def test_inertia_and_damping_of_an_actuator_are_those_that_mujoco_has_at_the_joint(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text(TEXT)
-    read = compiled(path, Report())
+    read = compile_mjcf(path, ExchangeReport())
     model, data = read.model, mj.MjData(read.model)
     data.qvel[0] = 0.7
     mj.mj_forward(model, data)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.compiled import compiled
-from nacelle.exchange.mjcf.equalities import ties
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf
+from nacelle.exchange.mjcf.equalities import equalities
 
 TEXT = """<mujoco><worldbody>
   <body name="a" pos="0.1 0.2 0.3" euler="10 20 30"><joint name="one" ref="20"/><geom size="1"/><site name="s" pos="0 0 1"/>
@@ -40,11 +40,11 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
-    read = compiled(written(tmp_path, TEXT), Report())
+    read = compile_mjcf(written(tmp_path, TEXT), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     mj.mj_forward(model, data)
-    found = ties(read)
+    found = equalities(read)
     losses = read.report.losses
     assert [(c.kind, c.parent, c.child) for c in found.closures] == [
         ("spherical", "b", "c"),
@@ -66,13 +66,13 @@ def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
 
 
 def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
-    read = compiled(written(tmp_path, TEXT), Report())
+    read = compile_mjcf(written(tmp_path, TEXT), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     data.qpos[:] = [0.7, -0.3, 0.9]
     mj.mj_forward(model, data)
     q = dict(zip(JOINTS, data.qpos, strict=True))
-    couplings = ties(read).couplings
+    couplings = equalities(read).couplings
     ours = [
         q[c.joint] - c.offset - sum(ratio * q[other] for other, ratio in c.follows.items()) for c in couplings
     ]
@@ -84,7 +84,7 @@ def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
 def test_what_is_no_joint_is_refused_at_its_place(tmp_path: Path) -> None:
     bent = TEXT.replace("-2 0 0 0", "-2 1 0 0")
     with pytest.raises(DescriptionError, match=r"robot\.xml:10:3: the joint 'one' follows another by a poly"):
-        ties(compiled(written(tmp_path, bent), Report()))
+        equalities(compile_mjcf(written(tmp_path, bent), ExchangeReport()))
     rope = TEXT.replace('tendon1="sum"', 'tendon1="line"')
     with pytest.raises(DescriptionError, match=r"robot\.xml:12:3: .*spatial tendon"):
-        ties(compiled(written(tmp_path, rope), Report()))
+        equalities(compile_mjcf(written(tmp_path, rope), ExchangeReport()))

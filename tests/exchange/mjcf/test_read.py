@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Report
-from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.read import read_mjcf
 
 TEXT = """<mujoco model="tree">
@@ -40,7 +40,7 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
     path = tmp_path / "tree.xml"
     path.write_text(TEXT)
     graph = read_mjcf(path)
-    model = compiled(path, Report()).model
+    model = compile_mjcf(path, ExchangeReport()).model
     data = mj.MjData(model)
     data.qpos[:] = model.key_qpos[0]
     mj.mj_kinematics(model, data)

@@ -4,7 +4,7 @@ import mujoco as mj
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.mjcf.strip import stripped
 from nacelle.exchange.xml import parsed, text_of
 
@@ -29,7 +29,7 @@ TEXT = """<mujoco>
 
 
 def test_what_is_seen_is_counted() -> None:
-    report = Report()
+    report = ExchangeReport()
     root = stripped(parsed(TEXT.encode(), "a.xml"), report)
     assert {element.tag for element in root.all()} & {"asset", "mesh", "light", "camera", "sensor"} == set()
     assert report.losses == [
@@ -48,4 +48,4 @@ def test_what_is_seen_is_counted() -> None:
 def test_bodies_that_are_not_rigid_are_refused_at_their_place(tag: str) -> None:
     text = f"<mujoco><worldbody>\n<{tag}/></worldbody></mujoco>"
     with pytest.raises(DescriptionError, match=f"a.xml:2:1.*<{tag}>"):
-        stripped(parsed(text.encode(), "a.xml"), Report())
+        stripped(parsed(text.encode(), "a.xml"), ExchangeReport())

@@ -5,8 +5,8 @@ from pathlib import Path
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Report
-from nacelle.exchange.mjcf.compiled import compiled
+from nacelle.exchange.graph import Axis, ExchangeReport
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.drives import drives
 from nacelle.exchange.mjcf.tendons import along_tendons, bounded_ends, fixed_terms, followed
 
@@ -33,7 +33,7 @@ def test_what_acts_along_a_sum_acts_along_its_leader() -> None:
     assert (leader.joint, leader.ratio) == (0, 2.0)
     assert followed(model, {0: 1.0, 2: 1.0}) is None
     axes = {k: Axis(np.array([0.0, 0.0, 1.0])) for k in range(3)}
-    report = Report()
+    report = ExchangeReport()
     along_tendons(model, axes, report)
     (loss,) = report.losses
     assert "'apart' left out: its joints do not follow one of them" in loss
@@ -70,8 +70,8 @@ def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> No
     """Forces on both sides of the slack and rates of both signs, as MuJoCo has them."""
     file = tmp_path / "slack.xml"
     file.write_text(SLACK, encoding="utf-8")
-    report = Report()
-    axes = drives(compiled(file, report))
+    report = ExchangeReport()
+    axes = drives(compile_mjcf(file, report))
     assert not report.losses
     axis = axes[0]
     np.testing.assert_allclose(axis.limits, [-0.1, 0.2], rtol=1e-12)
@@ -90,7 +90,7 @@ def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> No
 def test_a_slack_beside_other_limits_is_lost() -> None:
     model = mj.MjModel.from_xml_string(SLACK)
     axes = {0: Axis(np.array([0.0, 1.0, 0.0]), limits=(-1.0, 1.0)), 1: Axis(np.array([0.0, 0.0, 1.0]))}
-    report = Report()
+    report = ExchangeReport()
     along_tendons(model, axes, report)
     assert report.losses == [
         "the slack spring of the tendon 'stop' left out: its joint has other limits than -0.1 and 0.2"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.par.table import Entry, read_table
+from nacelle.exchange.par.table import Expression, read_table
 
 TEXT = b"""(* SYMORO+, 1 rue de la No\xeb *)
 (* Robotname = 'arm' *)
@@ -39,13 +39,13 @@ def test_lists_with_lines(tmp_path: Path) -> None:
 )
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(DescriptionError, match="f:3:1"):
-        _ = Entry(text, "f", 3).number
+        _ = Expression(text, "f", 3).number
 
 
 def test_variables_with_offsets() -> None:
-    assert Entry("th1", "f", 1).offset == 0.0
-    assert math.isclose(Entry("th2 - Pi/2", "f", 1).offset, -math.pi / 2)
-    assert Entry("0.5", "f", 1).offset == 0.5
+    assert Expression("th1", "f", 1).offset == 0.0
+    assert math.isclose(Expression("th2 - Pi/2", "f", 1).offset, -math.pi / 2)
+    assert Expression("0.5", "f", 1).offset == 0.5
     for text in ("2*th1", "th1 + th2", "-th1"):
         with pytest.raises(DescriptionError, match="is not a symbol with an offset"):
-            _ = Entry(text, "f", 1).offset
+            _ = Expression(text, "f", 1).offset

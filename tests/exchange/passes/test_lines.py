@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import Graph, Link, Solid
-from nacelle.exchange.passes.lines import joined
+from nacelle.exchange.passes.lines import spherical_pairs_joined
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
 
@@ -28,7 +28,7 @@ def graph(*closures: Link) -> Graph:
 
 def test_two_points_make_a_hinge_through_both() -> None:
     balls = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5], turned=True), ball("r", [0.1, 0.4, 0.7])
-    (hinge,) = joined(graph(*balls)).closures
+    (hinge,) = spherical_pairs_joined(graph(*balls)).closures
     assert hinge.kind == "revolute"
     for angle in (0.0, 0.7, -2.0):
         turned = replace(hinge, axes=(replace(hinge.axes[0], value=angle),)).pose()
@@ -40,5 +40,5 @@ def test_two_points_make_a_hinge_through_both() -> None:
 def test_points_that_differ_on_the_two_bodies_stay_apart() -> None:
     one, other = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5])
     longer = replace(other, at=Pose(np.eye(3), np.array([0.1, 0.3, 0.6])))
-    assert joined(graph(one, longer)).closures == (one, longer)
-    assert joined(graph(one, replace(other, parent="c"))).closures[0] is one
+    assert spherical_pairs_joined(graph(one, longer)).closures == (one, longer)
+    assert spherical_pairs_joined(graph(one, replace(other, parent="c"))).closures[0] is one

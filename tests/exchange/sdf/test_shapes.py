@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.sdf.shapes import shapes_of
 from nacelle.exchange.xml import parsed
 
@@ -15,7 +15,7 @@ TEXT = b"""<link name="a">
 
 
 def test_shapes_and_their_places() -> None:
-    report = Report()
+    report = ExchangeReport()
     box, cylinder, sphere = shapes_of(parsed(TEXT, "a.sdf"), report)
     assert (box.size, cylinder.size, sphere.size) == ((0.1, 0.2, 0.3), (0.1, 2.0), (0.5,))
     np.testing.assert_array_equal(box.at.p, [1, 2, 3])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.urdf.shapes import shapes_of
 from nacelle.exchange.xml import parsed
 
@@ -16,7 +16,7 @@ TEXT = b"""<link name="a">
 
 
 def test_shapes_and_their_places() -> None:
-    report = Report()
+    report = ExchangeReport()
     box, cylinder, sphere = shapes_of(parsed(TEXT, "a.urdf"), report)
     assert (box.kind, box.size) == ("box", (0.1, 0.2, 0.3))
     np.testing.assert_allclose(box.at.R @ [1, 0, 0], [0, 1, 0], atol=1e-15)

@@ -4,7 +4,7 @@ import numpy as np
 
 from nacelle.exchange.graph import Axis, Graph, Link, Solid
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.spatial.pose import Pose, identity
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -23,7 +23,7 @@ def loop(damping: float) -> Graph:
 
 
 def test_pieces_are_the_body() -> None:
-    graph = cut(loop(0.5), lambda closure: False)
+    graph = with_cut_loops(loop(0.5), lambda closure: False)
     pieces = [body for body in graph.bodies if body.startswith("two")]
     assert len(pieces) == 3
     for piece in pieces:
@@ -40,6 +40,6 @@ def test_what_a_format_holds_stays() -> None:
     graph = loop(0.0)
     assert is_bare(graph, graph.closures[0])
     assert not is_bare(loop(0.5), loop(0.5).closures[0])
-    kept = cut(graph, lambda closure: is_bare(graph, closure))
+    kept = with_cut_loops(graph, lambda closure: is_bare(graph, closure))
     assert kept.closures == graph.closures
     assert kept.report.steps == []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Damper, Graph, Link, Solid
+from nacelle.exchange.graph import Axis, Graph, Link, RotationDamper, Solid
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.spatial.pose import identity
 
@@ -17,7 +17,7 @@ def test_dampers_become_damping_of_joints() -> None:
         Link("slide", "b", "c", identity(), axes=(Axis(Z, turns=False, damping=1.0),)),
     )
     pairs = (("base", "a"), ("b", "a"), ("b", "c"), ("base", "c"))
-    dampers = tuple(Damper(f"d{k}", pair, 2.0) for k, pair in enumerate(pairs))
+    dampers = tuple(RotationDamper(f"d{k}", pair, 2.0) for k, pair in enumerate(pairs))
     graph = Graph("r", "r", np.zeros(3), dict.fromkeys("abc", body), joints, dampers=dampers)
     made = in_joints(graph)
     turn, ball, slide = made.joints

@@ -6,7 +6,7 @@ import mujoco as mj
 import pytest
 
 import nacelle
-from nacelle.exchange.write.exported import ENGINE_TARGETS
+from nacelle.exchange.write.exported import _WRITERS
 from nacelle.export.export import ROBOT_TARGETS
 from support.library import library_robot
 
@@ -41,6 +41,6 @@ def test_nothing_is_replaced_or_half_written(tmp_path: Path) -> None:
 
 
 def test_one_list_of_formats() -> None:
-    assert ENGINE_TARGETS == ROBOT_TARGETS
+    assert tuple(_WRITERS) == ROBOT_TARGETS
     with pytest.raises(nacelle.ExportError, match="export_robot writes it"):
         nacelle.export(library_robot("fivebar"), "inverse_dynamics", out="x", target="mjcf")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Graph, Report, Solid
+from nacelle.exchange.graph import ExchangeReport, Graph, Solid
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.robot import Robot
@@ -16,7 +16,7 @@ def test_planar_links_get_the_moments_that_they_never_feel() -> None:
     robot = library_robot("fivebar")
     about_z = np.diag([0.0, 0.0, 0.02])
     solids = [Solid(1.0, np.zeros(3), about_z) for _ in robot.bodies]
-    report = Report()
+    report = ExchangeReport()
     for solid in completed(robot, assemble(robot), solids, report)[2:]:
         assert is_sound(solid)
         np.testing.assert_allclose(solid.inertia[2], [0.0, 0.0, 0.02], atol=1e-15)
@@ -26,14 +26,14 @@ def test_planar_links_get_the_moments_that_they_never_feel() -> None:
 def test_what_slides_alone_may_have_any_moments() -> None:
     robot = coupled_robot("cart_pole")
     cart = robot.body("cart.cart")
-    made = completed(robot, assemble(robot), _solids(robot), Report())
+    made = completed(robot, assemble(robot), _solids(robot), ExchangeReport())
     assert is_sound(made[cart])
 
 
 def test_a_body_that_turns_keeps_its_moments() -> None:
     robot = library_robot("delta")
     solids = [Solid(1.0, np.zeros(3), np.diag([0.0, 1.0, 1.0])) for _ in robot.bodies]
-    made = completed(robot, assemble(robot), solids, Report())
+    made = completed(robot, assemble(robot), solids, ExchangeReport())
     rod = robot.body("leg1.rod-a")
     np.testing.assert_array_equal(made[rod].inertia, solids[rod].inertia)
 

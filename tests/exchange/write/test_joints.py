@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.write.joints import JointLinks
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.model.data import Actuator
@@ -23,7 +23,7 @@ def test_links_move_as_the_joint(kind: JointKind) -> None:
     joint = Joint("a", kind, 1, 2, first, second)
     values = list(_coordinates(kind, rng))
     moved = relative_pose(kind, values)
-    links = JointLinks({}, lambda name: name, Report()).links(joint, "a", ("one", "two"), values)
+    links = JointLinks({}, lambda name: name, ExchangeReport()).links(joint, "a", ("one", "two"), values)
     assert (links[0].parent, links[-1].child) == ("one", "two")
     for order in (links, [link.reversed() for link in reversed(links)]):
         pose = identity()
@@ -59,7 +59,7 @@ def test_what_acts_along_an_axis_goes_along() -> None:
         limits=((4.0, 7.0),),
         drive_stiffness=100.0,
     )
-    report = Report()
+    report = ExchangeReport()
     made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, report)
     (link,) = made.links(joint, "turn", ("base", "arm"), [-1.0])
     made.note_losses()
@@ -78,7 +78,7 @@ def test_what_acts_along_an_axis_goes_along() -> None:
 
 
 def test_friction_of_spherical_joints_is_viscous() -> None:
-    report = Report()
+    report = ExchangeReport()
     terms = ((FrictionTerm("viscous", 1.0), FrictionTerm("coulomb", 2.0)),)
     joint = Joint(
         "ball", JointKind.SPHERICAL, 0, 2, Pose(np.eye(3), np.ones(3)), friction=terms, rotor_inertia=0.2

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nacelle.exchange.graph import Report
-from nacelle.exchange.write.text import Node, document, number, numbers, principal, rpy
+from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.write.text import XmlNode, document, number, numbers, principal, rpy
 from nacelle.spatial.rotation import rotation_rpy
 from support.random_robots import random_rotation
 
@@ -39,9 +39,9 @@ def test_principal_moments_give_the_inertia_back() -> None:
 
 
 def test_a_report_cannot_end_its_comment() -> None:
-    root = Node("a")
+    root = XmlNode("a")
     root.add("b", name='x"<&>')
-    report = Report(["done -- so"], ["lost --> <c/>"])
+    report = ExchangeReport(["done -- so"], ["lost --> <c/>"])
     text = document(root, "title", report)
     assert ElementTree.fromstring(text).find("b").get("name") == 'x"<&>'  # type: ignore[union-attr]  # it is there
     assert text.count("-->") == 1

@@ -20,7 +20,7 @@ from nacelle.identification.consistency.consistent import MARGIN, WEIGHT, consis
 from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.identification.consistency.feasible_set import feasible_set
 from nacelle.identification.consistency.mass_matrix import least_inertia
-from nacelle.identification.consistency.pseudo_inertia import order, pseudo_inertia
+from nacelle.identification.consistency.pseudo_inertia import packed_order, pseudo_inertia
 from nacelle.identification.consistency.roots import root_of_regression
 
 # A slow motion in a small part of the workspace, and much noise.
@@ -175,7 +175,7 @@ def test_the_normal_equations_are_solved_and_wrong():
         C @ solutions.z0 - c,
         [
             clarabel.NonnegativeConeT(len(space.signs.names)),
-            *(clarabel.PSDTriangleConeT(order(len(cone.centre))) for cone in space.cones),
+            *(clarabel.PSDTriangleConeT(packed_order(len(cone.centre))) for cone in space.cones),
         ],
         quiet,
     ).solve()

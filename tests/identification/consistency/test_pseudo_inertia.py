@@ -77,7 +77,7 @@ def test_packed_matrices_keep_the_scalar_product(seed, n):
     A, B = (M + M.T for M in rng.normal(size=(2, n, n)))
     assert pi.packed(A) @ pi.packed(B) == pytest.approx(np.trace(A @ B))
     assert np.allclose(pi.unpacked(pi.packed(A)), A)
-    assert pi.order(len(pi.packed(A))) == n
+    assert pi.packed_order(len(pi.packed(A))) == n
 
 
 def test_thickness_of_flat_thin_and_full_bodies():

@@ -13,7 +13,7 @@ import nacelle
 from nacelle.identification.consistency.consistent import consistent_parameters
 from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.identification.consistency.identified import identified_robot
-from nacelle.identification.consistency.requirements import axisymmetry, equations, shapes
+from nacelle.identification.consistency.requirements import axisymmetry, equality_rows, shapes
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.payload import with_payload
@@ -47,7 +47,7 @@ def _delta(plate, rod):
 def test_the_library_meets_its_own_requirements(name):
     base = nacelle.base_parameters(library_robot(name), assume="nothing")
     listed = shapes(base)
-    A, b = equations(base, listed, base.choice.values)
+    A, b = equality_rows(base, listed, base.choice.values)
     size = np.abs(A) @ np.abs(base.choice.values)
     assert np.all(np.abs(A @ base.choice.values - b) <= 1e-9 * size)
     assert [shape.massless for shape in listed] == [body.massless for body in base.robot.bodies[1:]]

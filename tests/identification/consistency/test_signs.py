@@ -10,7 +10,7 @@ from tests.support.noisy_estimates import noisy_estimate
 
 import nacelle
 from nacelle.identification.consistency.consistent import consistent_parameters
-from nacelle.identification.consistency.signs import bounds_of, is_nonnegative, scales, signs_of
+from nacelle.identification.consistency.signs import bounds_of, is_nonnegative, sign_scales, signs_of
 
 
 def test_which_parameters_have_a_sign():
@@ -31,7 +31,7 @@ def test_stribeck_with_coulomb():
     robot = _five_bar({"coulomb": 0.08, "stribeck": -0.02, "constant": -0.01, "scale": 0.3})
     base = nacelle.base_parameters(robot)
     z = base.choice.values
-    scale = scales(base, np.eye(len(base)), z)
+    scale = sign_scales(base, np.eye(len(base)), z)
     signs = signs_of(base, z, scale, margin=0.1, limits={})
     assert np.all(signs.rows @ z >= signs.least)
     stribeck = base.choice.names.index("left.proximal-input.rz.stribeck")
@@ -64,7 +64,7 @@ def test_friction_that_is_described_as_zero_can_be_found():
 
 def test_rotors_keep_a_part():
     base = nacelle.base_parameters(library_robot("fivebar"))
-    scale = scales(base, np.eye(len(base)), base.choice.values)
+    scale = sign_scales(base, np.eye(len(base)), base.choice.values)
     signs = signs_of(base, base.choice.values, scale, margin=0.1, limits={})
     least = dict(zip(signs.names, signs.least, strict=True))
     assert least["left.proximal-input.rotor_inertia"] == 0.1

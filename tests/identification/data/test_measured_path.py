@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.data.measured_path import path_of
+from nacelle.identification.data.measured_path import measured_path
 from nacelle.kinematics.flags import Flag
 from support.library import library_robot
 
@@ -22,7 +22,7 @@ def coordinates() -> np.ndarray:
 def test_there_and_back_with_a_lost_sample() -> None:
     q = coordinates()
     q[40] = np.nan
-    path = path_of(ROBOT, q)
+    path = measured_path(ROBOT, q)
     kept = np.arange(80) != 40
     np.testing.assert_allclose(path.x[kept], X[kept], atol=1e-10)
     np.testing.assert_array_equal(path.good, kept)
@@ -35,7 +35,7 @@ def test_motion_of_the_nacelle_from_rates() -> None:
     random = np.random.default_rng(0)
     v, a = random.normal(size=(2, 80, 2))
     q, rate, acceleration = nacelle.joint_motion(ROBOT, X, v, a).actuators
-    motion = path_of(ROBOT, q).motion(rate, acceleration)
+    motion = measured_path(ROBOT, q).motion(rate, acceleration)
     np.testing.assert_allclose(motion.v, v, atol=1e-9)
     np.testing.assert_allclose(motion.a, a, atol=1e-7)
     np.testing.assert_allclose(np.einsum("kij,kj->ki", motion.inverse, v), rate, atol=1e-9)
@@ -47,10 +47,10 @@ def test_coordinates_beyond_limits_are_not_sought() -> None:
     assert np.isfinite(upper)
     far = coordinates()
     far[:, 0] = upper + 0.5 * (upper - lower)
-    path = path_of(ROBOT, far, most_lost=0.5)
+    path = measured_path(ROBOT, far, most_lost=0.5)
     assert path.lost == 1.0
     assert np.all(path.beyond[:, 0])
     assert np.all(path.flags == Flag.UNREACHABLE)
     near = coordinates()[:1]
     near[0, 0] = upper + 0.01 * (upper - lower)
-    assert not path_of(ROBOT, near).beyond[0, 0]
+    assert not measured_path(ROBOT, near).beyond[0, 0]

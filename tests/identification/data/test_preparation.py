@@ -12,7 +12,7 @@ import pytest
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import poses
+from nacelle.identification.data.poses import path_poses
 from nacelle.identification.data.preparation import Preparation, Samples, encoder_noise, prepare
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
@@ -270,7 +270,7 @@ def test_no_pose_at_all() -> None:
     data = run().measurement
     apart = np.stack(np.meshgrid(*2 * [np.linspace(-3.0, 3.0, 13)]), axis=-1).reshape(-1, 2)
     # Far from the reference, so that the path from there ends before.
-    nowhere = [q for q in apart if np.all(np.isnan(poses(data.robot, np.tile(q, (3, 1)))))]
+    nowhere = [q for q in apart if np.all(np.isnan(path_poses(data.robot, np.tile(q, (3, 1)))))]
     q = nowhere[len(nowhere) // 2] + 1e-4 * data.q
     with pytest.raises(IdentificationError, match="no pose belongs to the actuators' coordinates"):
         prepare(replace(data, q=q))

@@ -14,7 +14,7 @@ from nacelle.identification.excitation.strokes import (
     lines,
     reach,
     records,
-    shortest,
+    shortest_durations,
     stroke_rows,
 )
 from support.excitation import problem_of
@@ -39,12 +39,12 @@ def test_reach_ends_at_a_limit() -> None:
 
 def test_shortest_durations_are_at_a_limit() -> None:
     start, end = np.array([[-0.02, 0.0]]), np.array([[0.02, 0.01]])
-    T = float(shortest(PROBLEM, start, end)[0])
+    T = float(shortest_durations(PROBLEM, start, end)[0])
     # At constant speed in the middle of the stroke: within, and in a tenth of the time not.
     speed = (end - start) / (T * (1.0 - RAMP))
     zero = np.zeros((1, 2))
     assert uses(0.5 * (start + end), speed, zero) <= 1.0
-    assert shortest(PROBLEM, 0.5 * start, 0.5 * end)[0] < T
+    assert shortest_durations(PROBLEM, 0.5 * start, 0.5 * end)[0] < T
 
 
 def test_chosen_strokes_go_through_the_centre() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
-from nacelle.identification.rehearsal.servo import readings, rows, servo
+from nacelle.identification.rehearsal.servo import readings, servo, servo_rows
 from support.library import library_robot
 
 ROBOT = library_robot("fivebar")
@@ -31,7 +31,7 @@ def test_the_law_by_hand() -> None:
     M = np.array([[2.0, 0.3], [0.3, 1.0]])
     # A whole turn more is no error of a revolute joint.
     reference, force = q + np.array([0.05, 2.0 * math.pi - 0.03]), np.array([0.7, -0.2])
-    w = np.concatenate([[0.0], rows(reference[None], force[None], noise[None], M[None])[0]])
+    w = np.concatenate([[0.0], servo_rows(reference[None], force[None], noise[None], M[None])[0]])
     found = servo(ROBOT, s, w, plant.rigid.quat_0, **OPTIONS)
     read = np.array([1e-3 * math.floor((q[0] + noise[0]) / 1e-3 + 0.5), q[1] + noise[1]])
     e = q + np.array([0.05, -0.03]) - read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import IdentificationError
-from nacelle.identification.rehearsal.settings import Controller, Effects, Sensors, each, revolute
+from nacelle.identification.rehearsal.settings import Controller, Effects, Sensors, per_actuator, revolute
 from support.library import library_robot
 
 ROBOT = library_robot("fivebar")
@@ -53,4 +53,4 @@ def test_cogging() -> None:
     with pytest.raises(IdentificationError, match="not negative, got -1"):
         Effects(cogging=-1.0).cogging_terms(ROBOT)
     with pytest.raises(IdentificationError, match="one for each of the 2 actuators"):
-        each(ROBOT, "noise", [1.0, 2.0, 3.0])
+        per_actuator(ROBOT, "noise", [1.0, 2.0, 3.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.bars.form import alike_entries, carried, clean, clean_parameters, leg_axes
+from nacelle.kinematics.bars.form import alike_entries, carriage_of, clean, clean_parameters, leg_axes
 from nacelle.kinematics.bars.reading import read_leg
 from nacelle.spatial.pose import Pose
 from support.library import library_robot
@@ -33,7 +33,7 @@ def test_the_end_that_a_drive_carries(revolute: bool) -> None:
     """A + arm R(axis, q) start, or A + q axis, is the end in the drive's frame moved by q."""
     frame = Pose(Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix(), np.array([0.1, 0.2, 0.3]))
     elbow, q = np.array([0.3, 0.4, 0.05]), 0.7
-    A, carriage = carried(frame, elbow, revolute, lambda R: np.zeros(10))
+    A, carriage = carriage_of(frame, elbow, revolute, lambda R: np.zeros(10))
     if revolute:
         moved = frame.R @ Rotation.from_rotvec([0, 0, q]).as_matrix() @ elbow + frame.p
         turn = Rotation.from_rotvec(q * frame.R[:, 2])

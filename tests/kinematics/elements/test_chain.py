@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.formulations.elements.motion import element_motion
-from nacelle.kinematics.elements.chain import basis, chain, end_zeros, free_rates
+from nacelle.kinematics.elements.chain import end_zeros, free_rates, leg_bodies, motion_basis
 from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.rates import resting
 from support.element_robots import samples
@@ -21,7 +21,7 @@ def test_constraints_hold_along_the_motion(name: str) -> None:
     at = ElementGeometry(robot, state.now.motion.poses)
     motion = element_motion(state, a)
     for moved in motion.legs:
-        made = chain(at, moved.leg, moved.u)
+        made = leg_bodies(at, moved.leg, moved.u)
         nacelle = motion.nacelle[moved.leg.rods[0].nacelle]
         zeros = [*made.zeros, *end_zeros(at, moved.leg, made.ends, nacelle)]
         for zero in zeros:
@@ -44,4 +44,4 @@ def test_free_rates() -> None:
     assert free_rates(moved.leg) == 5
     own = moved.u[0:5]
     at = ElementGeometry(state.robot, state.now.motion.poses)
-    assert basis(at, moved.leg, own, resting(6)) is own
+    assert motion_basis(at, moved.leg, own, resting(6)) is own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.kinematics.elements.geometry import ElementGeometry, unit
+from nacelle.kinematics.elements.geometry import ElementGeometry, unit_vector
 from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.uncompiled import any_robot
@@ -26,7 +26,7 @@ def test_ends_and_directions(name: str) -> None:
             np.testing.assert_allclose(both[0], both[1], atol=1e-9)
             assert min(np.linalg.norm(B - place) for place in both) < 1e-9
             # A strut's slide may lie beside the line of its ends; a rod is that line.
-            assert x @ unit(B - E) > (0.9 if leg.prismatic is not None else 1.0 - 1e-12)
+            assert x @ unit_vector(B - E) > (0.9 if leg.prismatic is not None else 1.0 - 1e-12)
         if "x" in leg.elements[0].basis and leg.driver is not None:
             z = at.frame(leg.driver).R[:, 2]
             assert abs(at.bar_direction(leg) @ z) < 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.elements.jets import cross_jets, crossed_jet, plus_jet, stretched, unit_jet
+from nacelle.kinematics.elements.jets import cross_jets, crossed_jet, plus_jet, scaled_jet, unit_jet
 from support.compare import assert_same
 
 
@@ -20,7 +20,7 @@ def test_products_are_differentiated() -> None:
         (plus_jet(a, b, 2.5), lambda t: at(a, t) + 2.5 * at(b, t)),
         (crossed_jet(z, a), lambda t: np.cross(z, at(a, t))),
         (cross_jets(a, b), lambda t: np.cross(at(a, t), at(b, t))),
-        (stretched(d, a), lambda t: at(d, t) * at(a, t)),
+        (scaled_jet(d, a), lambda t: at(d, t) * at(a, t)),
         (unit_jet(a), lambda t: at(a, t) / np.linalg.norm(at(a, t))),
     )
     for jet, exact in cases:

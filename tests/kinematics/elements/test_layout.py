@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.kinematics.elements.layout import leg_layout, spread
+from nacelle.kinematics.elements.layout import in_space, leg_layout
 from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.leg_robots import CASES
@@ -35,7 +35,7 @@ def test_rods_that_stay_parallel_are_one() -> None:
 
 def test_planar_directions_are_spread() -> None:
     layout = element_layout(mechanism_of(library_robot("fivebar")))
-    rows = spread(layout, np.arange(6.0).reshape(3, 2))
+    rows = in_space(layout, np.arange(6.0).reshape(3, 2))
     assert rows.shape == (3, 3)
     assert np.array_equal(rows[:, list(layout.axes)], np.arange(6.0).reshape(3, 2))
     assert np.count_nonzero(rows) == 5

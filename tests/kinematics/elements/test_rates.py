@@ -7,12 +7,12 @@ import numpy as np
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    along,
-    carried,
+    crossed,
     dotted,
     resting,
-    solved,
+    solved_rates,
     stacked,
+    times,
 )
 from support.compare import assert_same
 
@@ -29,9 +29,9 @@ def test_products_have_their_derivatives() -> None:
         return W[0] + W[1] * t, R[0] + R[1] * t
 
     for made, value in (
-        (carried(w, R[0], R[1]), lambda t: np.cross(*at(t))),
+        (crossed(w, R[0], R[1]), lambda t: np.cross(*at(t))),
         (dotted(w, R[0], R[1]), lambda t: at(t)[0] @ at(t)[1]),
-        (along(w[1], R[0], R[1]), lambda t: at(t)[0][1] * at(t)[1]),
+        (times(w[1], R[0], R[1]), lambda t: at(t)[0][1] * at(t)[1]),
     ):
         assert_same(made.now, value(0.0), 1e-14)
         assert_same(made.next, (value(H) - value(-H)) / (2 * H), 1e-8)
@@ -59,7 +59,7 @@ def test_solved_meets_rows_that_move() -> None:
         made = [dotted(u, N[0][k], N[1][k]) - dotted(given, S[0][k], S[1][k]) for k in range(3)]
         return [*made, made[0] + made[2]]
 
-    u, left = solved(rows, 3, g)
+    u, left = solved_rates(rows, 3, g)
     assert_same(N[0] @ u.now, S[0] @ g.now, 1e-11)
     assert_same(N[0] @ u.next + N[1] @ u.now, S[0] @ g.next + S[1] @ g.now, 1e-10)
     assert_same(u.M @ g.now, u.now, 1e-11)

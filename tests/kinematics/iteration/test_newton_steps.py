@@ -20,7 +20,7 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import equations
+from nacelle.kinematics.tree.rates import rate_equations
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
@@ -40,7 +40,7 @@ def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -
         y = y + newton_steps.closing_step(robot, y, x)["dy"]
     mechanism = mechanism_of(robot)
     now = configuration(robot, x, y)
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.legs.chain import centred, end_frames, nacelle_end, serial_chain
-from nacelle.kinematics.legs.serial import motion_of
+from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.tree.configuration import configuration
 from support.uncompiled import any_robot, poses_around, solve_uncompiled
 
@@ -24,7 +24,7 @@ def test_a_chain_leads_to_the_end_of_its_leg(name: str) -> None:
         pose = chain.X[0]
         for k, joint in enumerate(chain.owners):
             start = sum(len(other.primitives) for other in robot.joints[:joint])
-            pose = pose @ motion_of(now.steps[start]) @ chain.X[k + 1]
+            pose = pose @ axis_motion(now.steps[start]) @ chain.X[k + 1]
         last = leg.bodies[-1]
         frame, body, there = end_frames(chain.target, last)
         assert (body, there) == nacelle_end(leg, chain.target)[:2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.legs.serial import EndPoint, Roots, motion_of
+from nacelle.kinematics.legs.serial import EndPoint, Roots, axis_motion
 from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.spatial.pose import Pose
 
@@ -22,10 +22,10 @@ def test_a_point_seen_from_a_frame() -> None:
 
 def test_motions_of_steps() -> None:
     angle = 0.7
-    turned = motion_of(CosSin(np.cos(angle), np.sin(angle)))
+    turned = axis_motion(CosSin(np.cos(angle), np.sin(angle)))
     np.testing.assert_allclose(turned.R, Rotation.from_euler("z", angle).as_matrix(), atol=1e-15)
     assert not np.any(turned.p)
-    moved = motion_of(0.3)
+    moved = axis_motion(0.3)
     np.testing.assert_array_equal(moved.R, np.eye(3))
     np.testing.assert_array_equal(moved.p, [0.0, 0.0, 0.3])
 

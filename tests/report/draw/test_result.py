@@ -10,7 +10,6 @@ import pytest
 
 import nacelle
 from nacelle.errors import NacelleError
-from nacelle.report.draw import style
 from support.hostile_names import HOSTILE
 from support.library import library_robot
 from support.results import all_results, result_names, results, some_poses, with_names
@@ -28,9 +27,9 @@ def require_units(figure: Any) -> None:
     for ax in figure.axes:
         for label in (ax.get_xlabel(), ax.get_ylabel()):
             if label:
-                unit = style.unit_of(label.replace("\n", " "))
+                unit = re.search(r"\(([^()]+)\)$", label.replace("\n", " ").strip())
                 assert unit is not None, label
-                assert re.fullmatch(UNITS, unit), label
+                assert re.fullmatch(UNITS, unit[1]), label
         assert ax.get_xlabel() or ax.get_ylabel() or not ax.get_visible() or not ax.axison or ax.images
 
 

@@ -34,7 +34,7 @@ def test_every_robot_is_drawn_whole_and_without_warnings(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plot_scene(view, ax)
-        canvas.fit(ax)
+        canvas.enlarge(ax)
         ax.figure.draw_without_rendering()
     assert sorted(part.name for part in view.bodies) == sorted(body.name for body in robot.bodies[1:])
     assert all(np.all(np.isfinite(part.points)) for part in view.parts)

@@ -9,21 +9,20 @@ from support.hostile_names import HOSTILE
 
 
 def test_series_differ_without_colours() -> None:
-    looks = [style.look(k) for k in range(28)]
+    looks = [style.series_look(k) for k in range(28)]
     for one, other in combinations(looks, 2):
         assert (one["linestyle"], one.get("marker")) != (other["linestyle"], other.get("marker"))
     assert len(set(style.COLOURS)) == 7
 
 
 def test_units_are_in_labels() -> None:
-    assert style.unit_of(style.axis_label("acceleration", "m/s^2")) == "m/s²"
-    assert style.unit_of(style.axis_label("margin", "")) == style.NO_UNIT
-    assert style.unit_of("margin") is None
+    assert style.axis_label("acceleration", "m/s^2") == "acceleration (m/s²)"
+    assert style.axis_label("margin", "") == f"margin ({style.NO_UNIT})"
 
 
 def test_any_name_can_be_written() -> None:
     for name in (*HOSTILE, "$x$", "_hidden"):
-        words = style.written(name)
+        words = style.picture_name(name)
         assert len(words) <= 28
         assert "\n" not in words
         assert not words.startswith("_")

@@ -136,7 +136,7 @@ def test_a_volume_is_drawn_by_its_outer_faces(empty):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ax = plot_workspace(grid, ax=figure_axes(False))
-        canvas.fit(ax)
+        canvas.enlarge(ax)
         ax.figure.draw_without_rendering()
     solid = np.pad(grid.reachable & grid.inside_limits, 1).astype(int)
     faces = sum(int(np.abs(np.diff(solid, axis=k)).sum()) for k in range(3))

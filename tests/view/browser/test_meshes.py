@@ -5,7 +5,7 @@ import pytest
 
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
-from nacelle.view.browser.meshes import Triangles, joined, solid_mesh
+from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
 
 
 def volume(mesh: Triangles) -> float:
@@ -25,4 +25,4 @@ def volume(mesh: Triangles) -> float:
 def test_meshes_are_closed_and_have_their_volume(solid: Solid, expected: float) -> None:
     mesh = solid_mesh(solid)
     assert abs(volume(mesh)) == pytest.approx(expected, rel=0.04)
-    assert volume(joined([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))
+    assert volume(one_mesh([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.vision.image.band import band_around, whole_band
+from nacelle.vision.image.band import band_around
 from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.visibility import edge_visibility
+from support.line_bound import whole_band
 from support.vision_scenes import rod, scene_of, small_camera
 
 ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.04)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.vision.image.edges import Picture, edge_points, plane_through, searched_normals
+from nacelle.vision.image.edges import Picture, image_edge, plane_through, searched_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.visibility import edge_visibility
@@ -26,7 +26,7 @@ def test_search_finds_the_edges(corner: tuple[int, int]) -> None:
     true = edge_visibility(scene_of(camera, TRUE), 0, MODEL.reach)
     picture = Picture(image, corner)
     for side in (0, 1):
-        points = edge_points(picture, camera, seen, side, 8.0, MODEL)
+        points = image_edge(picture, camera, seen, side, 8.0, MODEL)
         points = points[np.isfinite(points[:, 0])]
         assert len(points) > 40
         off = camera.ray(points) @ true.lines.normals[side] * camera.focal[0]

@@ -9,9 +9,9 @@ import nacelle
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.settings import ObserverSettings, Start
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.shutter import Exposure
 from support.observed import camera_of, true_motion
+from support.simulated_camera import SimulatedCamera
 
 
 @pytest.fixture(scope="module")

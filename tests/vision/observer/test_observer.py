@@ -14,9 +14,9 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.consistency import chi_square_interval, nees
 from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.settings import ObserverSettings, Start
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.shutter import Exposure, Shutter
 from support.observed import FINE, RenderingCamera, camera_of, observed
+from support.simulated_camera import SimulatedCamera
 
 # How often a right observer may fail a test, were its seeds drawn anew.
 CHANCE = 1e-3

@@ -9,7 +9,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
-from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
+from nacelle.cli.inputs import AtOption, ModeOption, NoFrictionOption, SmoothOption, load_robot, pose_at
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 
 if TYPE_CHECKING:
@@ -28,11 +28,8 @@ def linearise_command(
     coordinates: Annotated[
         str, typer.Option("--coordinates", help="Of the state: platform, or actuators.")
     ] = "platform",
-    smooth: Annotated[
-        float | None,
-        typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
-    ] = None,
-    no_friction: Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")] = False,
+    smooth: SmoothOption = None,
+    no_friction: NoFrictionOption = False,
     tool: ToolOption = "",
     payload: PayloadOption = None,
     external: ExternalOption = None,

@@ -49,8 +49,8 @@ import numpy as np
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
-from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, scales
-from nacelle.control.pieces.ahead import Ahead, desired_middle, middle
+from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.pieces.ahead import Ahead, desired_middle, mid_sample
 from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.pose import (
     FILTER,
@@ -58,10 +58,10 @@ from nacelle.control.pieces.pose import (
     at_rest,
     displaced,
     estimated,
+    least_forces,
+    platform_after,
     platform_gains,
     platform_memory,
-    remembered,
-    spread,
 )
 from nacelle.control.pieces.signals import finite_limits, limited, safe
 from nacelle.control.pieces.sliding import Sliding, sliding
@@ -184,7 +184,7 @@ class Adaptive(ControllerKind):
     ) -> ControlStep:
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         platform = estimated(robot, z, q, k)
-        ahead = middle(robot, platform, z["acceleration"] + platform.unmodelled, k)
+        ahead = mid_sample(robot, platform, z["acceleration"] + platform.unmodelled, k)
         coming = desired_middle(z, motion, k)
         t = k["delay"][0] + 0.5 * k["period"][0]
         x_d = displaced(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
@@ -192,9 +192,9 @@ class Adaptive(ControllerKind):
         n = robot.motion.n
         Y, felt = self._forms(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
-        asked = Y @ z["parameters"] + spread(platform.J, load)
+        asked = Y @ z["parameters"] + least_forces(platform.J, load)
         force = limited(asked, k["limit"])
-        memory = remembered(z, platform, slide.a_ref + k["decay"][0] * slide.s)
+        memory = platform_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
         if self.adapts:
             excitation = _excitation(felt, z["excitation"], k)
@@ -246,7 +246,9 @@ class Adaptive(ControllerKind):
         """
         w = 2.0 * math.pi * tuning.bandwidth
         base = self.parameters(robot)
-        scale = scales(robot, base, default_payload(robot) if self.payload is None else self.payload)
+        scale = parameter_scales(
+            robot, base, default_payload(robot) if self.payload is None else self.payload
+        )
         lower, upper = bounds(base, scale, self.margin)
         M = mass_matrix(robot, mechanism_of(robot).reference[0])
         if not np.linalg.eigvalsh(M)[0] > 0.0:

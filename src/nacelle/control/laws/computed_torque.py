@@ -31,21 +31,21 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
-from nacelle.control.pieces.desired import closed, model_force
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
+from nacelle.control.pieces.desired import closed_unknowns, model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
 from nacelle.control.pieces.poles import gains_of_poles
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
     Platform,
-    apart,
     at_rest,
     by_twist,
     estimated,
+    platform_after,
     platform_gains,
     platform_memory,
-    remembered,
+    pose_difference,
 )
 from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
 from nacelle.control.words import COMPUTED_TORQUE
@@ -144,13 +144,13 @@ class ComputedTorque(ControllerKind):
         """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
+        ahead, desired = mid_sample(robot, platform, before, k), desired_middle(z, motion, k)
         parts: dict[str, Any] = {"a_d": motion.a}
         if self.space == "cartesian":
             errors = _of_platform(robot, platform, motion, before)
             a = desired.a + errors.after(k["delay"], k)
         else:
-            parts["y_d"] = closed(robot, z["y_d"], motion.x)
+            parts["y_d"] = closed_unknowns(robot, z["y_d"], motion.x)
             errors = _of_actuators(robot, platform, parts["y_d"], motion, before)
             wanted = _moved(robot, desired, parts["y_d"])[1]
             at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
@@ -163,10 +163,10 @@ class ComputedTorque(ControllerKind):
         asked = model_force(robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, friction=False)
         force = limited(asked, k["limit"])
         if self.observer:
-            cut = inertial(robot, ahead, np.zeros(robot.motion.n), force - asked)
+            cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return safe(force, z, remembered(z, platform, taken) | parts)
+        return safe(force, z, platform_after(z, platform, taken) | parts)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""
@@ -193,7 +193,7 @@ class ComputedTorque(ControllerKind):
 
 def _of_platform(robot: Robot, platform: Platform, motion: DesiredMotion, before: Array) -> Errors:
     """Errors of the platform (n,)."""
-    e = apart(robot, motion.x, platform.x, platform.y)
+    e = pose_difference(robot, motion.x, platform.x, platform.y)
     return Errors(e, motion.v - platform.v, motion.a - before)
 
 

@@ -32,18 +32,18 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.ahead import Errors, desired_middle, inertial, middle
+from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
-    apart,
     at_rest,
     estimated,
+    platform_after,
     platform_gains,
     platform_memory,
-    remembered,
+    pose_difference,
 )
 from nacelle.control.pieces.signals import finite_limits, limited, safe
 from nacelle.control.words import IMPEDANCE
@@ -115,8 +115,8 @@ class Impedance(ControllerKind):
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
         platform = estimated(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = middle(robot, platform, before, k), desired_middle(z, motion, k)
-        e = apart(robot, motion.x, platform.x, platform.y)
+        ahead, desired = mid_sample(robot, platform, before, k), desired_middle(z, motion, k)
+        e = pose_difference(robot, motion.x, platform.x, platform.y)
         load = Errors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
         opposed = load
         if self.friction:
@@ -124,8 +124,8 @@ class Impedance(ControllerKind):
         at = DesiredMotion(ahead.x, ahead.v, desired.a)
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
         force = limited(asked, k["limit"])
-        a = desired.a + inertial(robot, ahead, load, force - asked).acceleration
-        return safe(force, z, remembered(z, platform, a) | {"a_d": motion.a})
+        a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
+        return safe(force, z, platform_after(z, platform, a) | {"a_d": motion.a})
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
@@ -155,18 +155,18 @@ class Impedance(ControllerKind):
         ratio = tuning.damping if self.ratios is None else self.ratios
         return {
             "stiffness": K.ravel(),
-            "damping": damping_matrix(M, K, np.asarray(ratio, dtype=float)).ravel(),
+            "damping": impedance_damping(M, K, np.asarray(ratio, dtype=float)).ravel(),
             "limit": finite_limits(tuning.limits),
-            **platform_gains(tuning, FILTER * fastest(M, K) / (2.0 * math.pi)),
+            **platform_gains(tuning, FILTER * highest_frequency(M, K) / (2.0 * math.pi)),
         }
 
 
-def fastest(M: Array, K: Array) -> float:
+def highest_frequency(M: Array, K: Array) -> float:
     """The highest natural frequency of a mass (n, n) on a spring (n, n), rad/s."""
     return float(np.sqrt(np.max(np.linalg.eigvals(np.linalg.solve(M, K)).real)))
 
 
-def damping_matrix(M: Array, K: Array, ratio: Array) -> Array:
+def impedance_damping(M: Array, K: Array, ratio: Array) -> Array:
     """D (n, n) of damping ratios (n,), or one for all, for a mass and a stiffness (n, n).
 
     Raises:

@@ -23,7 +23,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.desired import closed, desired_coordinates, model_force, together
+from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates, model_force, without_internal
 from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.signals import (
     PATIENCE,
@@ -83,7 +83,7 @@ class SingleJoint(ControllerKind):
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        y = closed(robot, z["y"], motion.x)
+        y = closed_unknowns(robot, z["y"], motion.x)
         off = difference(robot, desired_coordinates(robot, y, motion), q)
         error, missed, stopped = bridged(off, q, z, k)
         rate = rate_of(error, z, k)
@@ -93,8 +93,8 @@ class SingleJoint(ControllerKind):
             if options["friction"]:
                 options["smooth"] = self.smooth
             given = model_force(robot, y, motion, **options)
-        more = together(robot, y, motion.x, k["period"][0] * k["integral"] * error)
-        wanted = together(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
+        more = without_internal(robot, y, motion.x, k["period"][0] * k["integral"] * error)
+        wanted = without_internal(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more
         asked = given + wanted + integral
         force = limited(asked, k["limit"])

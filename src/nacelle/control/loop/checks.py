@@ -15,7 +15,7 @@ from nacelle.control.loop.desired import Desired
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
-from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import Flag, failed, flag_words
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -42,7 +42,7 @@ class PathRequirement(NamedTuple):
     force: Array
 
 
-def required(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
+def required_forces(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
     """What the desired motion requires of the actuators of a robot.
 
     Args:
@@ -63,7 +63,7 @@ def required(robot: Robot, desired: Desired, smooth: float | None) -> PathRequir
         raise SingularError(words, "parallel")
     J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
-    return PathRequirement(continuous(robot, joints.actuators), rate, dynamics.force)
+    return PathRequirement(unwrapped(robot, joints.actuators), rate, dynamics.force)
 
 
 def reached(robot: Robot, desired: Desired) -> InverseKinematics:

@@ -16,7 +16,7 @@ from nacelle.control.loop.desired import Desired
 from nacelle.control.loop.places import FramePlaces, places
 from nacelle.control.sensors import Sensors
 from nacelle.errors import renamed
-from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.along import along
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -131,7 +131,7 @@ class ControlRun(Drawn):
     @cached_property
     def _coordinates(self) -> Array:
         """Coordinates of the actuators as encoders see them at every step (steps, actuators), rad or m."""
-        return continuous(self.robot, coordinates(self.plants[0], self.simulation.states))
+        return unwrapped(self.robot, encoder_coordinates(self.plants[0], self.simulation.states))
 
     @property
     def actual(self) -> Array:
@@ -357,7 +357,7 @@ class ControlRun(Drawn):
         return text + ">"
 
 
-def coordinates(plant: Plant, states: Array) -> Array:
+def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
     if isinstance(plant, Compilable):
         return np.asarray(signals_at(plant.loop_parts(), ("q",), states)["q"])

@@ -51,7 +51,7 @@ def adapted_parameters(robot: Robot, shared: Any = None) -> BaseParameters:
     return base_parameters(robot, assume=["nothing", *without], shared=shared)
 
 
-def scales(robot: Robot, base: BaseParameters, payload: float) -> Array:
+def parameter_scales(robot: Robot, base: BaseParameters, payload: float) -> Array:
     """The scale of every base parameter (base parameters,), SI units."""
     own = np.abs(linear_parameters(robot).values)
     place = {name: k for k, name in enumerate(linear_parameters(robot).names)}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.control.kind import DesiredMotion
-from nacelle.control.pieces.desired import closed
+from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform, displaced
 from nacelle.dynamics import smallest
 from nacelle.model.robot import Robot
@@ -52,12 +52,12 @@ class Ahead(NamedTuple):
     v: Array
 
 
-def middle(robot: Robot, platform: Platform, acceleration: Array, k: dict[str, Array]) -> Ahead:
+def mid_sample(robot: Robot, platform: Platform, acceleration: Array, k: dict[str, Array]) -> Ahead:
     """The platform at D + T/2 after a sample, at an acceleration (n,); k has the parts period and delay."""
     t = k["delay"][0] + 0.5 * k["period"][0]
     v = platform.v + t * acceleration
     x = displaced(robot, platform.x, platform.y, t * (platform.v + (0.5 * t) * acceleration))
-    return Ahead(x, closed(robot, platform.y, x, _STEPS), v)
+    return Ahead(x, closed_unknowns(robot, platform.y, x, _STEPS), v)
 
 
 def desired_middle(z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> DesiredMotion:
@@ -88,7 +88,7 @@ class Inertial(NamedTuple):
     acceleration: Array
 
 
-def inertial(robot: Robot, ahead: Ahead, load: Array, force: Array) -> Inertial:
+def inertial_response(robot: Robot, ahead: Ahead, load: Array, force: Array) -> Inertial:
     """M, and M^-1 (load + J^T force) of a force along the twist (n,) and forces of actuators (actuators,)."""
     at = smallest.inertia(robot, ahead.x, ahead.y, outputs="M A")
     return Inertial(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))

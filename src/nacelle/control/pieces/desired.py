@@ -23,7 +23,7 @@ from nacelle.spatial.scalar import Array
 CLOSING_STEPS = 3
 
 
-def closed(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
+def closed_unknowns(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
     """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
     for _ in range(steps if mechanism_of(robot).ny else 0):
         y = y + closing_step(robot, y, x)["dy"]
@@ -42,7 +42,7 @@ def model_force(robot: Robot, y: Array, motion: DesiredMotion, **options: Any) -
     )
 
 
-def together(robot: Robot, y: Array, x: Array, force: Array) -> Array:
+def without_internal(robot: Robot, y: Array, x: Array, force: Array) -> Array:
     """Forces without the part by which redundant drives work against one another (actuators,).
 
     Of a robot with more actuators than motions J^T f = 0 for some f: J (J^T J)^-1 J^T takes it out, J the

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.kind import Tuning
-from nacelle.control.pieces.desired import closed
+from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -94,7 +94,7 @@ def displaced(robot: Robot, x: Array, y: Array, w: Array) -> Array:
     return pack([*(x[:first] + w[:first]), *quat, *(x[layout.quaternion.stop :] + w[layout.angular.stop :])])
 
 
-def apart(robot: Robot, a: Array, b: Array, y: Array) -> Array:
+def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     """The displacement (n,) along the twist from a pose b to a pose a nearby.
 
     Of a rotation by t about an axis it is 2 sin(t/2) of it.
@@ -144,7 +144,7 @@ def by_twist(J: Array, rates: Array) -> Array:
     return np.asarray((solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0])
 
 
-def spread(J: Array, load: Array) -> Array:
+def least_forces(J: Array, load: Array) -> Array:
     """The smallest forces (actuators,) that do the work of a force along the twist (n,): J^T force = load."""
     if J.shape[0] == J.shape[1]:
         return np.asarray(solve(J.T, load.reshape(-1, 1))[:, 0])
@@ -167,7 +167,7 @@ def at_rest(x: Array, y: Array) -> dict[str, Any]:
     return {"x": x, "y": y, **dict.fromkeys(others, 0.0)}
 
 
-def remembered(z: dict[str, Array], platform: Platform, acceleration: Array) -> dict[str, Any]:
+def platform_after(z: dict[str, Array], platform: Platform, acceleration: Array) -> dict[str, Any]:
     """These parts after a sample.
 
     Args:
@@ -221,7 +221,7 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     faster = z["v"] + rest * a + D * a0 + T * u
     there = [present(value) for value in q]
     predicted = displaced(robot, z["x"], z["y"], ahead)
-    x, y = predicted, closed(robot, z["y"], predicted, _AHEAD)
+    x, y = predicted, closed_unknowns(robot, z["y"], predicted, _AHEAD)
     missed_by = np.zeros(robot.motion.n)
     J = np.zeros((len(q), robot.motion.n))
     for closing in _AFTER:
@@ -231,7 +231,7 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
         gap = pack([where(ok, own, 0.0) for ok, own in zip(there, off, strict=True)])
         step = by_twist(J, gap)
         x, missed_by = displaced(robot, x, y, step), missed_by + step
-        y = closed(robot, y, x, closing)
+        y = closed_unknowns(robot, y, x, closing)
     # Readings that no pose has lead nowhere: the prediction counts, as if they were missing.
     sound = weakest([present(value) for value in (*x, *y, *missed_by)])
     x, y = either(sound, x, predicted), either(sound, y, z["y"])

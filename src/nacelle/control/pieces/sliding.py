@@ -1,6 +1,6 @@
 """The sliding variable: a reference that leads back to the desired motion, and how far the twist is from it.
 
-With the displacement e from the pose to the desired one along the twist (`pose.apart`),
+With the displacement e from the pose to the desired one along the twist (`pose_difference`),
 
     v_ref = v_d + l e        a_ref = a_d + l e'        s = v_ref - v
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.ahead import Ahead
-from nacelle.control.pieces.pose import apart
+from nacelle.control.pieces.pose import pose_difference
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, maximum, pack, sqrt
@@ -42,7 +42,7 @@ def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> 
         ahead: pose, unknowns and twist v of the platform when the force will act.
         rate: l, rad/s.
     """
-    e = apart(robot, motion.x, ahead.x, ahead.y)
+    e = pose_difference(robot, motion.x, ahead.x, ahead.y)
     v_ref = motion.v + rate * e
     a_ref = motion.a + rate * _rate(robot, e, motion.v, ahead.v)
     return Sliding(v_ref, a_ref, v_ref - ahead.v)

@@ -78,7 +78,7 @@ def quantity_of(value: Any, name: str) -> float:
         raise KinematicsError(f"{error}; {error.hint}") from None
 
 
-def of_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | list[float]:
+def for_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | list[float]:
     """A quantity for all actuators of a robot, or one for each.
 
     Args:
@@ -104,7 +104,7 @@ def of_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | li
     return quantity_of(value, kinds[revolute[0]])
 
 
-def pose_of(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:
+def pose_by_names(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:
     """A pose (nx,) from coordinates by name; others are those of the reference pose.
 
     Raises:

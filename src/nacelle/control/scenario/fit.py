@@ -19,7 +19,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.trajectory.base import Trajectory, about
+from nacelle.kinematics.trajectory.base import Trajectory, sample_about
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -35,7 +35,7 @@ _STEPS = 24
 _TIMES = np.geomspace(0.25, 60.0, 56)
 
 
-def usable(robot: Robot, x: Array) -> Array:
+def usable_poses(robot: Robot, x: Array) -> Array:
     """Which poses (N, nx) can be used."""
     joints = inverse_kinematics(robot, x)
     good = np.asarray(joints.ok & (joints.flags == 0))
@@ -49,10 +49,10 @@ def usable(robot: Robot, x: Array) -> Array:
 def offset(robot: Robot, x: Array, steps: Array) -> Array:
     """Poses (N, nx) at steps (N, n) of the coordinates from a pose (nx,), m and rad, rotations as vectors."""
     still = np.zeros_like(steps)
-    return about(layout_of(robot.motion), x, (steps, still, still)).x
+    return sample_about(layout_of(robot.motion), x, (steps, still, still)).x
 
 
-def middle(robot: Robot) -> Array:
+def workspace_middle(robot: Robot) -> Array:
     """The middle of the workspace (nx,): of the chords along all translations through the reference pose.
 
     In directions without an end it is that of the reference pose.
@@ -66,7 +66,7 @@ def middle(robot: Robot) -> Array:
             for sign in (1.0, -1.0):
                 steps = np.zeros((101, layout.n))
                 steps[:, k] = sign * robot.size / 50.0 * np.arange(101)
-                good = usable(robot, offset(robot, x, steps))
+                good = usable_poses(robot, offset(robot, x, steps))
                 ways.append(float(np.argmin(good)) - 1.0 if not good.all() else np.inf)
             if np.isfinite(ways).all():
                 shift = np.zeros((1, layout.n))
@@ -92,7 +92,7 @@ def fitting_size(robot: Robot, poses: Callable[[float], Array], most: float, wha
     for _ in range(4):
         sizes = top * np.arange(1, _STEPS + 1) / _STEPS
         for size in sizes:
-            if not np.all(usable(robot, poses(float(size)))):
+            if not np.all(usable_poses(robot, poses(float(size)))):
                 break
             best = float(size)
         if best:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.control.scenario.fields import pose_of
-from nacelle.control.scenario.fit import fitting_size, fitting_time, middle, offset
+from nacelle.control.scenario.fields import pose_by_names
+from nacelle.control.scenario.fit import fitting_size, fitting_time, offset, workspace_middle
 from nacelle.control.scenario.round import Round
 from nacelle.control.scenario.spec import (
     MIDDLE,
@@ -54,7 +54,7 @@ class PathPlan(NamedTuple):
     loads: tuple[CarriedMass, ...] = ()
 
 
-def path_of(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
+def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
     """The path of a scenario for a robot.
 
     Args:
@@ -75,11 +75,11 @@ def path_of(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
     return PathPlan(through(robot, spec.through, folder))
 
 
-def place_of(robot: Robot, place: Place) -> Array:
+def written_pose(robot: Robot, place: Place) -> Array:
     """A pose (nx,) as written: coordinates, the reference pose, the middle of the workspace."""
     if isinstance(place, dict):
-        return pose_of(robot, place)
-    return middle(robot) if place == MIDDLE else reference_pose(robot)
+        return pose_by_names(robot, place)
+    return workspace_middle(robot) if place == MIDDLE else reference_pose(robot)
 
 
 # ---- which coordinates a path is in
@@ -120,7 +120,7 @@ def _plane(robot: Robot, names: tuple[str, ...] = ()) -> _Plane:
 
 def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
     """A circle, or what comes nearest to it in the coordinates that the robot has."""
-    centre = place_of(robot, spec.centre)
+    centre = written_pose(robot, spec.centre)
     lengths = [name for name in robot.motion.coordinates if name in _TRANSLATIONS]
     if spec.plane is not None and spec.incline is not None:
         raise KinematicsError("a circle has a plane or an incline: give one of them")
@@ -169,7 +169,7 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
 
 def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
     """To where something is picked up, with it back, each way up, across and down."""
-    centre = place_of(robot, spec.centre)
+    centre = written_pose(robot, spec.centre)
     plane = _across_and_up(robot)
     if not plane.metric and (spec.distance is not None or spec.height is not None or spec.speed is not None):
         raise KinematicsError(
@@ -232,7 +232,7 @@ def _across_and_up(robot: Robot) -> _Plane:
 
 def line(robot: Robot, spec: LineSpec) -> Trajectory:
     """A straight line from rest to rest, and back if that is wanted."""
-    ends = [place_of(robot, place) for place in (spec.start, spec.end)]
+    ends = [written_pose(robot, place) for place in (spec.start, spec.end)]
     there = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
     return there.then(there.reversed()) if spec.back else there
 
@@ -240,7 +240,7 @@ def line(robot: Robot, spec: LineSpec) -> Trajectory:
 def through(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
     """A path through points: a B-spline, or straight lines with blends."""
     if spec.points is not None:
-        points = Waypoints(robot.motion, np.stack([place_of(robot, place) for place in spec.points]))
+        points = Waypoints(robot.motion, np.stack([written_pose(robot, place) for place in spec.points]))
     else:
         assert spec.file is not None
         points = read_waypoints(folder / spec.file, robot.motion)

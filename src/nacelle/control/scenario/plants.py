@@ -9,16 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.loop.closed_loop import Change
-from nacelle.control.scenario.fields import of_actuators, quantity_of
+from nacelle.control.scenario.fields import for_actuators, quantity_of
 from nacelle.control.scenario.paths import CarriedMass
-from nacelle.control.scenario.spec import (
-    ChangeSpec,
-    DrivesSpec,
-    LoadSpec,
-    PlantSpec,
-    RobotSpec,
-    WrenchSpec,
-)
+from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, LoadSpec, PlantSpec, RobotSpec, WrenchSpec
 from nacelle.dynamics.base_parameters.moved import moved
 from nacelle.errors import KinematicsError
 from nacelle.library import load
@@ -60,10 +53,10 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
     if spec.limits in (None, "none"):
         given["limits"] = None
     elif spec.limits != "described":
-        given["limits"] = of_actuators(robot, spec.limits, ("force", "torque"))
+        given["limits"] = for_actuators(robot, spec.limits, ("force", "torque"))
     if spec.cogging is not None:
-        amplitude = of_actuators(robot, spec.cogging.amplitude, ("force", "torque"))
-        cycles = of_actuators(robot, spec.cogging.cycles, ("gear ratio per length", "number"))
+        amplitude = for_actuators(robot, spec.cogging.amplitude, ("force", "torque"))
+        cycles = for_actuators(robot, spec.cogging.cycles, ("gear ratio per length", "number"))
         table = np.broadcast_arrays(amplitude, cycles, np.full(len(robot.actuators), spec.cogging.phase))
         given["cogging"] = np.stack(table, axis=-1)
     more = spec.stiction
@@ -72,7 +65,7 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
         kinds = {"rate": ("speed", "angular speed"), "stiffness": ("stiffness", "angular stiffness")}
         for key, of in kinds.items():
             if getattr(more, key) is not None:
-                options[key] = of_actuators(robot, getattr(more, key), of)
+                options[key] = for_actuators(robot, getattr(more, key), of)
         robot, given["stiction"] = stiction_of(robot, **options)
     return robot, Drives(**given)
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, about
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, sample_about
 from nacelle.kinematics.trajectory.timing import Timing
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
@@ -42,6 +42,6 @@ class Round(Trajectory):
         first, second = self._axes
         outward = np.cos(angle) * first + np.sin(angle) * second
         along = np.cos(angle) * second - np.sin(angle) * first
-        return about(
+        return sample_about(
             self.layout, self._center, (outward, rate * along, change * along - rate * rate * outward)
         )

@@ -20,8 +20,8 @@ from nacelle.control.controller import Controller
 from nacelle.control.loop.closed_loop import Change
 from nacelle.control.named import CONTROLLERS, controller
 from nacelle.control.scenario.built_in import BUILT_IN
-from nacelle.control.scenario.fields import of_actuators
-from nacelle.control.scenario.paths import PathPlan, path_of
+from nacelle.control.scenario.fields import for_actuators
+from nacelle.control.scenario.paths import PathPlan, scenario_path
 from nacelle.control.scenario.plants import Elastic, PlantPlan, plants_of, robot_of_spec
 from nacelle.control.scenario.spec import ControllerSpec, ScenarioSpec
 from nacelle.control.sensors import Gap, Sensors
@@ -140,7 +140,7 @@ class Scenario(Shown):
         with self._located(("plant",), problems):
             true = robot_of_spec(own, spec.plant, self.folder)
         with self._located(("path",), problems), task("choosing the path"):
-            paths.append(path_of(model, spec.path, self.folder))
+            paths.append(scenario_path(model, spec.path, self.folder))
         with self._located(("sensors",), problems):
             sensors = self._sensors(own)
         chosen = self._controllers(model, problems)
@@ -227,10 +227,10 @@ class Scenario(Shown):
         spec = self.spec.sensors
         resolution = None
         if spec.resolution is not None:
-            resolution = of_actuators(robot, spec.resolution, _POSITION)
+            resolution = for_actuators(robot, spec.resolution, _POSITION)
         sensors = Sensors(
             resolution=resolution,
-            noise=of_actuators(robot, spec.noise, _POSITION),
+            noise=for_actuators(robot, spec.noise, _POSITION),
             dropout=spec.dropout,
             late=spec.late,
             gaps=tuple(Gap(gap.start, gap.end, gap.actuator or "") for gap in spec.gaps),

@@ -41,7 +41,7 @@ from nacelle.vision.observer.settings import ObserverSettings
 from nacelle.vision.placing import camera_for
 from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.shutter import Shutter
-from nacelle.vision.views import view
+from nacelle.vision.views import judge_view
 
 FEEDBACKS = ("encoders", "vision", "both")
 MEASUREMENTS = ("model", "rendered")
@@ -250,7 +250,7 @@ class LookingBench:
         self.pixels, self.shutter = pixels or PixelModel(), shutter or Shutter()
         self.camera: Camera = camera or camera_for(robot, model=self.pixels)
         scenery = Scenery(robot)
-        seen = view(scenery, self.camera, model=self.pixels).require()
+        seen = judge_view(scenery, self.camera, model=self.pixels).require()
         # A cylinder of which one edge is free says something too.
         self.order = tuple(dict.fromkeys(cylinder for cylinder, _ in seen.edges))
         self.scene: CameraScene = scenery.at(self.camera)

@@ -12,8 +12,8 @@ of a planar robot cannot leave its plane, since the loops would not close. With 
 closures' equations r by d_i and J that by all rates, d_i is possible where D d_i is in the range of J, at
 the reference pose and near it; other parts of d_i are taken off.
 
-`moved` puts the numbers, traced symbols too, into a robot: one program, compiled once, runs every true robot
-and one whose anchors drift.
+`deviating_robot` puts the numbers, traced symbols too, into a robot: one program, compiled once, runs every
+true robot and one whose anchors drift.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Deviation:
                 raise KinematicsError(f"the size of the deviation of {name} is not negative, got {size:g}")
         rng = np.random.default_rng(seed)
         legs = len(robot.legs)
-        d = np.einsum("kij,kj->ki", possible(robot), rng.normal(size=(legs, 3)))
+        d = np.einsum("kij,kj->ki", anchor_projectors(robot), rng.normal(size=(legs, 3)))
         return Deviation(
             anchors * d,
             lengths * rng.normal(size=legs),
@@ -121,7 +121,7 @@ def numbers_size(robot: Robot) -> int:
     return 4 * len(robot.legs)
 
 
-def moved(robot: Robot, g: Any) -> Robot:
+def deviating_robot(robot: Robot, g: Any) -> Robot:
     """The true robot of numbers g (4 legs,); of traced symbols it is used to trace physics."""
     values = np.asarray(g)
     legs = len(robot.legs)
@@ -178,19 +178,19 @@ def _plus(p: Array, factor: Any, span: Array) -> Array:
 @lru_cache(maxsize=32)
 def sample(robot: Robot) -> Robot:
     """A true robot with numbers drawn at random, from which programs for all are made."""
-    return moved(robot, sample_numbers(robot))
+    return deviating_robot(robot, sample_numbers(robot))
 
 
 def sample_numbers(robot: Robot) -> Array:
     """Numbers g (4 legs,), m, of a small deviation, at which programs are traced."""
     rng = np.random.default_rng(7)
     legs = len(robot.legs)
-    d = np.einsum("kij,kj->ki", possible(robot), rng.uniform(0.3, 1.0, (legs, 3)) * robot.size)
+    d = np.einsum("kij,kj->ki", anchor_projectors(robot), rng.uniform(0.3, 1.0, (legs, 3)) * robot.size)
     return np.concatenate([_SAMPLE * np.ravel(d), _SAMPLE * rng.uniform(0.3, 1.0, legs)])
 
 
 @lru_cache(maxsize=32)
-def possible(robot: Robot) -> Array:
+def anchor_projectors(robot: Robot) -> Array:
     """Projectors (legs, 3, 3) on the directions in which the anchor of each leg can be moved."""
     start = require_assembly(robot)
     rng = np.random.default_rng(3)
@@ -209,7 +209,7 @@ def possible(robot: Robot) -> Array:
             for axis in range(3):
                 g = np.zeros(4 * legs)
                 g[3 * k + axis] = step
-                other = moved(robot, g)
+                other = deviating_robot(robot, g)
                 after = closure_state(other, NumberTree(other).motion(platform, q)).residual
                 columns.append((after - closures.residual) / step)
             D, J = np.stack(columns, axis=1) / scale, closures.jacobian / scale
@@ -238,4 +238,4 @@ def _outwards(robot: Robot) -> Array:
             raise KinematicsError(f"leg {leg.name!r} of {robot.name} is not fastened to the base")
         places.append(np.mean(own, axis=0))
     out = np.array(places) - np.mean(places, axis=0)
-    return np.asarray(np.einsum("kij,kj->ki", possible(robot), out))
+    return np.asarray(np.einsum("kij,kj->ki", anchor_projectors(robot), out))

@@ -17,9 +17,9 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.control.controller import STOPPED, Controller
-from nacelle.control.kind import motion_of, row_size
+from nacelle.control.kind import desired_motion, row_size
 from nacelle.control.laws.computed_torque import ComputedTorque
-from nacelle.control.pieces.desired import closed
+from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -51,14 +51,16 @@ def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
         memory = fields.split(z)
         platform = Platform(
             x=x,
-            y=closed(robot, memory["y"], x),
+            y=closed_unknowns(robot, memory["y"], x),
             v=v,
             unmodelled=np.zeros(n),
             J=np.zeros((len(robot.actuators), n)),
             missed=memory["missed"],
             stopped=memory["stopped"],
         )
-        step = kind.commanded(robot, memory, platform, motion_of(robot, r), kind.gains(robot).split(gains))
+        step = kind.commanded(
+            robot, memory, platform, desired_motion(robot, r), kind.gains(robot).split(gains)
+        )
         return {"force": step.force, "memory": fields.join(step.memory)}
 
     law.__name__ = f"{kind.name}-observed"

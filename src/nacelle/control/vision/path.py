@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.control.scenario.fit import usable
+from nacelle.control.scenario.fit import usable_poses
 from nacelle.control.scenario.round import Round
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.along import along
@@ -40,7 +40,7 @@ def round_path(robot: Robot, duration: float = 0.5, *, radius: float = RADIUS) -
         axes[k, place] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
     for _ in range(_TRIES):
         path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
-        if np.all(usable(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):
+        if np.all(usable_poses(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):
             return path
         axes = 0.5 * axes
     raise KinematicsError(

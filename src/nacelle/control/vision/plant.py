@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_rk4
-from nacelle.control.vision.deviation import Deviation, moved, numbers_size, sample, sample_numbers
+from nacelle.compile import compile_rk4
+from nacelle.control.vision.deviation import Deviation, deviating_robot, numbers_size, sample, sample_numbers
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_actuators, of_pose
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import bound, coordinates_of, flow, pose_of, reference_orientation, state_size
 from nacelle.spatial.physics import physics
@@ -42,14 +43,10 @@ def _unknowns(robot: Robot) -> tuple[int]:
     return (mechanism_of(sample(robot)).ny,)
 
 
-def _pose(robot: Robot) -> tuple[int]:
-    return (mechanism_of(robot).layout.nx,)
-
-
 @physics(s=_state, tau=of_actuators, constants=_constants)
 def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: float = 1e-3) -> Array:
     """Derivative of the state of the true robot; the constants are [quat_0; g]."""
-    return flow(moved(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
+    return flow(deviating_robot(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
 
 
 @physics(s=_state, constants=_constants)
@@ -66,24 +63,19 @@ def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     return kinematic_model.body_poses(true, x, y)
 
 
-@physics(y=_unknowns, x=_pose, g=lambda robot: (numbers_size(robot),))
+@physics(y=_unknowns, x=of_pose, g=lambda robot: (numbers_size(robot),))
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
-    return np.asarray(closing_step(moved(robot, g), y, x)["dy"])
+    return np.asarray(closing_step(deviating_robot(robot, g), y, x)["dy"])
 
 
 def _split(robot: Robot, s: Array, constants: Array) -> tuple[Array, Array, Array, Robot]:
-    true = moved(robot, constants[4:])
+    true = deviating_robot(robot, constants[4:])
     mechanism, n = mechanism_of(true), robot.motion.n
     x, v, y = pose_of(mechanism, s[:n], constants[:4]), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:
         y = y + closing_step(true, y, x)["dy"]
     return x, y, v, true
-
-
-@lru_cache(maxsize=32)
-def _compiled(function: Any, robot: Robot) -> Compiled:
-    return compile_function(function, robot)
 
 
 @lru_cache(maxsize=32)
@@ -107,9 +99,9 @@ class TruePlant:
     def __init__(self, model: Robot, deviation: Deviation, *, step: float = 5e-4) -> None:
         self.model, self.deviation, self.step = model, deviation, step
         self.quat_0 = reference_orientation(mechanism_of(sample(model)))
-        self._flow = bound(_compiled(true_flow, model), self._constants(0.0))
-        self._signals = _compiled(true_signals, model)
-        self._bodies = _compiled(true_bodies, model)
+        self._flow = bound(native(true_flow, model), self._constants(0.0))
+        self._signals = native(true_signals, model)
+        self._bodies = native(true_bodies, model)
         self._driver = _stepper(model)
         self.time = 0.0
         self.state = np.zeros(0)
@@ -138,7 +130,7 @@ class TruePlant:
         y = np.asarray(inverse_kinematics(near, x, limits=False).y)
         if not y.size:
             return y
-        closing = _compiled(true_closing, self.model)
+        closing = native(true_closing, self.model)
         last = self.deviation.numbers(self.model, time)
         first = sample_numbers(self.model)
         for part in np.linspace(0.0, 1.0, _WAY + 1)[1:]:

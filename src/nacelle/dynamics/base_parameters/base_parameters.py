@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.base_parameters.choice import Choice, choose
-from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbols
-from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, written
+from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbolic_coefficients
+from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, polynomial_text
 from nacelle.dynamics.base_parameters.relative_motion import body_motions
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
@@ -201,7 +201,7 @@ def base_parameters(
     left = np.linalg.norm(outside @ relations, axis=0) > _NO_TRANSFER * np.linalg.norm(relations, axis=0)
     more = structural > len(reduced.kept)
     unexplained = tuple(choice.names[k] for k, out in zip(dependent, left, strict=True) if out and more)
-    named = symbols(chosen_transfers(choice, transfers), dependent, K, reduced.kept)
+    named = symbolic_coefficients(chosen_transfers(choice, transfers), dependent, K, reduced.kept)
     return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, unexplained, named)
 
 
@@ -279,6 +279,6 @@ def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
         == {k: round(v, 9) for k, v in polynomial.terms.items()}
     ):
         renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in own.items()}
-        return f"sum_j ({written(Polynomial(renamed, {}))})"
-    text = written(polynomial)
+        return f"sum_j ({polynomial_text(Polynomial(renamed, {}))})"
+    text = polynomial_text(polynomial)
     return f"({text})" if len(polynomial.terms) > 1 else text

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.sharing import ties
+from nacelle.dynamics.base_parameters.sharing import shared_columns
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers.parameters import INERTIA_NAMES
@@ -102,7 +102,7 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
     parameters = linear_parameters(robot)
     names, values = parameters.names, parameters.values
     out = _assumed(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
-    tied = ties(robot, shared)
+    tied = shared_columns(robot, shared)
     listed: dict[int, list[int]] = {}
     for k in range(len(names)):
         if k not in out:

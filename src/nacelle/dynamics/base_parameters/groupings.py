@@ -62,7 +62,7 @@ def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]
     return vector
 
 
-def symbols(
+def symbolic_coefficients(
     vectors: list[Vector], dependent: Sequence[int], K: Array, kept: Sequence[int]
 ) -> dict[tuple[int, int], Polynomial]:
     """Coefficients (base parameter, dependent parameter) with symbols, as far as rules give them.

@@ -74,7 +74,7 @@ class Polynomial:
         return self * Polynomial.number(factor)
 
 
-def written(polynomial: Polynomial) -> str:
+def polynomial_text(polynomial: Polynomial) -> str:
     """A polynomial as text: `1.5`, `joint.x^2 + joint.y^2`."""
     parts: list[str] = []
     for atoms, factor in sorted(polynomial.terms.items()):

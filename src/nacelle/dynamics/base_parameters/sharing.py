@@ -48,7 +48,7 @@ class SharedParameter(NamedTuple):
     sign: float
 
 
-def ties(robot: Robot, shared: object = None) -> dict[int, SharedParameter]:
+def shared_columns(robot: Robot, shared: object = None) -> dict[int, SharedParameter]:
     """The parameters that are not their own, by place among the linear parameters.
 
     Args:
@@ -69,7 +69,7 @@ def ties(robot: Robot, shared: object = None) -> dict[int, SharedParameter]:
 def without_broken_sharing(robot: Robot) -> Robot:
     """The robot, without its description's key `shared` if its numbers do not agree with it."""
     try:
-        ties(robot)
+        shared_columns(robot)
     except ParameterError:
         return dataclasses.replace(robot, shared=None)
     return robot

@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
+from nacelle.kinematics.tree.rates import coordinate_selections, rate_equations, respond
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -33,7 +33,7 @@ def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """
     now = configuration(robot, x, y)
     size = now.mechanism.chart_size
-    response = respond(equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
+    response = respond(rate_equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
     return response.u, response.dependent[:size]
 
 

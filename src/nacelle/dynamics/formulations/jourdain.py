@@ -105,7 +105,7 @@ def joint_rates(state: State, index: int, u_dot: Array) -> list[PrimitiveRates]:
     return result
 
 
-def through(
+def across_joint(
     joint: Joint, before: LocalMotion, steps: Sequence[Step], rates: Sequence[PrimitiveRates]
 ) -> LocalMotion:
     """The motion of a joint's second body from that of its first, in the axes of each."""
@@ -135,7 +135,7 @@ def body_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
     for index, joint in enumerate(robot.tree_joints):
         steps = state.now.steps[start : start + len(joint.primitives)]
         rates = joint_rates(state, index, u_dot)
-        bodies[joint.successor] = through(joint, bodies[joint.predecessor], steps, rates)
+        bodies[joint.successor] = across_joint(joint, bodies[joint.predecessor], steps, rates)
         start += len(joint.primitives)
     return bodies
 

@@ -18,7 +18,7 @@ from itertools import groupby
 
 import numpy as np
 
-from nacelle.dynamics.general.carried import carried, column_unit, in_lengths, lengths
+from nacelle.dynamics.general.carried import carried_inwards, column_unit, in_lengths, lengths
 from nacelle.dynamics.general.columns import Key, end_points
 from nacelle.dynamics.general.inertia import InertialNumbers, length_power
 from nacelle.dynamics.general.inertial import inertial_numbers
@@ -118,15 +118,15 @@ def find_basis(
     Args:
         plan: the robot's plan.
         others: plans of the same robot with other numbers, for a basis that holds for every geometry: numbers
-            are passed on to the links before (`carried`), and what depends on what must do so by the same
-            factors in all of these robots.
+            are passed on to the links before (`carried_inwards`), and what depends on what must do so by the
+            same factors in all of these robots.
     """
     robot = plan.mechanism.robot
     placed = place(robot, plan.parts, *plan.samples[0])
     ends = end_points(placed)
     own_numbers = inertial_numbers(placed)
     if others:
-        own_numbers = in_lengths(carried(own_numbers, placed), lengths(placed))
+        own_numbers = in_lengths(carried_inwards(own_numbers, placed), lengths(placed))
     numbers = as_list(own_numbers, {})
     if not 0 < len(numbers) <= _MOST:
         return ends, None

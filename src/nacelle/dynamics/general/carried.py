@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, length_power, moved
+from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, length_power, moved_inertia
 from nacelle.dynamics.general.inertial import end_ties, reference_point
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.vectors import all_zero, is_zero
@@ -22,7 +22,7 @@ from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Scalar, divide, norm, pack
 
 
-def carried(numbers: InertialNumbers, placed: Placed) -> InertialNumbers:
+def carried_inwards(numbers: InertialNumbers, placed: Placed) -> InertialNumbers:
     """The numbers with what links pass on taken to the links that carry them, from the ends to the base."""
     trees, ends = placed.trees, end_ties(placed)
     nodes = dict(numbers.nodes)
@@ -40,7 +40,7 @@ def carried(numbers: InertialNumbers, placed: Placed) -> InertialNumbers:
             shift = (
                 node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
             )
-            there = moved(passed, node.G.R, shift)
+            there = moved_inertia(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else nodes[node.parent] + there
     return InertialNumbers(nodes, numbers.bodies, numbers.ends, numbers.rates)
 

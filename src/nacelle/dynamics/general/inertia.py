@@ -37,7 +37,7 @@ def numbers_from_parameters(p: Array) -> Array:
     return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
 
 
-def moved(numbers: Array, R: Array, t: Array) -> Array:
+def moved_inertia(numbers: Array, R: Array, t: Array) -> Array:
     """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
 
     h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T

@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.dynamics.general.bars.rod import rotor
 from nacelle.dynamics.general.inertia import (
     InertialNumbers,
-    moved,
+    moved_inertia,
     numbers_from_parameters,
     second_moments,
     wrench_in_own_axes,
@@ -54,8 +54,8 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
         if body in place:
             node, frame = place[body]
             if node:
-                seen = moved(numbers, frame.R, frame.p)
-                seen = moved(seen, np.eye(3), -reference_point(placed, node))
+                seen = moved_inertia(numbers, frame.R, frame.p)
+                seen = moved_inertia(seen, np.eye(3), -reference_point(placed, node))
                 nodes[node] = nodes[node] + seen if node in nodes else seen
         else:
             bodies[body] = bodies[body] + numbers if body in bodies else numbers
@@ -69,10 +69,10 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
         at_B = bar.form.rod[0] + rotor(bar.form) if bar.is_strut else bar.masses[1]
         for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
-            put(body, moved(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            put(body, moved(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     rates: dict[int, Scalar] = {}
     for j in range(robot.tree):
         joint = robot.joints[j]

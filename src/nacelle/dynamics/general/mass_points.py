@@ -54,7 +54,7 @@ class MassPoints:
     isotropic: float
 
 
-def fit(ends: Array, P: Array, size: float) -> MassPoints | None:
+def fit_masses(ends: Array, P: Array, size: float) -> MassPoints | None:
     """Masses for a body, found once; None where no moderate ones are found.
 
     Args:
@@ -90,7 +90,7 @@ def with_mass_point(numbers: InertialNumbers, placed: Placed, ends: list[tuple[i
     for place, mass in zip(places, given, strict=True):
         b = np.append(place, 1.0)
         P = P + float(mass) * np.outer(b, b)
-    fitted = fit(np.array(places), P, placed.robot.numeric.size)
+    fitted = fit_masses(np.array(places), P, placed.robot.numeric.size)
     if fitted is None:
         return numbers
     bodies = {key: values for key, values in numbers.bodies.items() if key != PLATFORM}

@@ -22,7 +22,7 @@ from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.basis import Basis, find_basis, reduced
-from nacelle.dynamics.general.carried import carried, in_lengths, lengths
+from nacelle.dynamics.general.carried import carried_inwards, in_lengths, lengths
 from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
@@ -94,7 +94,7 @@ def numbers_of(legs: Legs) -> InertialNumbers:
     if _has_constant_geometry(placed.robot):
         ends, basis = _basis(plan)
         return numbers if basis is None else with_mass_point(reduced(numbers, basis, ends), placed, ends)
-    numbers = carried(numbers, placed)
+    numbers = carried_inwards(numbers, placed)
     ends, basis = _shared_basis(plan)
     if basis is None:
         return numbers

@@ -149,8 +149,6 @@ def balance_gravity(
         KinematicsError: if names, shapes or ranges are wrong, or the actuators hold nothing.
         UnreachableError: if poses are out of reach or singular.
     """
-    from scipy.optimize import nnls
-
     require_driven(robot, "a balance of gravity needs")
     axes = chosen_axes(robot, springs, counterweights)
     places = chosen_places(robot, counterweights)
@@ -173,21 +171,13 @@ def balance_gravity(
     groups = _groups(robot, axes, q, rest, alike)
     masses = [list(range(len(places)))] if alike and places else [[k] for k in range(len(places))]
     scale = _scales(robot, load)
-    columns = [
-        np.sum(pull[..., group.members] * (q[:, None, group.members] - end), axis=-1)
-        for group in groups
-        for end in (group.low, group.high)
-    ] + [np.sum(heavy[..., members], axis=-1) for members in masses]
-    C = (np.stack(columns, axis=-1) / scale[:, None]).reshape(-1, len(columns))
-    size = np.linalg.norm(C, axis=0)
-    size[size == 0.0] = 1.0
-    solution = nnls(C / size, -(load / scale).ravel())[0] / size
+    stiffness, weights = _least_forces(at_rest, groups, masses, scale)
     stiff: dict[tuple[int, int], Spring | None] = dict.fromkeys(axes)
-    for group, (a, b) in zip(groups, solution[: 2 * len(groups)].reshape(-1, 2), strict=True):
+    for group, (a, b) in zip(groups, stiffness, strict=True):
         if a + b > 0.0:
             spring = Spring(float(a + b), float((a * group.low + b * group.high) / (a + b)))
             stiff |= {axes[k]: spring for k in group.members}
-    added = {k: float(m) for m, ks in zip(solution[2 * len(groups) :], masses, strict=True) for k in ks}
+    added = {k: float(m) for m, ks in zip(weights, masses, strict=True) for k in ks}
     balanced = _with_weights(_with_springs(robot, stiff), places, added)
     own = {(j, k): robot.joints[j].springs[k] for j, k in axes if robot.joints[j].springs}
     before = load + _spring_forces([own.get(axis) for axis in axes], q, pull)
@@ -211,6 +201,28 @@ def balance_gravity(
         after,
         _condition(q, pull / scale[:, None], heavy / scale[:, None], groups, masses),
     )
+
+
+def _least_forces(
+    at_rest: _AtRest, groups: Sequence[_Group], masses: list[list[int]], scale: Array
+) -> tuple[Array, Array]:
+    """Stiffnesses (groups, 2) at the ends of each range, and masses >= 0, for the least forces.
+
+    A spring that rests between both ends is the sum of two that rest at them, so forces are linear in all.
+    """
+    from scipy.optimize import nnls
+
+    q, load = at_rest.q, at_rest.held[..., 0]
+    columns = [
+        np.sum(at_rest.pull[..., group.members] * (q[:, None, group.members] - end), axis=-1)
+        for group in groups
+        for end in (group.low, group.high)
+    ] + [np.sum(at_rest.heavy[..., members], axis=-1) for members in masses]
+    C = (np.stack(columns, axis=-1) / scale[:, None]).reshape(-1, len(columns))
+    size = np.linalg.norm(C, axis=0)
+    size[size == 0.0] = 1.0
+    solution = nnls(C / size, -(load / scale).ravel())[0] / size
+    return solution[: 2 * len(groups)].reshape(-1, 2), solution[2 * len(groups) :]
 
 
 def _poses(robot: Robot, x: Any) -> Array:

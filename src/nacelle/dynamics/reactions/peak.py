@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
-from nacelle.kinematics.along import SampledMotion, sampled, solved_samples
+from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples
 from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
@@ -124,7 +124,7 @@ def peak_reactions(
         KinematicsError: if the rate is not above zero, or names or shapes are wrong.
         UnreachableError: if no pose of the trajectory is reached.
     """
-    times, sample = sampled(robot, trajectory, rate)
+    times, sample = motion_samples(robot, trajectory, rate)
     reactions = joint_reactions(
         robot, sample.x, sample.v, sample.a, external=external, friction=friction, smooth=smooth
     )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.external import body_wrenches
+from nacelle.dynamics.external import wrenches_on_bodies
 from nacelle.dynamics.operating_point import OperatingPoint, operating_point
 from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.solve import determination, sample_size, transmitted
@@ -110,7 +110,7 @@ def joint_reactions(
     if force is not None and a is not None:
         _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
-    loads = body_wrenches(robot, point.x, point.y, external)
+    loads = wrenches_on_bodies(robot, point.x, point.y, external)
     rows = [_rows(loads, batch, 2), *(_rows(array, batch, 1) for array in point)]
     count = int(np.prod(batch))
     generic = determination(robot)

@@ -64,7 +64,7 @@ class BalanceStructure:
 
 
 @lru_cache(maxsize=64)
-def structure(robot: Robot) -> BalanceStructure:
+def balance_structure(robot: Robot) -> BalanceStructure:
     """The signs and scales of a robot's balance."""
     movers = mechanism_of(robot).assembly.motion.movers
     m, tree, count = robot.platform_nv, robot.tree, len(robot.joints)
@@ -125,7 +125,7 @@ class Determination:
 @lru_cache(maxsize=64)
 def determination(robot: Robot) -> Determination:
     """Find by rank, at generic poses, which components of which joints the balance determines."""
-    assembly, signs = mechanism_of(robot).assembly, structure(robot)
+    assembly, signs = mechanism_of(robot).assembly, balance_structure(robot)
     motions = [motion for motion, _ in generic_poses(robot, assembly)] or [assembly.motion]
     L = np.stack([lock_wrenches(robot, motion) for motion in motions])
     A = scaled_matrix(signs, np.stack([motion.columns.T for motion in motions]), L)
@@ -187,7 +187,7 @@ class Transmitted(NamedTuple):
 
 def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
     """Solve the balance J^T lambda = b, from what `reaction_terms` gives for N samples."""
-    signs, generic, size = structure(robot), determination(robot), robot.size
+    signs, generic, size = balance_structure(robot), determination(robot), robot.size
     locks, columns, R, p = terms["locks"], terms["columns"], terms["R"], terms["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.
     opened = signs.beyond @ terms["needs"] + signs.carries @ terms["across"]
@@ -217,7 +217,7 @@ def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
 
 def sample_size(robot: Robot) -> int:
     """How many numbers the solution of one sample holds at a time, roughly."""
-    signs, generic = structure(robot), determination(robot)
+    signs, generic = balance_structure(robot), determination(robot)
     rates, locks = len(signs.rate_scale), len(signs.lock_scale)
     decomposed = rates * locks + rates * rates + 2 * locks * locks
     return decomposed + len(robot.joints) * 6 * (2 * generic.redundancy + 8) + 12 * rates + 6 * locks

@@ -32,7 +32,7 @@ class MomentsCarried(NamedTuple):
     z: bool
 
 
-def carried(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCarried]:
+def carried_moments(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCarried]:
     """The moments that start and end of a beam carry."""
     ends = []
     for k, joints in enumerate((beam.start, beam.end)):

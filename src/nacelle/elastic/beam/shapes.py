@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
-from nacelle.elastic.beam.ends import MomentsCarried, carried
+from nacelle.elastic.beam.ends import MomentsCarried, carried_moments
 from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, inner
 from nacelle.model.flexible import Beam
 from nacelle.model.robot import Robot
@@ -272,7 +272,7 @@ def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True,
         beam: the beam.
         planes: whether the beam may bend in y, in z, and twist.
     """
-    ends = carried(robot, beam)
+    ends = carried_moments(robot, beam)
     hermite = beam.shapes == "hermite"
     coordinates = [ElasticCoordinate(AXIAL, u, None) for u in _linear(beam)]
     section = beam.section

@@ -66,7 +66,7 @@ class LinkConstants:
         return len(self.plane)
 
 
-def numbers_of(shapes: Shapes) -> LinkConstants:
+def constants_of(shapes: Shapes) -> LinkConstants:
     """The constants of a link."""
     kinds = [c.kind for c in shapes.coordinates[1:]]
     planes = tuple(sorted(set(kinds)))
@@ -104,7 +104,7 @@ class LinkRates(NamedTuple):
     t_rate: Array
 
 
-def posture(
+def link_at(
     span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None
 ) -> LinkPosture:
     """A link along span = P - A of a length.
@@ -203,7 +203,7 @@ class Driven(NamedTuple):
     fixed: Fixed
 
 
-def driven(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
+def in_motion(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
     """A link in motion, with what does not depend on accelerations."""
     return Driven(own, at, now, fixed(own, at, now))
 
@@ -227,7 +227,7 @@ def _accelerations(link: Driven, start: Array, end: Array) -> EndAccelerations:
     return EndAccelerations(start, end, dot(at.e, start), dot(at.e, end), start_n, end_n, alpha)
 
 
-def forces(link: Driven, start: Array, end: Array) -> Ends:
+def end_forces(link: Driven, start: Array, end: Array) -> Ends:
     """Forces at the ends of a link at accelerations of its ends less gravity, (3,) each."""
     own, at, now, part = link
     moving = _accelerations(link, start, end)
@@ -256,7 +256,7 @@ def forces(link: Driven, start: Array, end: Array) -> Ends:
     return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
 
 
-def shifted(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple[Array, Array]) -> Ends:
+def corrected(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple[Array, Array]) -> Ends:
     """Forces where the accelerations of the ends have changed, from those before: linear in the changes.
 
     Args:
@@ -269,7 +269,7 @@ def shifted(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tuple
     a, b = _responses(own)
     start_n, end_n = ([dot(n, change) for n in at.n] for change in changes)
     t = [first.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
-    I = inertia(link)
+    I = end_inertia(link)
     force = first.end + product(I.mixed.T, changes[0]) + product(I.end, changes[1])
     bent = pack(t) if t else np.zeros(0)
     return Ends(_momentum(link, _accelerations(link, *ends), bent) - force, force, bent)
@@ -309,7 +309,7 @@ class Inertia(NamedTuple):
     end: Array
 
 
-def inertia(link: Driven) -> Inertia:
+def end_inertia(link: Driven) -> Inertia:
     """The inertia of a link condensed at its ends.
 
     Across and along, with kappa = m/3 or m/6 less what its bending takes off, s_j = sum x_i t_i, u_j = sum

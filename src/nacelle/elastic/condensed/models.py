@@ -18,8 +18,8 @@ import numpy as np
 from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.condensed.link import Ends, forces, inertia, shifted
-from nacelle.elastic.condensed.natural import Now, changes, natural_of, now_at
+from nacelle.elastic.condensed.link import Ends, corrected, end_forces, end_inertia
+from nacelle.elastic.condensed.natural import Now, natural_of, now_at, position_rates
 from nacelle.elastic.dynamics.equations import beam_loads
 from nacelle.elastic.dynamics.models import of_inputs
 from nacelle.model.joint import JointKind
@@ -43,7 +43,7 @@ def of_rates(robot: Robot) -> tuple[int]:
 def _ends(now: Now, rate: Array) -> list[Ends]:
     """Forces of all links where the stumps' rates in y change by `rate` (order,)."""
     return [
-        forces(link, a.bias + product(a.J, rate), b.bias + product(b.J, rate))
+        end_forces(link, a.bias + product(a.J, rate), b.bias + product(b.J, rate))
         for link, (a, b) in zip(now.links, now.tips, strict=True)
     ]
 
@@ -122,7 +122,7 @@ def _mass(now: Now, rows: list[int]) -> Array:
     S = now.J[:, rows]
     M = product(S.T, product(now.frames.mass_matrix(), S))
     for link, (a, b) in zip(now.links, now.tips, strict=True):
-        I = inertia(link)
+        I = end_inertia(link)
         A, B = a.J[:, rows], b.J[:, rows]
         mixed = product(A.T, product(I.mixed, B))
         M = M + product(A.T, product(I.start, A)) + product(B.T, product(I.end, B)) + mixed + mixed.T
@@ -150,7 +150,7 @@ def accelerations(
         entries[k], changes[k] = entries[k] + value, value
     rate = pack(entries)
     ends = [
-        shifted(
+        corrected(
             link,
             before,
             (a_end.bias + product(a_end.J, rate), b_end.bias + product(b_end.J, rate)),
@@ -214,10 +214,10 @@ def condensed_flow(
     p, y = s[: natural.size], s[natural.size :]
     now = now_at(natural, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, Settings(**options))
-    return pack([*changes(now, p, y), *rate, *(value for end in ends for value in end.t)])
+    return pack([*position_rates(now, p, y), *rate, *(value for end in ends for value in end.t)])
 
 
 @physics(p=of_positions, step=of_rates)
 def condensed_step(robot: Robot, p: Array, step: Array) -> Array:
     """Change of the positions with a small step (n,) of the rates."""
-    return changes(now_at(natural_of(robot), p, step), p, step)
+    return position_rates(now_at(natural_of(robot), p, step), p, step)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.state import State
-from nacelle.elastic.condensed.link import Driven, LinkConstants, LinkRates, driven, numbers_of, posture
+from nacelle.elastic.condensed.link import Driven, LinkConstants, LinkRates, constants_of, in_motion, link_at
 from nacelle.elastic.condensed.structure import CondensedStructure, LinkEnd, structure_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.frames import ElasticFrames
@@ -118,7 +118,7 @@ def _natural(robot: Robot, names: tuple[str, ...]) -> Natural:
     ]
     others = [k for k in structure.free if k not in driven_rates]
     return Natural(
-        structure, tuple(numbers_of(link.shapes) for link in structure.links), (*driven_rates, *others)
+        structure, tuple(constants_of(link.shapes) for link in structure.links), (*driven_rates, *others)
     )
 
 
@@ -169,7 +169,7 @@ def unit_positions(natural: Natural, p: Array) -> Array:
     entries = list(p)
     for k in natural.zeros:
         entries[k] = 0.0
-    stumps = positions.unit(natural.structure.stumps, pack(entries[: natural.stumps_size]))
+    stumps = positions.normalised(natural.structure.stumps, pack(entries[: natural.stumps_size]))
     return pack([*stumps, *entries[natural.stumps_size :]])
 
 
@@ -219,11 +219,11 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
         own = natural.links[k]
         span = ends[1].p - ends[0].p
         across = None if natural.structure.normal is not None else _across(span, part[own.n :])
-        at = posture(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
+        at = link_at(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
-        links.append(driven(own, at, LinkRates(stretch, w, part[: own.n], rate)))
+        links.append(in_motion(own, at, LinkRates(stretch, w, part[: own.n], rate)))
         tips.append((ends[0], ends[1]))
     return Now(natural, frames, state, r, tuple(tips), tuple(links))
 
@@ -250,10 +250,10 @@ def _across(span: Array, first: Array) -> tuple[Array, Array]:
     return first, cross(span, first) * divide(1.0, norm(span))
 
 
-def changes(now: Now, p: Array, y: Array) -> Array:
+def position_rates(now: Now, p: Array, y: Array) -> Array:
     """dp/dt (size,): of the stumps by their rates, t' of the links' bending, and n_1' = -w_1 e."""
     natural = now.natural
-    result: list[Scalar] = list(positions.changes(natural.structure.stumps, p[: natural.stumps_size], now.r))
+    result: list[Scalar] = list(positions.rates(natural.structure.stumps, p[: natural.stumps_size], now.r))
     for k, link in enumerate(now.links):
         result += list(y[natural.link_rates[k]])
         if natural.structure.normal is None:

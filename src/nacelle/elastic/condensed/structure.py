@@ -101,63 +101,19 @@ def structure_of(robot: Robot) -> CondensedStructure | str:
 @lru_cache(maxsize=64)
 def _structure(robot: Robot, names: tuple[str, ...]) -> CondensedStructure | str:
     del names  # only tells robots apart that differ in them alone
-    whole = extended(robot)
-    normal = plane_normal(robot)
-    links: dict[int, tuple[Shapes, int]] = {}
-    for number, shapes in enumerate(whole.shapes):
-        if _two_point(shapes, normal is not None):
-            links[shapes.beam.body] = (shapes, number)
-    if normal is not None and np.count_nonzero(normal) > 1:
-        return "its plane is not that of two base axes"
-    if not links:
-        return "no flexible link is free of moments at both ends"
+    whole, normal = extended(robot), plane_normal(robot)
+    links = {
+        shapes.beam.body: (shapes, number)
+        for number, shapes in enumerate(whole.shapes)
+        if _two_point(shapes, normal is not None)
+    }
     removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
-    for j in removed:
-        if robot.joints[j].kind not in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.POINT):
-            return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
     kept = [j for j in range(len(robot.joints)) if j not in removed]
-    if any(j >= robot.tree for j in kept):
-        closing = robot.joints[next(j for j in kept if j >= robot.tree)]
-        return f"joint {closing.name!r} closes a loop of rigid links"
-    placed = {BASE, PLATFORM, *(robot.joints[j].successor for j in kept)}
-    for k, body in enumerate(robot.bodies):
-        if k not in placed and k not in links:
-            return f"body {body.name!r} hangs on a flexible link"
-    order = [k for k in range(len(robot.bodies)) if k not in links]
-    index = {body: k for k, body in enumerate(order)}
-    stumps = dataclasses.replace(
-        robot,
-        bodies=tuple(robot.bodies[k] for k in order),
-        joints=tuple(
-            dataclasses.replace(
-                robot.joints[j],
-                predecessor=index[robot.joints[j].predecessor],
-                successor=index[robot.joints[j].successor],
-            )
-            for j in kept
-        ),
-        tree=len(kept),
-        actuators=tuple(
-            dataclasses.replace(actuator, joint=kept.index(actuator.joint)) for actuator in robot.actuators
-        ),
-        payload=tuple(dataclasses.replace(load, body=index[load.body]) for load in robot.payload),
-        tools=(),
-        declaration=None,
-    )
-    shapes_left = tuple(
-        dataclasses.replace(
-            s,
-            beam=dataclasses.replace(
-                s.beam,
-                body=index[s.beam.body],
-                start=tuple(kept.index(j) for j in s.beam.start if j in kept),
-                end=tuple(kept.index(j) for j in s.beam.end if j in kept),
-            ),
-        )
-        for s in whole.shapes
-        if s.beam.body not in links
-    )
-    tree = extended_tree(stumps, shapes_left)
+    reason = _reason(robot, normal, set(links), kept)
+    if reason:
+        return reason
+    index = {body: k for k, body in enumerate(k for k in range(len(robot.bodies)) if k not in links)}
+    tree = extended_tree(_stumps(robot, kept, index), _stump_shapes(whole, kept, index))
 
     def carrier(body: int, joint: int) -> int:
         """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
@@ -167,23 +123,87 @@ def _structure(robot: Robot, names: tuple[str, ...]) -> CondensedStructure | str
     for place, (shapes, number) in links.items():
         ends = []
         for joints in (shapes.beam.start, shapes.beam.end):
-            held = [
-                j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point
-            ]
-            if not held:
-                return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
-            if len(held) > 1:
-                return f"an end of {robot.bodies[place].name!r} holds two bodies together"
-            joint = robot.joints[held[0]]
-            other = _other(robot, place, held[0])
-            frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
-            ends.append(LinkEnd(carrier(other, held[0]), np.asarray(frame.p, dtype=float)))
+            end = _link_end(robot, set(links), place, joints, carrier)
+            if isinstance(end, str):
+                return end
+            ends.append(end)
         two_point_links.append(
             TwoPointLink(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal))
         )
     numbers = {link.shapes.beam.body: k for k, link in enumerate(two_point_links)}
     friction = tuple(_friction(robot, removed, numbers, carrier))
     return CondensedStructure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
+
+
+def _reason(robot: Robot, normal: Array | None, links: set[int], kept: list[int]) -> str:
+    """Why no links of a robot can be taken out, with these joints kept; empty if they can."""
+    if normal is not None and np.count_nonzero(normal) > 1:
+        return "its plane is not that of two base axes"
+    if not links:
+        return "no flexible link is free of moments at both ends"
+    for j in sorted(set(range(len(robot.joints))) - set(kept)):
+        if robot.joints[j].kind not in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.POINT):
+            return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
+    for j in kept:
+        if j >= robot.tree:
+            return f"joint {robot.joints[j].name!r} closes a loop of rigid links"
+    placed = {BASE, PLATFORM, *links, *(robot.joints[j].successor for j in kept)}
+    for k, body in enumerate(robot.bodies):
+        if k not in placed:
+            return f"body {body.name!r} hangs on a flexible link"
+    return ""
+
+
+def _stumps(robot: Robot, kept: list[int], index: dict[int, int]) -> Robot:
+    """The robot without its links: joints that are kept, bodies by their new numbers."""
+    joints = [robot.joints[j] for j in kept]
+    return dataclasses.replace(
+        robot,
+        bodies=tuple(robot.bodies[k] for k in index),
+        joints=tuple(
+            dataclasses.replace(joint, predecessor=index[joint.predecessor], successor=index[joint.successor])
+            for joint in joints
+        ),
+        tree=len(kept),
+        actuators=tuple(
+            dataclasses.replace(actuator, joint=kept.index(actuator.joint)) for actuator in robot.actuators
+        ),
+        payload=tuple(dataclasses.replace(load, body=index[load.body]) for load in robot.payload),
+        tools=(),
+        declaration=None,
+    )
+
+
+def _stump_shapes(whole: Extended, kept: list[int], index: dict[int, int]) -> tuple[Shapes, ...]:
+    """The beams that stay, by the numbers of the stumps."""
+
+    def numbers(joints: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(kept.index(j) for j in joints if j in kept)
+
+    return tuple(
+        dataclasses.replace(
+            s,
+            beam=dataclasses.replace(
+                s.beam, body=index[s.beam.body], start=numbers(s.beam.start), end=numbers(s.beam.end)
+            ),
+        )
+        for s in whole.shapes
+        if s.beam.body in index
+    )
+
+
+def _link_end(
+    robot: Robot, links: set[int], place: int, joints: tuple[int, ...], carrier: Callable[[int, int], int]
+) -> LinkEnd | str:
+    """Where an end of a link sits; if it cannot be taken out, why."""
+    held = [j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point]
+    if not held:
+        return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
+    if len(held) > 1:
+        return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+    joint = robot.joints[held[0]]
+    frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
+    return LinkEnd(carrier(_other(robot, place, held[0]), held[0]), np.asarray(frame.p, dtype=float))
 
 
 def _two_point(shapes: Shapes, planar: bool) -> bool:

@@ -142,7 +142,7 @@ class Reduced(NamedTuple):
     bias: Array
 
 
-def moved(at: Posed, y: Array) -> Reduced:
+def reduced_motion(at: Posed, y: Array) -> Reduced:
     """The robot at independent rates y (n,)."""
     plan = at.plan
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
@@ -189,7 +189,7 @@ def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Ar
     return total
 
 
-def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
+def required_forces(motion: Moved, rate: Array, settings: Settings) -> Array:
     """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
     extended = motion.at.plan.extended
     u_dot = product(extended.embedding, rate)
@@ -197,7 +197,7 @@ def forces(motion: Moved, rate: Array, settings: Settings) -> Array:
     return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
-def equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
+def motion_equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
     """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
     M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
-    return M, product(now.J.T, forces(now.motion, now.bias, settings))
+    return M, product(now.J.T, required_forces(now.motion, now.bias, settings))

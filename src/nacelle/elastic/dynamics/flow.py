@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import closing_step, moved, posed
+from nacelle.elastic.dynamics.equations import closing_step, posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse, of_inputs
 from nacelle.elastic.dynamics.plan import plan_of
 from nacelle.model.robot import Robot
@@ -37,11 +37,11 @@ def elastic_flow(
     plan = plan_of(robot)
     size = positions.size(plan.extended)
     p, y = s[:size], s[size:]
-    p = positions.moved(plan.extended, p, closing_step(posed(plan, p)))
+    p = positions.stepped(plan.extended, p, closing_step(posed(plan, p)))
     if prescribed:
         others = elastic_inverse(robot, p, y, u, **options)["acceleration"]
         accelerations = [*u, *others]
     else:
         accelerations = list(elastic_forward(robot, p, y, u, **options)["acceleration"])
-    now = moved(posed(plan, p), y)
-    return pack([*positions.changes(plan.extended, p, now.motion.r), *accelerations])
+    now = reduced_motion(posed(plan, p), y)
+    return pack([*positions.rates(plan.extended, p, now.motion.r), *accelerations])

@@ -17,12 +17,12 @@ from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import energy, positions
 from nacelle.elastic.dynamics.equations import (
     closing_step,
-    equations,
-    forces,
     in_motion,
-    moved,
+    motion_equations,
     open_rows,
     posed,
+    reduced_motion,
+    required_forces,
     second_rates,
 )
 from nacelle.elastic.dynamics.plan import plan_of
@@ -55,7 +55,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
     the lower rows, tau from the upper ones.
     """
     plan = plan_of(robot)
-    M, c = equations(moved(posed(plan, p), y), Settings(**options))
+    M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
     k = plan.na
     others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
     return {
@@ -68,7 +68,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
 def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
     """Accelerations y' (n,) at positions p (size,), rates y (n,), forces tau (na,): M y' + c = [tau; 0]."""
     plan = plan_of(robot)
-    M, c = equations(moved(posed(plan, p), y), Settings(**options))
+    M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
     return {"acceleration": solve(M, right, "spd")}
 
@@ -76,7 +76,7 @@ def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any
 @physics(p=of_positions, y=of_rates)
 def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
-    motion = moved(posed(plan_of(robot), p), y).motion
+    motion = reduced_motion(posed(plan_of(robot), p), y).motion
     frames, state = motion.at.frames, motion.state
     return {
         "kinetic": energy.kinetic(frames, motion.r),
@@ -102,7 +102,7 @@ def elastic_terms(robot: Robot, p: Array, r: Array, **options: Any) -> dict[str,
     settings = Settings(**options)
     return {
         "M": at.frames.mass_matrix(),
-        "h": forces(motion, np.zeros(len(r)), settings),
+        "h": required_forces(motion, np.zeros(len(r)), settings),
         "A": at.A,
         "second": second_rates(motion),
         "potential": energy.potential(at.frames, motion.state),
@@ -122,11 +122,11 @@ def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
     """Positions "p" (size,) after one of Newton's steps towards closed loops, and the "step" (rates,)."""
     plan = plan_of(robot)
     step = closing_step(posed(plan, p))
-    return {"p": positions.moved(plan.extended, p, step), "step": step}
+    return {"p": positions.stepped(plan.extended, p, step), "step": step}
 
 
 @physics(p=of_positions, step=of_rates)
 def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
     """Positions after a small step (n,) of the independent rates, loops open by its square."""
     plan = plan_of(robot)
-    return positions.moved(plan.extended, p, moved(posed(plan, p), step).motion.r)
+    return positions.stepped(plan.extended, p, reduced_motion(posed(plan, p), step).motion.r)

@@ -126,7 +126,7 @@ def _generic(frame: Extended, reference: Array) -> Array:
     tree = frame.tree
     scale = mechanism_of(robot).row_scale
     # Any change of all positions, then the smallest one that closes the loops.
-    p = positions.moved(
+    p = positions.stepped(
         frame, p, 0.03 * robot.size * random.standard_normal(frame.embedding.shape[1]) * _plane(frame)
     )
     for _ in range(30):
@@ -134,7 +134,7 @@ def _generic(frame: Extended, reference: Array) -> Array:
         gaps = closure_gaps(tree, now.motion) / scale
         A = now.constraints().astype(float)
         step = -np.linalg.lstsq(A[: len(gaps)], gaps, rcond=1e-12)[0]
-        p = positions.moved(frame, p, step)
+        p = positions.stepped(frame, p, step)
         if float(np.max(np.abs(step), initial=0.0)) < 1e-13:
             break
     return p

@@ -64,7 +64,7 @@ def _single(extended: Extended) -> list[tuple[int, int]]:
     return pairs + [(m + k, nz + k) for k in range(extended.ne)]
 
 
-def changes(extended: Extended, p: Array, r: Array) -> Array:
+def rates(extended: Extended, p: Array, r: Array) -> Array:
     """dp/dt (size,) at rates r (nz + ne,), m/s and rad/s; quaternions as at the head of this file."""
     result: list[Scalar] = [0.0] * size(extended)
     for place, rate in _single(extended):
@@ -76,7 +76,7 @@ def changes(extended: Extended, p: Array, r: Array) -> Array:
     return pack(result)
 
 
-def unit(extended: Extended, p: Array) -> Array:
+def normalised(extended: Extended, p: Array) -> Array:
     """Positions p (size,) with quaternions of length one."""
     result = list(p)
     for place, _, _ in _quaternions(extended):
@@ -85,6 +85,6 @@ def unit(extended: Extended, p: Array) -> Array:
     return pack(result)
 
 
-def moved(extended: Extended, p: Array, step: Array) -> Array:
+def stepped(extended: Extended, p: Array, step: Array) -> Array:
     """Positions p (size,) after a small step (rates,) along the rates; quaternions of length one."""
-    return unit(extended, p + changes(extended, p, step))
+    return normalised(extended, p + rates(extended, p, step))

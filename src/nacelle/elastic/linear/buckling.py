@@ -20,7 +20,7 @@ from nacelle.dynamics.external import checked_wrenches
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.linear.equilibrium import constraint_rows, load_stiffness
 from nacelle.elastic.linear.state import Deformed, undeformed_at
-from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from nacelle.elastic.linear.tangent import ExternalLoads, LoadedRobot
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
@@ -123,7 +123,7 @@ def at(loads: ExternalLoads, place: tuple[int, ...]) -> ExternalLoads:
 def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
     own: Extended = start.extended
-    loaded, scale = LoadedRobot(start), scales(start.extended)
+    loaded, scale = LoadedRobot(start), rate_scales(start.extended)
     (space,) = null_spaces(constraint_rows(loaded)[None], scale)
     N = space.basis
     K = N.T @ (loaded.strained().D + loaded.springs(preload=False).D) @ N

@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
 from nacelle.elastic.linear.matrices import place_of
-from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
@@ -57,7 +57,7 @@ def compliance(
     for where in np.ndindex(batch):
         if failed(model.flags[where]):
             continue
-        (space,) = null_spaces(rows[where][None], scales(model.extended))
+        (space,) = null_spaces(rows[where][None], rate_scales(model.extended))
         N = space.basis
         Kr = N.T @ K[where] @ N
         moved = N.T @ J[where].T

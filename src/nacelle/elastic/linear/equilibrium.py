@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.linear.matrices import actuator_scale
 from nacelle.elastic.linear.state import Deformed, gaps
-from nacelle.elastic.linear.subspace import null_spaces, scales
+from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot, stressed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.spatial.scalar import Array
@@ -76,7 +76,7 @@ def constraint_rows(loaded: LoadedRobot) -> Array:
 
 def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Array]:
     """Forces of closures and actuators in SI units that balance a gradient of V best."""
-    scale = scales(own)
+    scale = rate_scales(own)
     values = -np.linalg.lstsq((rows * scale).T, scale * gradient, rcond=1e-8)[0]
     locks = row_scale(own.tree)
     count = len(own.robot.actuators)
@@ -91,7 +91,7 @@ def linear_balance(start: Deformed, loads: ExternalLoads) -> tuple[Balance, Arra
     """
     own, loaded = start.extended, LoadedRobot(start)
     rows = constraint_rows(loaded)
-    (space,) = null_spaces(rows[None], scales(own))
+    (space,) = null_spaces(rows[None], rate_scales(own))
     N = space.basis
     K = loaded.strained().D + loaded.springs(preload=False).D
     f = loaded.outside(loads).h + loaded.springs(preload=True).h
@@ -108,7 +108,7 @@ def load_stiffness(start: Deformed, loads: ExternalLoads) -> Array:
     """
     own, loaded = start.extended, LoadedRobot(start)
     rows = constraint_rows(loaded)
-    (space,) = null_spaces(rows[None], scales(own))
+    (space,) = null_spaces(rows[None], rate_scales(own))
     N = space.basis
     K = loaded.strained().D + loaded.springs(preload=False).D
     outside = loaded.outside(loads)
@@ -133,7 +133,7 @@ def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
 
 def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance | None:
     own = start.extended
-    scale = scales(own)
+    scale = rate_scales(own)
     before = np.inf
     for _ in range(_ITERATIONS):
         loaded = LoadedRobot(state)

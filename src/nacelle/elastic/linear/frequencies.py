@@ -27,7 +27,7 @@ from nacelle.elastic.linear.matrices import (
     place_of,
     weights_at,
 )
-from nacelle.elastic.linear.subspace import Subspace, null_spaces, scales
+from nacelle.elastic.linear.subspace import Subspace, null_spaces, rate_scales
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
@@ -161,7 +161,7 @@ class NaturalFrequencies(Drawn):
             if failed(self.flags[place]):
                 continue
             K = model.K if model.K.ndim == 2 else model.K[place]
-            psi = _actuated(model.rows(True)[place], K, scales(model.extended), units)
+            psi = _actuated(model.rows(True)[place], K, rate_scales(model.extended), units)
             result[place] = psi.T @ model.M[place] @ self.shapes[place]
         return result
 
@@ -169,7 +169,7 @@ class NaturalFrequencies(Drawn):
     def poles(self) -> Array:
         """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
         model, batch = self.model, self.flags.shape
-        size = scales(model.extended)
+        size = rate_scales(model.extended)
         poles = []
         for place in np.ndindex(batch):
             if failed(self.flags[place]):
@@ -280,7 +280,7 @@ def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> 
     batch, size = model.flags.shape, model.M.shape[-1]
     good = ~failed(model.flags)
     A = model.rows(locked)[good]
-    spaces = null_spaces(A, scales(model.extended))
+    spaces = null_spaces(A, rate_scales(model.extended))
     rigid = _rigid(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
     M, K = model.M[good], np.broadcast_to(model.K, model.M.shape)[good]
     solved = [modes_of(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
@@ -324,7 +324,7 @@ def _rigid(model: Matrices, A: Array) -> list[Array]:
     """Motions (r, m) that the constraints allow and that deform nothing: e = 0, springs at rest."""
     nz = len(model.extended.rigid_rates)
     K = np.broadcast_to(model.K, model.M.shape)[~failed(model.flags)][:, :nz, :nz]
-    scale = scales(model.extended)[:nz]
+    scale = rate_scales(model.extended)[:nz]
     springs = K * scale[:, None] * scale
     largest = np.max(np.abs(springs), axis=(-2, -1), keepdims=True, initial=0.0)
     rows = np.where(largest > 0.0, springs / np.where(largest > 0.0, largest, 1.0), 0.0) / scale

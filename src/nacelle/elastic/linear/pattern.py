@@ -50,7 +50,7 @@ def moved_rates(extended: Extended) -> Array:
     return np.asarray(tree_movers(extended.tree) @ (extended.embedding != 0.0))
 
 
-def joint_rates(extended: Extended, moved: Array, index: int) -> Array:
+def joint_pattern(extended: Extended, moved: Array, index: int) -> Array:
     """Which rates the rate of a joint may have (r,), of bool."""
     tree = extended.tree
     if index < tree.tree:
@@ -70,12 +70,12 @@ def pattern_of(extended: Extended) -> Pattern:
         mask = moved[shapes.beam.body].copy()
         mask[nz + extended.slices[k].start : nz + extended.slices[k].stop] = True
         masks.append(mask)
-    masks += [joint_rates(extended, moved, index) for index, _ in rotors(tree)]
+    masks += [joint_pattern(extended, moved, index) for index, _ in rotors(tree)]
     mass = np.zeros((size, size), dtype=bool)
     for mask in masks:
         mass |= np.outer(mask, mask)
     rows = [moved[j.predecessor] | moved[j.successor] for j in tree.closures for _ in j.locks]
     rows += [moved[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
     constraints = np.array(rows).reshape(len(rows), size)
-    actuators = np.array([joint_rates(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
+    actuators = np.array([joint_pattern(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
     return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))

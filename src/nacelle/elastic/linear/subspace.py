@@ -38,7 +38,7 @@ class Subspace(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def scales(extended: Extended) -> Array:
+def rate_scales(extended: Extended) -> Array:
     """Sizes (r,) of rates: the robot's size for translations, 1 for rotations, shapes of unit size."""
     robot = extended.robot
     sizes = rate_scale(robot).tolist()

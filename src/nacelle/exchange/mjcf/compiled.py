@@ -10,7 +10,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import BASE, Report, broken
+from nacelle.exchange.graph import BASE, ExchangeReport, broken
 from nacelle.exchange.mjcf.strip import stripped
 from nacelle.exchange.names import Names
 from nacelle.exchange.xml import Element, read_xml, text_of, with_includes
@@ -20,7 +20,7 @@ _MESHES = "give the bodies whose mass comes from meshes, which are not read, an 
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledMjcf:
     """A compiled file.
 
     Attributes:
@@ -39,7 +39,7 @@ class Compiled:
     bodies: list[str]
     joints: list[str]
     taken: Names
-    report: Report
+    report: ExchangeReport
 
     def name(self, kind: str, number: int) -> str:
         """The name that something has in the file; empty if it has none."""
@@ -55,7 +55,7 @@ class Compiled:
         return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
 
 
-def compiled(path: Path, report: Report) -> Compiled:
+def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     """Compile a file, without what is only seen.
 
     Raises:
@@ -80,10 +80,10 @@ def compiled(path: Path, report: Report) -> Compiled:
 
     bodies = [taken.new(given(mj.mjtObj.mjOBJ_BODY, b), f"body{b}") for b in range(1, model.nbody)]
     joints = [names.new(given(mj.mjtObj.mjOBJ_JOINT, j), f"joint{j}") for j in range(model.njnt)]
-    return Compiled(model, path, root, [BASE, *bodies], joints, taken, report)
+    return CompiledMjcf(model, path, root, [BASE, *bodies], joints, taken, report)
 
 
-def _refused(path: Path, error: str, report: Report) -> DescriptionError:
+def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
     """What MuJoCo says against a file, at its line."""
     words = " ".join(error.split())
     line = re.search(r"line (\d+)", words)

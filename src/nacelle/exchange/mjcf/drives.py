@@ -16,14 +16,14 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Axis, Motor
-from nacelle.exchange.mjcf.compiled import Compiled
+from nacelle.exchange.mjcf.compiled import CompiledMjcf
 from nacelle.exchange.mjcf.tendons import UNBOUNDED, along_tendons, bounded_ends, fixed_terms, followed
 from nacelle.exchange.names import Names
 
 _HINGE, _SLIDE = int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)
 
 
-def drives(read: Compiled) -> dict[int, Axis]:
+def drives(read: CompiledMjcf) -> dict[int, Axis]:
     """The axes of all hinges and slides by the numbers of their joints; the values are not set."""
     model, report = read.model, read.report
     axes = {
@@ -90,7 +90,7 @@ def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None
     return None if leader is None else (leader.joint, gear * leader.ratio, leader.ratio)
 
 
-def _motor(read: Compiled, actuator: int, name: str, target: tuple[int, float]) -> Motor:
+def _motor(read: CompiledMjcf, actuator: int, name: str, target: tuple[int, float]) -> Motor:
     model, report = read.model, read.report
     joint, gear = target
     plain = (

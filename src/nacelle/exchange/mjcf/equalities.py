@@ -16,7 +16,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Coupling, Link, Strut
-from nacelle.exchange.mjcf.compiled import Compiled, rotation
+from nacelle.exchange.mjcf.compiled import CompiledMjcf, rotation
 from nacelle.exchange.mjcf.tendons import fixed_terms
 from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
@@ -33,7 +33,7 @@ class Ties:
     struts: tuple[Strut, ...]
 
 
-def ties(read: Compiled) -> Ties:
+def equalities(read: CompiledMjcf) -> Ties:
     """Read all equalities and tendons.
 
     Raises:
@@ -48,7 +48,7 @@ def ties(read: Compiled) -> Ties:
 
 
 class _Ties:
-    def __init__(self, read: Compiled) -> None:
+    def __init__(self, read: CompiledMjcf) -> None:
         self.read, self.model, self.report = read, read.model, read.report
         self.bodies, self.joints = read.bodies, read.joints
         self.names = Names()

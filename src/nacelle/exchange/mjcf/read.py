@@ -12,10 +12,10 @@ from pathlib import Path
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Graph, Link, Report, Shape, Solid, broken
-from nacelle.exchange.mjcf.compiled import Compiled, compiled, rotation
+from nacelle.exchange.graph import Axis, ExchangeReport, Graph, Link, Shape, Solid, broken
+from nacelle.exchange.mjcf.compiled import CompiledMjcf, compile_mjcf, rotation
 from nacelle.exchange.mjcf.drives import drives
-from nacelle.exchange.mjcf.equalities import Ties, ties
+from nacelle.exchange.mjcf.equalities import Ties, equalities
 from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -30,11 +30,11 @@ def read_mjcf(path: Path, keyframe: str | None = None) -> Graph:
         path: the file.
         keyframe: name of the keyframe that is the assembly; the first if None, the drawn pose if "".
     """
-    return _Reader(compiled(path, Report()), keyframe).graph()
+    return _Reader(compile_mjcf(path, ExchangeReport()), keyframe).graph()
 
 
 class _Reader:
-    def __init__(self, read: Compiled, keyframe: str | None) -> None:
+    def __init__(self, read: CompiledMjcf, keyframe: str | None) -> None:
         self.read, self.model, self.report = read, read.model, read.report
         self.bodies, self.joints = read.bodies, read.joints
         self.qpos = self._assembly(keyframe)
@@ -62,7 +62,7 @@ class _Reader:
         axes = drives(self.read)
         for body in range(1, model.nbody):
             self._add_body(body, axes)
-        read: Ties = ties(self.read)
+        read: Ties = equalities(self.read)
         self._note_losses()
         return Graph(
             name=Names().new(_model_name(model), self.read.file.stem),

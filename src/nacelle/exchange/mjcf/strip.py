@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.xml import Element
 
 # Sections that do not count in the dynamics of a robot in the air, and the words for them.
@@ -41,7 +41,7 @@ class _Class:
     heavy: bool = True
 
 
-def stripped(root: Element, report: Report) -> Element:
+def stripped(root: Element, report: ExchangeReport) -> Element:
     """Take away what does not move, in place.
 
     Raises:

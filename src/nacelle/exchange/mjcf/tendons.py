@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Report
+from nacelle.exchange.graph import Axis, ExchangeReport
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
 UNBOUNDED = (-math.inf, math.inf)
@@ -78,7 +78,7 @@ def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
     return Leader(joint, ratio, length) if ratio else None
 
 
-def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: Report) -> None:
+def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeReport) -> None:
     """Put what acts along fixed tendons on the axes of their leaders."""
     for tendon in range(model.ntendon):
         terms = fixed_terms(model, tendon)
@@ -129,7 +129,7 @@ class _Tie:
             armature=axis.armature + ratio**2 * float(model.tendon_armature[k]),
         )
 
-    def sprung(self, axis: Axis, report: Report) -> Axis:
+    def sprung(self, axis: Axis, report: ExchangeReport) -> Axis:
         """With the spring; one with a slack is an end stop beyond both ends of the slack."""
         k = self.leader.ratio**2 * float(self.model.tendon_stiffness[self.tendon])
         ends = [float(v) for v in self.model.tendon_lengthspring[self.tendon]]
@@ -149,7 +149,7 @@ class _Tie:
             return axis
         return replace(axis, limits=free, stop=axis.stop + k)
 
-    def bounded(self, axis: Axis, report: Report) -> Axis:
+    def bounded(self, axis: Axis, report: ExchangeReport) -> Axis:
         """With the tendon's range, which is one of the joint where that has no end stops."""
         if not self.model.tendon_limited[self.tendon]:
             return axis

@@ -16,10 +16,10 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Shape, Solid, relative_quat
 from nacelle.exchange.names import Names
-from nacelle.exchange.write.carriers import Chain, chains
-from nacelle.exchange.write.cut import cut, is_bare
+from nacelle.exchange.write.carriers import JointChain, chains
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import heavy_enough
-from nacelle.exchange.write.text import Node, document, number, numbers, principal
+from nacelle.exchange.write.text import XmlNode, document, number, numbers, principal
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -35,7 +35,9 @@ _EQUALITY = {"solref": "0.002 1", "solimp": "0.99 0.999 0.001"}
 
 def write_mjcf(graph: Graph) -> str:
     """The text of a file; the report of the graph gets what MJCF does not hold."""
-    graph = cut(graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure))
+    graph = with_cut_loops(
+        graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure)
+    )
     parts = chains(graph)
     moving = [part.body for part in parts if any(_moves(link) for link in part.links)]
     graph = heavy_enough(graph, moving, "MuJoCo")
@@ -60,18 +62,18 @@ def _placed(pose: Pose) -> dict[str, str]:
 @dataclass(eq=False)
 class _Writer:
     graph: Graph
-    parts: list[Chain]
+    parts: list[JointChain]
     names: Names = field(default_factory=lambda: Names(()))
     # By the joints of the graph, those of the file.
     joints: dict[str, list[str]] = field(default_factory=dict)
     qpos: list[float] = field(default_factory=list)
     sites: Names = field(default_factory=lambda: Names(()))
-    elements: dict[str, Node] = field(default_factory=dict)
+    elements: dict[str, XmlNode] = field(default_factory=dict)
     slow: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         graph = self.graph
-        root = Node("mujoco", {"model": graph.name})
+        root = XmlNode("mujoco", {"model": graph.name})
         root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
         root.add("option", timestep=number(_STEP), gravity=numbers(graph.gravity))
         defaults = root.add("default")
@@ -83,19 +85,19 @@ class _Writer:
         if graph.floating is not None:
             body = self._body(world, graph.floating, graph.pose)
             body.children.insert(
-                0, Node("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")})
+                0, XmlNode("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")})
             )
             self.qpos += [*graph.pose.p, *np.roll(relative_quat(graph.pose.R), 1)]
             self._below(graph.floating)
         self._below(BASE)
-        tendons, equalities, actuators = Node("tendon"), Node("equality"), Node("actuator")
+        tendons, equalities, actuators = XmlNode("tendon"), XmlNode("equality"), XmlNode("actuator")
         for link in graph.closures:
             self._closure(equalities, link)
         for coupling in graph.couplings:
             self._coupling(equalities, tendons, coupling)
         self._struts(tendons)
         for mark in graph.marks:
-            site = Node("site", {"name": self.sites.new(mark.name, "tool"), **_placed(mark.at)})
+            site = XmlNode("site", {"name": self.sites.new(mark.name, "tool"), **_placed(mark.at)})
             self.elements[mark.body].children.append(site)
         for link in sorted(graph.joints, key=lambda link: link.motor.place if link.motor else -1):
             self._acting(link, tendons, actuators)
@@ -113,7 +115,7 @@ class _Writer:
                 self._chain(part)
                 self._below(part.body)
 
-    def _chain(self, part: Chain) -> None:
+    def _chain(self, part: JointChain) -> None:
         # Poses of the joints' frames on the parent, and of the body, with all coordinates zero.
         frames: list[Pose] = []
         pose = identity()
@@ -126,7 +128,7 @@ class _Writer:
             nodes += self._joints(link, pose.inverse() @ frame)
         body.children = [*nodes, *body.children]
 
-    def _body(self, parent: Node, name: str, pose: Pose) -> Node:
+    def _body(self, parent: XmlNode, name: str, pose: Pose) -> XmlNode:
         graph = self.graph
         body = parent.add("body", name=name, **_placed(pose))
         self.elements[name] = body
@@ -139,7 +141,7 @@ class _Writer:
         self._shapes(body, solid.shapes)
         return body
 
-    def _shapes(self, body: Node, shapes: tuple[Shape, ...]) -> None:
+    def _shapes(self, body: XmlNode, shapes: tuple[Shape, ...]) -> None:
         for shape in shapes:
             size = shape.size
             if shape.kind == "cylinder":
@@ -148,7 +150,7 @@ class _Writer:
                 size = tuple(0.5 * edge for edge in shape.size)
             body.add("geom", type=shape.kind, size=numbers(size), **_placed(shape.at))
 
-    def _joints(self, link: Link, frame: Pose) -> list[Node]:
+    def _joints(self, link: Link, frame: Pose) -> list[XmlNode]:
         """The joints of a link, whose frame is given in the body that they move."""
         place = {"pos": numbers(frame.p)} if np.any(frame.p) else {}
         if link.spherical:
@@ -156,7 +158,7 @@ class _Writer:
             self.joints[link.name] = [name]
             R = frame.R @ rotation_quat(link.quat) @ frame.R.T
             self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
-            node = Node("joint", {"name": name, "type": "ball", **place})
+            node = XmlNode("joint", {"name": name, "type": "ball", **place})
             if link.damping:
                 node.attributes["damping"] = number(link.damping)
             if link.armature:
@@ -169,16 +171,16 @@ class _Writer:
             self.qpos.append(axis.value)
             kind = {"type": "hinge" if axis.turns else "slide"}
             given = {"name": name, **kind, **place, "axis": numbers(frame.R @ axis.direction)}
-            nodes.append(Node("joint", given | _effects(axis)))
+            nodes.append(XmlNode("joint", given | _effects(axis)))
         return nodes
 
     def _site(self, body: str, name: str, point: Array) -> str:
         made = self.sites.new(name, "site")
         where = {"pos": numbers(point)} if np.any(point) else {}
-        self.elements[body].children.append(Node("site", {"name": made, **where}))
+        self.elements[body].children.append(XmlNode("site", {"name": made, **where}))
         return made
 
-    def _closure(self, equalities: Node, link: Link) -> None:
+    def _closure(self, equalities: XmlNode, link: Link) -> None:
         if link.kind == "fixed":
             relative = link.at @ link.child_at.inverse()
             ends = {"body1": _named(link.parent), "body2": _named(link.child)}
@@ -203,7 +205,7 @@ class _Writer:
         ]
         return float(f"{0.5 * max(lengths, default=0.0) or 1.0:.0e}")
 
-    def _coupling(self, equalities: Node, tendons: Node, coupling: Coupling) -> None:
+    def _coupling(self, equalities: XmlNode, tendons: XmlNode, coupling: Coupling) -> None:
         """Joint - sum ratio other = offset: of two joints directly, of more as the length of a tendon."""
         joint = self.joints[coupling.joint][0]
         if len(coupling.follows) == 1:
@@ -220,7 +222,7 @@ class _Writer:
         law = f"{number(coupling.offset)} 0 0 0 0"
         equalities.add("tendon", name=coupling.name, tendon1=coupling.name, polycoef=law)
 
-    def _struts(self, tendons: Node) -> None:
+    def _struts(self, tendons: XmlNode) -> None:
         for strut in self.graph.struts:
             ends = zip(strut.bodies, strut.points, "ab", strict=True)
             sites = [self._site(body, f"{strut.name}-{side}", point) for body, point, side in ends]
@@ -231,7 +233,7 @@ class _Writer:
             for site in sites:
                 spatial.add("site", site=site)
 
-    def _acting(self, link: Link, tendons: Node, actuators: Node) -> None:
+    def _acting(self, link: Link, tendons: XmlNode, actuators: XmlNode) -> None:
         """End stops and drives of a joint."""
         for axis, name in zip(link.axes, self.joints.get(link.name, ()), strict=False):
             if axis.stop:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import possible, symmetric
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Report, Solid, broken
+from nacelle.exchange.fields import possible_solid, symmetric
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Solid, broken
 from nacelle.exchange.names import Names
-from nacelle.exchange.par.table import Entry, Table, read_table
+from nacelle.exchange.par.table import Expression, ParTable, read_table
 from nacelle.exchange.tree import spanned
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_x, rotation_z
@@ -40,8 +40,8 @@ def read_par(path: Path) -> Graph:
 
 
 class _Reader:
-    def __init__(self, table: Table, path: Path) -> None:
-        self.table, self.path, self.report = table, path, Report()
+    def __init__(self, table: ParTable, path: Path) -> None:
+        self.table, self.path, self.report = table, path, ExchangeReport()
         self.links = table.count("NL", len(table.lists.get("ant", [])))
         self.joints = table.count("NJ", self.links)
         self.loops = self.joints - self.links
@@ -81,7 +81,7 @@ class _Reader:
     def _body(self, j: int) -> str:
         return BASE if j == 0 else f"link{j}"
 
-    def _gravity(self) -> list[Entry]:
+    def _gravity(self) -> list[Expression]:
         if "G" not in self.table.lists:
             raise broken(str(self.path), "the file has no gravity 'G'")
         return self.table.column("G", 3)[:3]
@@ -164,7 +164,7 @@ class _Reader:
             raise place.fault(f"link {j} has first moments and no mass")
         com = first / mass if mass else first
         solid = Solid(mass, com, about_origin - mass * _square(com))
-        return possible(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+        return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists
@@ -179,11 +179,11 @@ def _square(c: Array) -> Array:
     return np.asarray(c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _is_number(entry: Entry) -> bool:
+def _is_number(entry: Expression) -> bool:
     return not any(
         letter.isalpha() for letter in entry.text.replace("Pi", "").replace("pi", "").replace("e", "")
     )
 
 
-def _is_other_than_zero(entry: Entry) -> bool:
+def _is_other_than_zero(entry: Expression) -> bool:
     return entry.text.strip() not in ("", "0", "0.0")

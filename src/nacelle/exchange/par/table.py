@@ -47,7 +47,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class Expression:
     """An expression as it is written, with its place."""
 
     text: str
@@ -88,8 +88,8 @@ class Entry:
             return self.number
         if len(names) == 1:
             name = names[0]
-            zero = Entry(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
-            one = Entry(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
+            zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
+            one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
             if abs(one.number - zero.number - 1.0) < 1e-12:
                 return zero.number
         raise self.fault(
@@ -128,7 +128,7 @@ def _evaluated(node: ast.expr) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ParTable:
     """What a parameter file says.
 
     Attributes:
@@ -140,8 +140,8 @@ class Table:
 
     file: str
     name: str = ""
-    single: dict[str, Entry] = field(default_factory=dict)
-    lists: dict[str, list[Entry]] = field(default_factory=dict)
+    single: dict[str, Expression] = field(default_factory=dict)
+    lists: dict[str, list[Expression]] = field(default_factory=dict)
 
     def count(self, name: str, default: int) -> int:
         """A number of things."""
@@ -153,7 +153,7 @@ class Table:
             raise entry.fault(f"{name} = {entry.text} is no number of joints or links")
         return int(value)
 
-    def column(self, name: str, count: int, default: str = "0") -> list[Entry]:
+    def column(self, name: str, count: int, default: str = "0") -> list[Expression]:
         """A list with so many entries; defaults where the file does not have it.
 
         Raises:
@@ -161,14 +161,14 @@ class Table:
         """
         entries = self.lists.get(name)
         if entries is None:
-            return [Entry(default, self.file, 0)] * count
+            return [Expression(default, self.file, 0)] * count
         if len(entries) < count:
             line = entries[0].line if entries else 0
             raise broken(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
         return entries
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> ParTable:
     """Read a file.
 
     Raises:
@@ -184,19 +184,19 @@ def read_table(path: Path) -> Table:
     text = data.decode("utf-8", "replace")
     named = _NAME.search(text)
     bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    table = Table(str(path), named["name"] if named else "")
+    table = ParTable(str(path), named["name"] if named else "")
     for found in _ENTRY.finditer(bare):
         name = _SAME.get(found["name"].lower(), found["name"])
         name = name.lower() if name in ("B", "D", "R") else name
         start = found.start("value")
         if not found["value"].startswith("{"):
             line = bare.count("\n", 0, start) + 1
-            table.single[name] = Entry(found["value"].strip(), str(path), line)
+            table.single[name] = Expression(found["value"].strip(), str(path), line)
             continue
         table.lists[name] = []
         for piece in _pieces(found["value"][1:-1]):
             line = bare.count("\n", 0, start + 1 + piece.start) + 1
-            table.lists[name].append(Entry(piece.text.strip(), str(path), line))
+            table.lists[name].append(Expression(piece.text.strip(), str(path), line))
     return table
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.exchange.passes.freedom import Freedom, freedom, rank_of
 from nacelle.exchange.passes.motion import at_assembly
-from nacelle.exchange.passes.nacelle import DRIVEN, Legs, ends_a_leg, legs_of
+from nacelle.exchange.passes.nacelle import DRIVEN, LegCount, ends_a_leg, legs_of
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
 
@@ -39,8 +39,8 @@ class _Cluster:
     main: str
     bodies: tuple[str, ...]
     own: int
-    legs: Legs
-    held: Legs
+    legs: LegCount
+    held: LegCount
 
     @property
     def worth(self) -> tuple[int, ...]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from nacelle.exchange.graph import Graph, Link, Report
+from nacelle.exchange.graph import ExchangeReport, Graph, Link
 from nacelle.exchange.passes.motion import chosen_motion
 
 
-def settled(graph: Graph) -> Graph:
+def without_dependent_motors(graph: Graph) -> Graph:
     """The graph without motors that are suggested at joints that depend on others.
 
     Raises:
@@ -25,7 +25,7 @@ def settled(graph: Graph) -> Graph:
     kept = {link.name for link in suggested}
     if graph.closures or graph.couplings:
         # What this choice does to the graph is done again later, and reported there.
-        kept &= set(chosen_motion(replace(graph, report=Report())).joints)
+        kept &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
     names = ", ".join(link.name for link in suggested if link.name in kept) or "no joint"
     graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
     return replace(

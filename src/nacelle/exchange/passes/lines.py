@@ -20,7 +20,7 @@ _ALIKE = 1e-6
 _APART = 1e-6
 
 
-def joined(graph: Graph) -> Graph:
+def spherical_pairs_joined(graph: Graph) -> Graph:
     """The graph with pairs of spherical closures as revolute ones."""
     left = list(graph.closures)
     made: list[Link] = []

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Shape, Solid, Strut
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Shape, Solid, Strut
 from nacelle.exchange.passes.roots import below
 from nacelle.spatial.pose import Pose
 
@@ -137,7 +137,7 @@ def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     return joint
 
 
-def _renamed(damper: Damper, body: str, keeper: str) -> Damper:
+def _renamed(damper: RotationDamper, body: str, keeper: str) -> RotationDamper:
     first, second = (keeper if name == body else name for name in damper.bodies)
     return replace(damper, bodies=(first, second))
 

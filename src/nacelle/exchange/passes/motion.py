@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Solid, broken
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Solid, broken
 from nacelle.exchange.text.description import Written, described
 from nacelle.exchange.text.legs import pieces
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
@@ -282,7 +282,7 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
         if joint.damping:
-            dampers.append(Damper(joint.name, (joint.parent, joint.child), joint.damping))
+            dampers.append(RotationDamper(joint.name, (joint.parent, joint.child), joint.damping))
         if joint.armature:
             graph.report.lost(f"armature of the ball joint {joint.name!r} acts about its three hinges")
     return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))

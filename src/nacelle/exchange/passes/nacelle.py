@@ -68,7 +68,7 @@ def _meeting(graph: Graph) -> str:
 
 
 @dataclass(frozen=True)
-class Legs:
+class LegCount:
     """How many legs a nacelle has: with a drive, and without one."""
 
     driven: int
@@ -90,7 +90,7 @@ class Legs:
         return f"{self.driven} driven legs{others}"
 
 
-def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Legs:
+def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> LegCount:
     """The pieces that touch both the base and some bodies when these are taken out.
 
     Args:
@@ -105,7 +105,7 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
         holds = at in touched if at is not None else bool(touched & set(nacelle))
         if BASE in touched and holds:
             found[any(link.motor is not None for link in own)] += 1
-    return Legs(found[True], found[False])
+    return LegCount(found[True], found[False])
 
 
 def _links(graph: Graph, piece: Collection[str]) -> list[Link]:

@@ -41,7 +41,7 @@ def rooted(graph: Graph) -> Graph:
     return graph
 
 
-def carried(graph: Graph) -> Graph | None:
+def without_floating(graph: Graph) -> Graph | None:
     """The graph without a floating body: a closure carries it; None where no closure ties it to the base."""
     body = graph.floating
     if body is None:

@@ -19,7 +19,7 @@ from nacelle.exchange.graph import Axis, Coupling, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import Frames
 from nacelle.exchange.sdf.texts import direction, is_true, value, word
-from nacelle.exchange.tree import chain
+from nacelle.exchange.tree import single_axes
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -108,7 +108,7 @@ class _Reader:
             raise element.fault(f"the joint {element.get('name')!r} has the type {kind!r}, which is not read")
         axes = self.axes(element, scope, here, kind)
         own = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
-        links, carriers = chain(link, axes, own, self.body_names)
+        links, carriers = single_axes(link, axes, own, self.body_names)
         self.made.links += links
         self.made.carriers += carriers
         self.made.axes[full] = links

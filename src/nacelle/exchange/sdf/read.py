@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, possible, symmetric
-from nacelle.exchange.graph import BASE, Graph, Report, Solid
+from nacelle.exchange.fields import numbers, possible_solid, symmetric
+from nacelle.exchange.graph import BASE, ExchangeReport, Graph, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
 from nacelle.exchange.sdf.joints import driven, joints_of
@@ -42,7 +42,7 @@ def read_sdf(root: Element, path: Path) -> Graph:
     Raises:
         DescriptionError: with the place of what is wrong.
     """
-    report = Report()
+    report = ExchangeReport()
     worlds = root.named("world")
     models = [model for place in (root, *worlds) for model in place.named("model")]
     for place in (root, *worlds):
@@ -67,7 +67,7 @@ def _gravity(worlds: list[Element]) -> Array:
     return np.array(GRAVITY)
 
 
-def _graph(model: Element, path: Path, gravity: Array, report: Report, in_model: bool) -> Graph:
+def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, in_model: bool) -> Graph:
     frames = frames_of(model)
     if not frames.links:
         raise model.fault("the model has no link")
@@ -96,7 +96,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: Report, in_model:
     return spanned(graph)
 
 
-def _solid(element: Element, report: Report) -> Solid:
+def _solid(element: Element, report: ExchangeReport) -> Solid:
     """A body; without `inertial` it has 1 kg and 1 kg m^2, as the format says."""
     inertial = element.first("inertial")
     shapes = shapes_of(element, report)
@@ -112,10 +112,10 @@ def _solid(element: Element, report: Report) -> Solid:
     given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in _MOMENTS]
     inertia = placed.R @ symmetric(np.array(given)) @ placed.R.T
     solid = Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
-    return possible(solid, inertial.fault)
+    return possible_solid(solid, inertial.fault)
 
 
-def _note_losses(model: Element, frames: Frames, report: Report) -> None:
+def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None:
     lost = report.lost
     if any(link.named("collision") for link in frames.links.values()):
         lost("collision shapes left out: nothing stops bodies that meet")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, unit
+from nacelle.exchange.fields import numbers, unit_direction
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
@@ -39,7 +39,7 @@ def direction(axis: Element) -> Array:
     child = axis.first("xyz")
     if child is None:
         return np.array([0.0, 0.0, 1.0])
-    return unit(child, numbers(child, child.text, 3, "<xyz>"))
+    return unit_direction(child, numbers(child, child.text, 3, "<xyz>"))
 
 
 def pose_of(element: Element | None) -> Pose:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.write.inertia import heavy_enough
-from nacelle.exchange.write.text import Node, document, number, numbers, rpy
+from nacelle.exchange.write.text import XmlNode, document, number, numbers, rpy
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -38,7 +38,7 @@ class _Writer:
     graph: Graph
     poses: dict[str, Pose] = field(init=False)
     names: Names = field(init=False)
-    axes: dict[str, Node] = field(default_factory=dict)
+    axes: dict[str, XmlNode] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ class _Writer:
 
     def text(self) -> str:
         graph = self.graph
-        root = Node("sdf", {"version": _VERSION})
+        root = XmlNode("sdf", {"version": _VERSION})
         world = root.add("world", name="world")
         world.add("gravity", numbers(graph.gravity))
         model = world.add("model", name=graph.name)
@@ -78,7 +78,7 @@ class _Writer:
     def _lost(self, what: str, name: str) -> None:
         self.left_out.setdefault(what, []).append(name)
 
-    def _base(self, model: Node) -> None:
+    def _base(self, model: XmlNode) -> None:
         """What is seen of the base, welded to the world."""
         name = self.names.new("base_link", "base_link")
         self._shapes(model.add("link", name=name), self.graph.shapes)
@@ -86,7 +86,7 @@ class _Writer:
         joint.add("parent", "world")
         joint.add("child", name)
 
-    def _link(self, model: Node, name: str, solid: Solid) -> None:
+    def _link(self, model: XmlNode, name: str, solid: Solid) -> None:
         node = model.add("link", name=name)
         node.add("pose", _pose(self.poses[name]))
         inertial = node.add("inertial")
@@ -97,7 +97,7 @@ class _Writer:
             inertia.add(moment, number(solid.inertia[place]))
         self._shapes(node, solid.shapes)
 
-    def _shapes(self, node: Node, shapes: tuple[Shape, ...]) -> None:
+    def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...]) -> None:
         for k, shape in enumerate(shapes, 1):
             visual = node.add("visual", name=f"visual{k}")
             visual.add("pose", _pose(shape.at))
@@ -109,7 +109,7 @@ class _Writer:
             if shape.kind == "cylinder":
                 form.add("length", number(shape.size[1]))
 
-    def _joint(self, model: Node, link: Link) -> None:
+    def _joint(self, model: XmlNode, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
         link = link.reversed() if link.child == BASE else link
         own = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
@@ -127,7 +127,7 @@ class _Writer:
             self.axes.setdefault(link.name, node)
             self._note_axis(name, axis)
 
-    def _axis(self, node: Node, axis: Axis, direction: Array) -> Node:
+    def _axis(self, node: XmlNode, axis: Axis, direction: Array) -> XmlNode:
         node.add("xyz", numbers(direction))
         lower, upper = (end - axis.value for end in axis.limits)
         motor = axis.motor

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Damper, Graph, Link, Motor, Shape, Solid
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, RotationDamper, Shape, Solid
 from nacelle.exchange.text.legs import Piece, pieces
 from nacelle.exchange.text.quantities import angle, direction, frame, length, rotation, short, vector
 from nacelle.model.description.version import NEWEST
@@ -232,7 +232,7 @@ class _Writer:
         }
         return data | ({"damping": f"{short(strut.damping)} N*s/m"} if strut.damping else {})
 
-    def damper(self, damper: Damper) -> dict[str, Any]:
+    def damper(self, damper: RotationDamper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
         return {"between": between, "damping": f"{short(damper.damping)} N*m*s/rad"}
 

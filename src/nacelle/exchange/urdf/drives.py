@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nacelle.exchange.fields import number, numbers
-from nacelle.exchange.graph import Link, Motor, Report
+from nacelle.exchange.graph import ExchangeReport, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.urdf.gepetto import Side
 from nacelle.exchange.xml import Element
@@ -30,7 +30,7 @@ class _Drive:
 
 
 def driven(
-    root: Element, joints: Sequence[Link], by_name: dict[str, Link], side: Side, report: Report
+    root: Element, joints: Sequence[Link], by_name: dict[str, Link], side: Side, report: ExchangeReport
 ) -> list[Link]:
     """The joints with their motors.
 
@@ -81,7 +81,7 @@ def _of_side(side: Side, elements: dict[str, Element]) -> list[_Drive] | None:
     ]
 
 
-def _transmissions(root: Element, report: Report) -> Iterator[_Drive]:
+def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
     for element in root.named("transmission"):
         joints, actuators = element.named("joint"), element.named("actuator")
         kind = element.get("type") or next((child.text.strip() for child in element.named("type")), "")

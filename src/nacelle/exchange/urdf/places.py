@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.exchange.fields import rotation_of, unit, vector
+from nacelle.exchange.fields import rotation_of, unit_direction, vector
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -19,7 +19,7 @@ def axis_of(element: Element | None) -> Array:
     """The direction of an element with the attribute xyz; x where it is missing."""
     if element is None or "xyz" not in element.attributes:
         return np.array([1.0, 0.0, 0.0])
-    return unit(element, vector(element, "xyz", (1.0, 0.0, 0.0)))
+    return unit_direction(element, vector(element, "xyz", (1.0, 0.0, 0.0)))
 
 
 class Links:

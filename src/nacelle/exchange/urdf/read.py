@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import moments_of, number, possible
-from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Report, Solid
+from nacelle.exchange.fields import moments_of, number, possible_solid
+from nacelle.exchange.graph import BASE, Axis, Coupling, ExchangeReport, Graph, Link, Solid
 from nacelle.exchange.names import Names
-from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.urdf import gazebo
 from nacelle.exchange.urdf.drives import driven
 from nacelle.exchange.urdf.gepetto import Side, no_side
@@ -62,7 +62,7 @@ def read_urdf(root: Element, path: Path, options: Options | None = None) -> Grap
 class _Reader:
     def __init__(self, root: Element, path: Path, options: Options) -> None:
         self.root, self.path, self.options = root, path, options
-        self.report = Report()
+        self.report = ExchangeReport()
         _refuse_macros(root)
         self.elements = _by_name(root, "link")
         self.joint_elements = _by_name(root, "joint")
@@ -134,7 +134,7 @@ class _Reader:
         placed = pose_of(inertial.first("origin"))
         mass = number(inertial.first("mass"), "value", 0.0)
         inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
-        return possible(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
+        return possible_solid(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
     def _add_joint(self, name: str, element: Element) -> None:
         parent = self.links.body(element.first("parent"), element)
@@ -173,7 +173,7 @@ class _Reader:
         if len(link.axes) < 3:
             return [link]
         names = [link.name, *(self.joint_names.new(f"{link.name}-{k}", "joint") for k in range(2, 4))]
-        links, carriers = chain(replace(link, axes=()), link.axes, names, self.body_names)
+        links, carriers = single_axes(replace(link, axes=()), link.axes, names, self.body_names)
         self.solids |= massless(carriers)
         return links
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nacelle.exchange.fields import number, vector
-from nacelle.exchange.graph import Report, Shape
+from nacelle.exchange.graph import ExchangeReport, Shape
 from nacelle.exchange.urdf.places import pose_of
 from nacelle.exchange.xml import Element
 
 
-def shapes_of(link: Element, report: Report) -> tuple[Shape, ...]:
+def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
     """What is drawn of a link, in its frame."""
     shapes = []
     for visual in link.named("visual"):

@@ -15,9 +15,9 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
 from nacelle.exchange.names import Names
-from nacelle.exchange.tree import chain
-from nacelle.exchange.write.cut import cut, is_bare
-from nacelle.exchange.write.text import Node, document, number, numbers, rpy
+from nacelle.exchange.tree import single_axes
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
+from nacelle.exchange.write.text import XmlNode, document, number, numbers, rpy
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -37,14 +37,14 @@ class UrdfFiles:
 
 def write_urdf(graph: Graph) -> UrdfFiles:
     """The texts of both files; the report of the graph gets what URDF does not hold."""
-    graph = cut(graph, lambda closure: closure.spherical and is_bare(graph, closure))
+    graph = with_cut_loops(graph, lambda closure: closure.spherical and is_bare(graph, closure))
     return _Writer(graph).files()
 
 
 @dataclass(eq=False)
 class _Writer:
     graph: Graph
-    root: Node = field(init=False)
+    root: XmlNode = field(init=False)
     # The robot's body frame, seen from the frame of its link.
     frames: dict[str, Pose] = field(default_factory=lambda: {BASE: identity()})
     names: Names = field(init=False)
@@ -56,7 +56,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         graph = self.graph
-        self.root = Node("robot", {"name": graph.name})
+        self.root = XmlNode("robot", {"name": graph.name})
         self.names = Names(())
         self.links = Names((BASE, *graph.bodies))
         if any(axis.armature and axis.motor for link in graph.joints for axis in link.axes):
@@ -107,7 +107,7 @@ class _Writer:
         if len(link.axes) < 2:
             return [link]
         names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
-        return chain(link, link.axes, names, self.links)[0]
+        return single_axes(link, link.axes, names, self.links)[0]
 
     def _floating(self, body: str) -> None:
         self.frames[body] = identity()
@@ -152,7 +152,7 @@ class _Writer:
         if axis.armature and axis.motor is None:
             self._lost("inertia of rotors that nothing drives left out", name)
 
-    def _ends(self, joint: Node, parent: str, child: str, origin: Pose) -> None:
+    def _ends(self, joint: XmlNode, parent: str, child: str, origin: Pose) -> None:
         joint.add("origin", **_origin(origin))
         joint.add("parent", link=parent)
         joint.add("child", link=child)
@@ -177,7 +177,7 @@ class _Writer:
             inertial.add("inertia", **{name: number(I[place]) for name, place in places.items()})
         self._shapes(node, solid.shapes, here)
 
-    def _shapes(self, node: Node, shapes: tuple[Shape, ...], here: Pose) -> None:
+    def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...], here: Pose) -> None:
         for shape in shapes:
             visual = node.add("visual")
             visual.add("origin", **_origin(here @ shape.at))

@@ -16,7 +16,7 @@ _MOST = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class JointChain:
     """A body with the joints that place it, from the body that carries the first of them."""
 
     parent: str
@@ -24,7 +24,7 @@ class Chain:
     links: tuple[Link, ...]
 
 
-def chains(graph: Graph) -> list[Chain]:
+def chains(graph: Graph) -> list[JointChain]:
     """All joints of the tree in its order, those with massless bodies between them in one chain."""
     held = {body for link in graph.closures for body in (link.parent, link.child)}
     held |= {body for strut in graph.struts for body in strut.bodies}
@@ -42,7 +42,7 @@ def chains(graph: Graph) -> list[Chain]:
         if plain and free and (_is_stroke(following[0]) or not any(one.spherical for one in links)):
             open_[body] = links
         else:
-            made.append(Chain(links[0].parent, body, links))
+            made.append(JointChain(links[0].parent, body, links))
     drawn = [body for body in open_ if graph.bodies[body].shapes]
     if drawn:
         words = "massless bodies merged, their joints act on the next body one after the other"

@@ -17,7 +17,7 @@ from nacelle.exchange.names import Names
 from nacelle.spatial.pose import identity
 
 
-def cut(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
+def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
     """The graph in which all closures are welds or such that a format has.
 
     Args:

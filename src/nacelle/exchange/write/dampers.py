@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nacelle.exchange.graph import Damper, Graph, Link
+from nacelle.exchange.graph import Graph, Link, RotationDamper
 
 
 def in_joints(graph: Graph) -> Graph:
@@ -29,7 +29,7 @@ def in_joints(graph: Graph) -> Graph:
     return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
 
 
-def _between(joints: list[Link], closures: list[Link], damper: Damper) -> tuple[list[Link], int]:
+def _between(joints: list[Link], closures: list[Link], damper: RotationDamper) -> tuple[list[Link], int]:
     """The list and place of a joint of one axis, or spherical, between the bodies of a damper; -1 if none."""
     for links in (joints, closures):
         for k, link in enumerate(links):

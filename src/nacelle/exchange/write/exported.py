@@ -39,7 +39,6 @@ def _sdf(graph: Graph) -> Texts:
 
 
 _WRITERS: dict[str, Callable[[Graph], Texts]] = {"mjcf": _mjcf, "urdf": _urdf, "sdf": _sdf}
-ENGINE_TARGETS = tuple(_WRITERS)
 
 
 @dataclass(frozen=True, eq=False)

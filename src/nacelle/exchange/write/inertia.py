@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Graph, Report, Solid
+from nacelle.exchange.graph import ExchangeReport, Graph, Solid
 from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale
 from nacelle.kinematics.mechanism.closed import generic_poses, scaled_closures
 from nacelle.kinematics.tree.closure import ClosureState
@@ -40,7 +40,7 @@ def is_sound(solid: Solid) -> bool:
     return bool(solid.mass > 0.0 and a > _NONE * c and a + b >= (1.0 - _NONE) * c)
 
 
-def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: Report) -> list[Solid]:
+def completed(robot: Robot, found: Assembly, solids: Sequence[Solid], report: ExchangeReport) -> list[Solid]:
     """The bodies of a robot with the moments chosen that its dynamics do not depend on.
 
     Args:

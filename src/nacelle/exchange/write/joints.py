@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Link, Motor, Report
+from nacelle.exchange.graph import Axis, ExchangeReport, Link, Motor
 from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive
 from nacelle.spatial.pose import Pose, identity
@@ -27,7 +27,9 @@ Ends = tuple[str, str]
 class JointLinks:
     """Joints as links of a graph; what no link holds is reported."""
 
-    def __init__(self, drives: Mapping[str, Actuator], name: Callable[[str], str], report: Report) -> None:
+    def __init__(
+        self, drives: Mapping[str, Actuator], name: Callable[[str], str], report: ExchangeReport
+    ) -> None:
         """With the actuators by the names of their joints, and a function that gives new names."""
         self.drives, self.name, self.report = drives, name, report
         self._left_out: dict[str, list[str]] = {}

@@ -14,10 +14,21 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.errors import ExportError
-from nacelle.exchange.graph import BASE, Axis, Coupling, Damper, Graph, Link, Mark, Report, Solid, Strut
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    Coupling,
+    ExchangeReport,
+    Graph,
+    Link,
+    NamedFrame,
+    RotationDamper,
+    Solid,
+    Strut,
+)
 from nacelle.exchange.names import Names
 from nacelle.exchange.passes.merge import merged
-from nacelle.exchange.tree import chain, massless, spanned
+from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
 from nacelle.exchange.write.joints import JointLinks, placed
@@ -50,7 +61,7 @@ def graph_of(robot: Robot) -> Graph:
 
 class _Builder:
     def __init__(self, robot: Robot, found: Assembly) -> None:
-        self.robot, self.found, self.report = robot, found, Report()
+        self.robot, self.found, self.report = robot, found, ExchangeReport()
         is_point = robot.nacelle.kind == "point"
         self.point: Joined | None = without_point(robot) if is_point and is_one_point(robot) else None
         self.translates = is_point and self.point is None
@@ -121,18 +132,20 @@ class _Builder:
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
         own = Names((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
-        links, carriers = chain(link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given)
+        links, carriers = single_axes(
+            link, axes, [own.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
+        )
         self.solids |= massless(carriers)
         return links
 
-    def marks(self, graph: Graph) -> tuple[Mark, ...]:
+    def marks(self, graph: Graph) -> tuple[NamedFrame, ...]:
         """The tools on the bodies of a graph."""
         names = Names((*graph.bodies, *self.joints, *self.cuts))
         made = []
         for tool in self.robot.tools:
             body = self.bodies.get(tool.body, "")
             if body in graph.bodies:
-                made.append(Mark(names.new(tool.name, "tool"), body, tool.frame))
+                made.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
             else:
                 self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
         return tuple(made)
@@ -193,10 +206,10 @@ class _Builder:
             )
         return tuple(made)
 
-    def _dampers(self) -> tuple[Damper, ...]:
+    def _dampers(self) -> tuple[RotationDamper, ...]:
         names = Names(())
         return tuple(
-            Damper(
+            RotationDamper(
                 names.new(damper.name, f"damper{k}"),
                 (self.bodies[damper.bodies[0]], self.bodies[damper.bodies[1]]),
                 float(damper.damping),

@@ -9,23 +9,23 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from nacelle.exchange.graph import Report
+from nacelle.exchange.graph import ExchangeReport
 from nacelle.spatial.rotation import rotation_y, rotation_z
 from nacelle.spatial.scalar import Array
 
 
 @dataclass(eq=False)
-class Node:
+class XmlNode:
     """An element to write: its tag, its attributes, its children or its text."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
     text: str = ""
 
-    def add(self, tag: str, text: str = "", **attributes: str) -> Node:
+    def add(self, tag: str, text: str = "", **attributes: str) -> XmlNode:
         """A new child."""
-        child = Node(tag, {name.rstrip("_"): value for name, value in attributes.items()}, text=text)
+        child = XmlNode(tag, {name.rstrip("_"): value for name, value in attributes.items()}, text=text)
         self.children.append(child)
         return child
 
@@ -46,7 +46,9 @@ class Node:
             yield f"{room}</{self.tag}>"
 
 
-def document(root: Node, title: str, report: Report, *, head: str = '<?xml version="1.0"?>') -> str:
+def document(
+    root: XmlNode, title: str, report: ExchangeReport, *, head: str = '<?xml version="1.0"?>'
+) -> str:
     """The whole file, with what was done and lost as a comment before the root."""
     notes = [title, ""]
     notes += ["Left out or changed:" if report.losses else "Nothing was left out."]

@@ -10,7 +10,7 @@ from nacelle.emit.c.newton import newton_source
 from nacelle.emit.c.rk4 import rk4_source
 from nacelle.emit.c.target import c_definition
 from nacelle.emit.names import Identifiers, remark
-from nacelle.export.about import CONVENTIONS, Package, counted, friction_words, watch_words
+from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, watch_words
 from nacelle.export.c.build import cmake_file, make_file
 from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
@@ -157,7 +157,7 @@ def _declared(
     for kind, arrays in (("in", first.inputs), ("out", first.outputs)):
         for array in arrays:
             lines += _wrapped(first.describe(array), f" *   {kind:4s}", " *         ")
-    lines += [" *", *_wrapped(f"{counted(entry.count)}.", " * ", " * ")]
+    lines += [" *", *_wrapped(f"{count_text(entry.count)}.", " * ", " * ")]
     bytes_used = ", ".join(f"{count} bytes ({real})" for real, count in stack.items())
     lines += _wrapped(
         f"At most {entry.alive} values alive at once; arrays on the stack: {bytes_used}.", " * ", " * "

@@ -9,7 +9,7 @@ from nacelle.export.about import Package
 from nacelle.export.c.samples_test import samples_check, samples_data
 from nacelle.export.entry import Entry
 from nacelle.export.loop.recorded import RecordedSamples
-from nacelle.export.vectors import Vectors, closed
+from nacelle.export.vectors import Vectors, iteration_results
 from nacelle.spatial.scalar import Array
 
 _HEAD = """\
@@ -127,7 +127,7 @@ def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
     for k, values in enumerate(vectors.outputs.values()):
         tables.append(_table(f"{entry.label}_out{k}", values))
     if entry.closes:
-        tables.append(_table(f"{entry.label}_closed", closed(entry, vectors)))
+        tables.append(_table(f"{entry.label}_closed", iteration_results(entry, vectors)))
     return "\n".join(tables)
 
 

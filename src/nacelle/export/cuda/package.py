@@ -11,7 +11,7 @@ from nacelle.emit.cuda.kernel import KernelLayout, Launch, kernels, layout_of
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import REGISTERS, CudaOptions
 from nacelle.emit.names import remark
-from nacelle.export.about import Package, counted
+from nacelle.export.about import Package, count_text
 from nacelle.export.c.self_test import entry_ending
 from nacelle.export.cuda.build import cmake_file
 from nacelle.export.cuda.launch import LAUNCH_HEADER, launcher, newton_launcher, newton_prototype, prototype
@@ -86,7 +86,7 @@ _NEWTON = (
 
 def _remark(entry: Entry, layout: KernelLayout) -> list[str]:
     """What a function is, in a comment."""
-    lines = ["/*", f" * {remark(entry.title)}.", f" * {counted(entry.count)}; {layout.options.real}."]
+    lines = ["/*", f" * {remark(entry.title)}.", f" * {count_text(entry.count)}; {layout.options.real}."]
     for kind, arrays in (("in", layout.inputs), ("out", layout.outputs)):
         lines += [
             f" *   {kind:4s}{a.name}: {a.size} rows; {remark(entry.words.get(a.variable.name, ''))}"

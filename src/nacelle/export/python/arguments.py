@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nacelle.emit.names import Identifiers, remark
-from nacelle.export.about import counted, watch_words
+from nacelle.export.about import count_text, watch_words
 from nacelle.export.entry import Entry
 from nacelle.program.program import Variable
 
@@ -26,7 +26,7 @@ class Arguments:
     def docstring(self, verb: str, batch: str = "") -> list[str]:
         """The docstring of a function that does this with the entry; `batch` goes before all shapes."""
         entry, watched = self.entry, watch_words(self.entry)
-        lines = [f'"""{verb} the {entry.title}.', "", f"{counted(entry.count)}.", ""]
+        lines = [f'"""{verb} the {entry.title}.', "", f"{count_text(entry.count)}.", ""]
         lines += [*watched, ""] if watched else []
         for title, names, variables in (
             ("Args:", self.inputs, entry.program.inputs),

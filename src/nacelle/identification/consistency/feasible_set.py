@@ -31,8 +31,8 @@ from nacelle.identification.consistency.pseudo_inertia import (
     thickened,
     unpacked,
 )
-from nacelle.identification.consistency.requirements import BodyShape, equations, shapes, ten_of
-from nacelle.identification.consistency.signs import Bounds, Signs, bounds_of, scales, signs_of
+from nacelle.identification.consistency.requirements import BodyShape, equality_rows, shapes, ten_of
+from nacelle.identification.consistency.signs import Bounds, Signs, bounds_of, sign_scales, signs_of
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.scalar import Array
 
@@ -136,7 +136,7 @@ def feasible_set(
     limits = bounds_of(base, bounds or {})
     held = {k: low for k, (low, high) in limits.items() if low == high}
     listed = shapes(base)
-    A, b = equations(base, listed, prior)
+    A, b = equality_rows(base, listed, prior)
     A, b = np.vstack([A, np.eye(len(unit))[list(held)]]), np.concatenate([b, list(held.values())])
     solutions = all_solutions(A, b, unit)
     centre = solutions.nearby(prior)
@@ -146,7 +146,7 @@ def feasible_set(
         if not shape.massless:
             bodies.setdefault(shape.places, ([], shape))[0].append(base.robot.bodies[shape.body].name)
     cones = tuple(_cone(base, tuple(names), shape, centre, inside) for names, shape in bodies.values())
-    scale = scales(base, root, centre)
+    scale = sign_scales(base, root, centre)
     inside = np.where(scale > 0.0, np.maximum(centre, 0.0) + 0.1 * scale, inside)
     loose = {k: pair for k, pair in limits.items() if k not in held}
     signs = signs_of(base, centre, scale, margin=margin, limits=loose)

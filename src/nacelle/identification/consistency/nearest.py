@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import IdentificationError
-from nacelle.identification.consistency.pseudo_inertia import order, packed, unpacked
+from nacelle.identification.consistency.pseudo_inertia import packed, packed_order, unpacked
 from nacelle.spatial.scalar import Array
 
 _TIGHT = 1e-11
@@ -79,7 +79,7 @@ def nearest_point(
         raise IdentificationError("the cone solver cannot start: the program has numbers that are not finite")
     count = A.shape[1]
     cones = [clarabel.NonnegativeConeT(half_lines)] if half_lines else []
-    cones += [clarabel.PSDTriangleConeT(order(length)) for length in triangles]
+    cones += [clarabel.PSDTriangleConeT(packed_order(length)) for length in triangles]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TIGHT

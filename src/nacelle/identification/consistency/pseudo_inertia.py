@@ -120,14 +120,14 @@ def packed(matrix: Array) -> Array:
 
 def unpacked(vector: Array) -> Array:
     """The symmetric matrix (n, n) of a packed vector (n (n + 1) / 2,)."""
-    n = order(len(vector))
+    n = packed_order(len(vector))
     rows, columns, factors = _triangle(n)
     matrix = np.zeros((n, n))
     matrix[rows, columns] = matrix[columns, rows] = vector / factors
     return matrix
 
 
-def order(length: int) -> int:
+def packed_order(length: int) -> int:
     """The order n of a matrix from the length of its packed vector."""
     return (math.isqrt(8 * length + 1) - 1) // 2
 

@@ -105,7 +105,7 @@ def axisymmetry(robot: Robot, spin: Spin) -> Array:
     return np.array([P[0, 3], P[1, 3], P[0, 0] - P[1, 1], P[0, 1], P[0, 2], P[1, 2]])
 
 
-def equations(base: BaseParameters, bodies: Sequence[BodyShape], prior: Array) -> tuple[Array, Array]:
+def equality_rows(base: BaseParameters, bodies: Sequence[BodyShape], prior: Array) -> tuple[Array, Array]:
     """A (equations, chosen) and b with A z = b.
 
     Args:

@@ -63,7 +63,7 @@ def is_nonnegative(name: str) -> bool:
     return not is_inertial(name) and name.rpartition(".")[2] not in _UNSIGNED
 
 
-def scales(base: BaseParameters, root: Array, centre: Array) -> Array:
+def sign_scales(base: BaseParameters, root: Array, centre: Array) -> Array:
     """The size in which each chosen parameter that is no inertia is counted; zero for inertia.
 
     Its described size; where that is zero, a thousand of the standard deviations that it would have if it
@@ -80,7 +80,7 @@ def signs_of(base: BaseParameters, centre: Array, scale: Array, *, margin: float
     Args:
         base: the base parameters.
         centre: z as described (chosen,).
-        scale: from `scales`.
+        scale: from `sign_scales`.
         margin: the part of a rotor's inertia and of a stiffness that stays at least.
         limits: lower and upper bounds by place; infinite for none.
     """

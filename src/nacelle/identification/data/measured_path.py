@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.identification.data.poses import poses
+from nacelle.identification.data.poses import path_poses
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import joint_motion
@@ -93,7 +93,7 @@ class Path:
         return PathMotion(self.x, v, a, inverse)
 
 
-def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
+def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
     """Poses along coordinates of the actuators (N, actuators), connected with the reference pose.
 
     Args:
@@ -103,12 +103,12 @@ def path_of(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:
             they have NaN, and no flag.
     """
     beyond = _beyond(robot, q)
-    lengths = actuator_units(robot) != 1.0
+    lengths = actuator_scales(robot) != 1.0
     far = np.any(np.abs(q[:, lengths]) > 20.0 * robot.size, axis=1)
     if max(np.mean(np.any(beyond, axis=1)), np.mean(far)) > most_lost:
         return _no_path(robot, q, beyond)
     if q.shape[1] > robot.motion.n:
-        x = poses(robot, q)
+        x = path_poses(robot, q)
         flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
         gap = _disagreement(robot, x, q)
     else:
@@ -156,6 +156,6 @@ def _disagreement(robot: Robot, x: Array, q: Array) -> Array:
     good = np.all(np.isfinite(x), axis=1)
     if np.any(good):
         own = inverse_kinematics(robot, x[good], limits=False).actuators
-        off = (unwound(robot, q[good], own) - own) / actuator_units(robot)
+        off = (unwound(robot, q[good], own) - own) / actuator_scales(robot)
         gap[good] = np.sqrt(np.mean(off**2, axis=1))
     return gap

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.dynamics.equilibrium import moved
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.motion import solved
@@ -57,7 +57,7 @@ class NacelleMotion:
         return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-def motion_of(
+def nacelle_motion(
     robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
 ) -> NacelleMotion:
     """The motion of the nacelle from that of the actuators, all (N, actuators).
@@ -69,7 +69,7 @@ def motion_of(
         q_acceleration: derivatives of the rates.
         start: pose (nx,) near that of the first sample; the reference pose if None.
     """
-    x = poses(robot, q, start)
+    x = path_poses(robot, q, start)
     good = np.all(np.isfinite(x), axis=1)
     v = np.full((len(q), robot.motion.n), np.nan)
     a = np.full_like(v, np.nan)
@@ -86,7 +86,7 @@ def motion_of(
     return NacelleMotion(x, v, a, ok)
 
 
-def poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
+def path_poses(robot: Robot, q: Array, start: Array | None = None) -> Array:
     """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
 
     Args:
@@ -150,7 +150,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
 
 def least_squares_twists(robot: Robot, J: Array, rates: Array) -> Array:
     """Give v (..., n) with J v = rates (..., actuators) by least squares; NaN where J is singular."""
-    weights = 1.0 / actuator_units(robot)
+    weights = 1.0 / actuator_scales(robot)
     weighted = J * weights[:, None]
     if J.shape[-1] == J.shape[-2]:
         return np.asarray(solve_batch(weighted, (rates * weights)[..., None])[..., 0])

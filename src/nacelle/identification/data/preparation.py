@@ -24,7 +24,7 @@ import numpy as np
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import NacelleMotion, motion_of
+from nacelle.identification.data.poses import NacelleMotion, nacelle_motion
 from nacelle.identification.data.vibration import vibration
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -293,7 +293,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
 
 def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> NacelleMotion:
     rates, accelerations = derivatives(q, part.rate)
-    motion = motion_of(robot, q[inner], rates[inner], accelerations[inner], None)
+    motion = nacelle_motion(robot, q[inner], rates[inner], accelerations[inner], None)
     if not np.any(motion.ok):
         raise IdentificationError(
             f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "

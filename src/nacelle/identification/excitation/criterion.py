@@ -60,9 +60,3 @@ def condition(R: Array) -> float:
     """The condition number of rows (rows, parameters) in the 2-norm."""
     s = np.linalg.svd(R, compute_uv=False)
     return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
-
-
-def log_determinant(R: Array) -> float:
-    """Log det(R^T R), from the singular values."""
-    s = np.linalg.svd(R, compute_uv=False)
-    return float(2.0 * np.sum(np.log(np.maximum(s, _ROUNDING * s[0]))))

@@ -25,7 +25,7 @@ import numpy as np
 
 from nacelle.dynamics.forward import gravity_forces, mass_matrix
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.sample_model import bounded_coordinates, compiled, limited_values
+from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_values, sampler
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
@@ -186,7 +186,7 @@ def _at_rest(robot: Robot, center: Array) -> Array:
     pose, y, _ = solved(robot, center)
     c, quat_0 = coordinates_of(robot, pose)
     still = np.zeros_like(c)
-    return np.asarray(compiled(limited_values, robot)(c, still, still, y, quat_0))
+    return np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
 
 
 def _require_centre(robot: Robot, made: Limits, weight: Array) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.kinematics.trajectory import Fourier, Sample, Trajectory
 from nacelle.kinematics.trajectory.arguments import read_layout, read_pose
-from nacelle.kinematics.trajectory.base import about
+from nacelle.kinematics.trajectory.base import sample_about
 from nacelle.kinematics.trajectory.basis import clamped_knots, cumulative
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
@@ -195,7 +195,7 @@ class CoordinateSpline(Trajectory):
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         y, dy, ddy = (part @ self._points for part in self._functions.at(t))
-        return about(self.layout, self._center, (y, dy, ddy))
+        return sample_about(self.layout, self._center, (y, dy, ddy))
 
 
 def functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:

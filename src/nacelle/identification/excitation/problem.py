@@ -29,18 +29,13 @@ from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.criterion import criterion
-from nacelle.identification.excitation.limits import (
-    ConstraintForm,
-    Limits,
-    constraint_form,
-    coordinates_of,
-)
+from nacelle.identification.excitation.limits import ConstraintForm, Limits, constraint_form, coordinates_of
 from nacelle.identification.excitation.motions import MotionFunctions
 from nacelle.identification.excitation.sample_model import (
-    compiled,
     limited_gradients,
     limited_values,
     row_gradients,
+    sampler,
     weighted_rows,
 )
 from nacelle.kinematics.flags import Flag, failed
@@ -161,7 +156,7 @@ class Design:
 
     def rows(self, samples: MotionSamples, smooth: float | None = None) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
-        program = compiled(weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth))
+        program = sampler(weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth))
         results = program(self.sigma, self.base.values, *samples.motion, self.quat_0)
         return results["R"] * self.columns, results["force"]
 
@@ -177,7 +172,7 @@ class Design:
 
     def limited(self, samples: MotionSamples) -> Array:
         """`limited_values` (..., values) at samples."""
-        return np.asarray(compiled(limited_values, self.robot)(*samples.motion, self.quat_0))
+        return np.asarray(sampler(limited_values, self.robot)(*samples.motion, self.quat_0))
 
     def uses(self, samples: MotionSamples, force: Array) -> Array:
         """Uses of all limits (..., limits) at samples."""
@@ -242,7 +237,7 @@ class Evaluation:
         """Of the criterion by the variables (variables,)."""
         p = self.problem
         none = np.zeros(self.force.shape)
-        program = compiled(row_gradients, p.robot, len(p.base), p.options(p.smooth))
+        program = sampler(row_gradients, p.robot, len(p.base), p.options(p.smooth))
         results = program(self._slope, none, p.sigma, p.base.values, *self.samples.motion, p.quat_0)
         return self._pulled(results)
 
@@ -275,12 +270,12 @@ class Evaluation:
     def _of_values(self, along: Array) -> Array:
         """Slopes (limits, variables) of sums over time of values, weighted by `along` (limits, N)."""
         p = self.problem
-        return self._swept(along, lambda one, motion: compiled(limited_gradients, p.robot)(one, *motion))
+        return self._swept(along, lambda one, motion: sampler(limited_gradients, p.robot)(one, *motion))
 
     def _of_forces(self, along: Array) -> Array:
         """Slopes (actuators, variables) of sums over time of forces, weighted by `along` (actuators, N)."""
         p = self.problem
-        program = compiled(row_gradients, p.robot, len(p.base), p.options(p.smooth))
+        program = sampler(row_gradients, p.robot, len(p.base), p.options(p.smooth))
 
         def sweep(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
             none = np.zeros((*one.shape, len(p.base)))

@@ -60,7 +60,7 @@ def bounded_coordinates(robot: Robot) -> list[Limit]:
     return list(listed.values())
 
 
-def state_at(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
+def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
     """The state (x, y, v, a) of a robot from coordinates and their derivatives; `rest` is y, quat_0."""
     y, quat_0 = others
     mechanism = mechanism_of(robot)
@@ -87,7 +87,7 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     1 alone) are its limits; margins of the legs; the inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1
     in the Frobenius norm, which is below that in the 2-norm; the angle |r|, rad, if there is a quaternion.
     """
-    x, y, v, a = state_at(robot, c, dc, ddc, *others)
+    x, y, v, a = sampled_state(robot, c, dc, ddc, *others)
     now = configuration(robot, x, y)
     state = moving(now, v)
     rows = actuator_rows(robot, now.motion)
@@ -153,7 +153,7 @@ def weighted_rows(
         *others: y (ny,), quat_0 (4,).
         **options: of `nacelle.dynamics.smallest.regressor`.
     """
-    x, y, v, a = state_at(robot, c, dc, ddc, *others)
+    x, y, v, a = sampled_state(robot, c, dc, ddc, *others)
     Y = smallest.regressor(robot, x, y, v, a, outputs="Y", **options)["Y"]
     if len(sigma) == robot.motion.n:
         return {"R": Y / sigma[:, None], "force": Y @ beta}
@@ -209,7 +209,7 @@ def _motion_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
 
 
 @lru_cache(maxsize=256)
-def compiled(function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()) -> Compiled:
+def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()) -> Compiled:
     """One of the functions of this file as native code.
 
     Args:

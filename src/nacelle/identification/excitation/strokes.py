@@ -105,7 +105,7 @@ def _candidates(problem: Design, seed: int) -> list[Stroke]:
     starts, ends = -back[far, None] * directions[far], forth[far, None] * directions[far]
     if not len(starts):
         return []
-    fastest = shortest(problem, starts, ends)
+    fastest = shortest_durations(problem, starts, ends)
     return [Stroke(a, b, float(T)) for a, b, T in zip(starts, ends, fastest, strict=True) if np.isfinite(T)]
 
 
@@ -118,7 +118,7 @@ def reach(problem: Design, directions: Array) -> Array:
     return np.asarray(np.sum(inside, axis=-1) / len(steps))
 
 
-def shortest(problem: Design, starts: Array, ends: Array) -> Array:
+def shortest_durations(problem: Design, starts: Array, ends: Array) -> Array:
     """The shortest durations (M,) of lines from starts to ends (M, n) within the limits, s; else infinite."""
     s, ds, dds = Trapezoid(1.0, ramp=RAMP).inside(np.linspace(0.0, 1.0, _POINTS + 1))
     way = (ends - starts)[:, None, :]
@@ -172,7 +172,7 @@ def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
     middle = np.zeros(problem.robot.motion.n)
     ways = [(home, middle), (middle, home)]
     ways += [(stroke.start, middle) for stroke in strokes]
-    durations = shortest(problem, *(np.stack(part) for part in zip(*ways, strict=True)))
+    durations = shortest_durations(problem, *(np.stack(part) for part in zip(*ways, strict=True)))
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
     there, back, *transits = (durations / _TRANSIT).tolist()
@@ -191,8 +191,8 @@ def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     """The lines as plain data: from, to (nx,), duration and ramp."""
     return [
         {
-            "from": pose_of(problem, leg.start).tolist(),
-            "to": pose_of(problem, leg.end).tolist(),
+            "from": stroke_pose(problem, leg.start).tolist(),
+            "to": stroke_pose(problem, leg.end).tolist(),
             "duration": leg.duration,
             "ramp": RAMP * leg.duration,
         }
@@ -200,7 +200,7 @@ def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     ]
 
 
-def pose_of(problem: Design, c: Array) -> Array:
+def stroke_pose(problem: Design, c: Array) -> Array:
     """The pose (nx,) at coordinates (n,) about the centre."""
     layout = layout_of(problem.robot.motion)
     plain = problem.center[list(layout.linear_x)] + c[list(layout.linear_v)]

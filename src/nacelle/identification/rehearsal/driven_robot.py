@@ -48,7 +48,7 @@ def _inputs(robot: Robot) -> tuple[int]:
     return (2 * len(robot.actuators),)
 
 
-def coordinates(robot: Robot, s: Array, quat_0: Array) -> Array:
+def actuator_coordinates(robot: Robot, s: Array, quat_0: Array) -> Array:
     """Coordinates of the actuators (actuators,), rad or m, at a state of the rigid robot; any scalar."""
     mechanism, n = mechanism_of(robot), robot.motion.n
     x, y = pose_of(mechanism, s[:n], quat_0), s[2 * n : state_size(robot)[0]]
@@ -88,7 +88,7 @@ def driven_flow(
     motor = s[rigid + count :]
     force = motor if lag else u[:count]
     if cogging:
-        force = force + cogging_forces(cogging, coordinates(robot, s, quat_0))
+        force = force + cogging_forces(cogging, actuator_coordinates(robot, s, quat_0))
     change = [(u[i] - motor[i]) / lag for i in range(count)] if lag else [0.0] * count
     return pack([*flow(robot, s[:rigid], force, quat_0, **options), *u[count:], *change])
 

@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError
-from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import failed, flag_words
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -124,4 +124,4 @@ def reference_of(
     across = np.swapaxes(J, -1, -2)
     left = np.linalg.solve(across @ J, across)
     inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
-    return Reference(time, at.x, at.v, continuous(robot, joints.actuators), force, inertia)
+    return Reference(time, at.x, at.v, unwrapped(robot, joints.actuators), force, inertia)

@@ -31,17 +31,17 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
-from nacelle.identification.rehearsal.servo import readings, rows, servo
+from nacelle.identification.rehearsal.servo import readings, servo, servo_rows
 from nacelle.identification.rehearsal.settings import (
     FORCE_NOISE,
     Controller,
     Effects,
     Sensors,
-    each,
+    per_actuator,
     revolute,
 )
 from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
-from nacelle.kinematics.actuation import continuous
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -213,7 +213,7 @@ class Experiment:
     def force_noise(self) -> Array:
         """Standard deviations of the measured forces (actuators,), N or N m."""
         if self.sensors.force_noise is not None:
-            return each(self.robot, "force_noise", self.sensors.force_noise)
+            return per_actuator(self.robot, "force_noise", self.sensors.force_noise)
         return np.asarray(FORCE_NOISE * np.sqrt(np.mean(np.square(self.reference.force), axis=0)))
 
     def run(self, seed: int = 0) -> Rehearsal:
@@ -227,9 +227,11 @@ class Experiment:
         """
         reference, rng = self.reference, np.random.default_rng(seed)
         shape = reference.q.shape
-        noise = each(self.robot, "position_noise", self.sensors.position_noise) * rng.normal(size=shape)
+        noise = per_actuator(self.robot, "position_noise", self.sensors.position_noise) * rng.normal(
+            size=shape
+        )
         current = self.force_noise * rng.normal(size=shape)
-        table = rows(reference.q, reference.force, noise, reference.inertia)
+        table = servo_rows(reference.q, reference.force, noise, reference.inertia)
         law = Feedback(servo, table, tuple(sorted(self._law.items())))
         run = simulate(
             self.plant,
@@ -319,7 +321,7 @@ class Rehearsal(Drawn):
         plant = self.experiment.plant
         x, rigid = plant.split(self._states)[0], plant.rigid_states(self._states)
         q = native(actuator_positions, self.true)(x, plant.rigid.unknowns(rigid))["q"]
-        return continuous(self.robot, q)
+        return unwrapped(self.robot, q)
 
     @property
     def q(self) -> Array:

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from nacelle.identification.rehearsal.driven_robot import coordinates
+from nacelle.identification.rehearsal.driven_robot import actuator_coordinates
 from nacelle.identification.rehearsal.settings import revolute
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import state_size
@@ -36,7 +36,7 @@ def _row(robot: Robot) -> tuple[int]:
     return (1 + 3 * count + count * (count + 1) // 2,)
 
 
-def rows(q: Array, force: Array, noise: Array, inertia: Array) -> Array:
+def servo_rows(q: Array, force: Array, noise: Array, inertia: Array) -> Array:
     """The controller's rows (N, k) from coordinates, forces, noise (N, actuators) and matrices M_a."""
     lower = np.tril_indices(q.shape[1])
     return np.hstack([q, force, noise, inertia[:, lower[0], lower[1]]])
@@ -78,7 +78,7 @@ def servo(
     start = state_size(robot)[0]
     z, row = s[start : start + count], w[1:]
     reference, feedforward, noise = (row[i * count : (i + 1) * count] for i in range(3))
-    q = coordinates(robot, s, quat_0) + noise
+    q = actuator_coordinates(robot, s, quat_0) + noise
     error = []
     for i, is_revolute in enumerate(revolute(robot)):
         step = resolution[i]

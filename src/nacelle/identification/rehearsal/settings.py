@@ -109,7 +109,7 @@ class Sensors:
                     for joint, is_revolute in zip(joints, revolute(robot), strict=True)
                 ]
             )
-        return each(robot, "resolution", self.resolution)
+        return per_actuator(robot, "resolution", self.resolution)
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,12 @@ class Effects:
 
     def cogging_terms(self, robot: Robot) -> tuple[tuple[float, float, float], ...]:
         """Amplitude, cycles and phase of each actuator; none if there is no cogging."""
-        amplitudes = each(robot, "cogging", self.cogging)
+        amplitudes = per_actuator(robot, "cogging", self.cogging)
         if not np.any(amplitudes):
             return ()
         cycles = [40.0 if is_revolute else 2.0 * math.pi / 0.024 for is_revolute in revolute(robot)]
         if self.cycles is not None:
-            cycles = each(robot, "cycles", self.cycles).tolist()
+            cycles = per_actuator(robot, "cycles", self.cycles).tolist()
         phases = _numbers(robot, "phase", self.phase).tolist()
         return tuple(zip(amplitudes.tolist(), cycles, phases, strict=True))
 
@@ -149,7 +149,7 @@ def revolute(robot: Robot) -> list[bool]:
     return [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
 
 
-def each(robot: Robot, what: str, given: Numbers) -> Array:
+def per_actuator(robot: Robot, what: str, given: Numbers) -> Array:
     """One number that is not negative for each actuator (actuators,).
 
     Raises:

@@ -220,7 +220,7 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
     return equalised
 
 
-def carried(
+def carriage_of(
     frame: Pose, elbow: Array, revolute: bool, parameters: Callable[[Array], Array]
 ) -> tuple[Array, Carriage]:
     """Where a driven body carries A, base axes (`LegForm.A`), and the body.

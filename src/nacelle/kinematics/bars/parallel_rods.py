@@ -16,7 +16,7 @@ from nacelle.kinematics.bars.form import (
     LegForm,
     Passive,
     UnreadError,
-    carried,
+    carriage_of,
     clean,
     clean_parameters,
 )
@@ -35,7 +35,7 @@ from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, norm
 
 
 @lru_cache(maxsize=64)
-def around(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
+def nearby_poses(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
     """The reference and poses around it."""
     return (
         mechanism.assembly.motion,
@@ -45,7 +45,7 @@ def around(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
 
 def turns_with(mechanism: Mechanism, body: int) -> bool:
     """Whether a body of the nacelle turns when the robot moves."""
-    orientations = [motion.poses[body].R for motion in around(mechanism)]
+    orientations = [motion.poses[body].R for motion in nearby_poses(mechanism)]
     return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
@@ -76,7 +76,7 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
     tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
     whole = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     frame = root.frame_successor
-    A, carriage = carried(
+    A, carriage = carriage_of(
         X0, centre.p, revolute, lambda R: _seen(robot, root.successor, frame @ Pose(R, np.zeros(3)))
     )
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]

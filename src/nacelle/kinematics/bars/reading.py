@@ -26,7 +26,7 @@ from nacelle.kinematics.bars.form import (
     LegForm,
     Passive,
     UnreadError,
-    carried,
+    carriage_of,
     clean,
     clean_parameters,
 )
@@ -303,7 +303,7 @@ def _rod(leg: _Serial) -> LegForm:
         flat = np.array([1.0, 1.0, 0.0])
     d, dn = chain.X[-1].p * flat, Xn[-1].p * flat
     length = norm(d)
-    A, carriage = carried(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
+    A, carriage = carriage_of(X0, X1.p, revolute, lambda R: leg.gathered(1, R))
     E, sign = leg.axes(count, d * divide(1.0, length), _floats(first), dn / np.linalg.norm(dn))
     rod = leg.gathered(count, clean(E))
     cross_inertia: Scalar = 0.0

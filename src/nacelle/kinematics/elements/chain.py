@@ -29,12 +29,12 @@ from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    along,
-    carried,
+    crossed,
     dotted,
     resting,
     stacked,
-    still,
+    times,
+    zero_rate,
 )
 from nacelle.kinematics.elements.reading import welds
 from nacelle.kinematics.elements.structure import ElementLeg, ElementRod, Hold, split_states
@@ -58,7 +58,7 @@ class LegBodies(NamedTuple):
     zeros: list[Rate]
 
 
-def chain(at: ElementGeometry, leg: ElementLeg, u: Rate) -> LegBodies:
+def leg_bodies(at: ElementGeometry, leg: ElementLeg, u: Rate) -> LegBodies:
     """The bodies of a leg from the rates u of its own elements, from the base outwards."""
     states = split_states(leg.elements, u)
     before = resting(u.M.shape[1])
@@ -83,7 +83,7 @@ def spun(x: Array, states: Mapping[str, Rate]) -> Rate:
     """Angular velocity of an element: x x x' + theta' x ([OAM] (12), (13))."""
     x_rate = states["x"]
     w = Rate(skew(x) @ x_rate.M, cross(x, x_rate.now), cross(x, x_rate.next))
-    return w + along(states["theta"], x, x_rate.now) if "theta" in states else w
+    return w + times(states["theta"], x, x_rate.now) if "theta" in states else w
 
 
 def _driven(at: ElementGeometry, leg: ElementLeg, states: Mapping[str, Rate]) -> Rigid:
@@ -91,10 +91,10 @@ def _driven(at: ElementGeometry, leg: ElementLeg, states: Mapping[str, Rate]) ->
     assert leg.driver is not None
     F = at.frame(leg.driver)
     z, (rate, *_) = F.R[:, 2], states.values()
-    none = still(rate.M.shape[-1])
+    none = zero_rate(rate.M.shape[-1])
     if "x" in states:
         return Rigid(F.p, none, spun(at.bar_direction(leg), states))
-    moves = along(rate, z, np.zeros(3))
+    moves = times(rate, z, np.zeros(3))
     return Rigid(F.p, moves, none) if "d" in states else Rigid(F.p, none, moves)
 
 
@@ -118,7 +118,7 @@ def _add_rod(
         # P = A + d x: P' = A' + d' x + d x'
         d, d_rate = dot(x, B - A), states["d"]
         stretch = Rate(x_rate.M * d, x_rate.now * d, x_rate.next * d + x_rate.now * d_rate.now)
-        body = Rigid(A + x * d, body.v + along(d_rate, x, x_rate.now) + stretch, body.w)
+        body = Rigid(A + x * d, body.v + times(d_rate, x, x_rate.now) + stretch, body.w)
         made.bodies[leg.moving] = body
         if rod.hold.letter == rod.end.letter == "S":
             made.zeros.append(dotted(body.w, B - A, body.fixed(B - A)))
@@ -157,17 +157,17 @@ def _between(at: ElementGeometry, hold: Hold, before: Rigid, behind: Rigid) -> R
     reciprocal = divide(1.0, 1.0 - k * k)
     # a is fixed to the body before, b to the one behind; both to the body between.
     g, g_rate = (a - b * k) * reciprocal, (before.fixed(a) - behind.fixed(b) * k) * reciprocal
-    return before.w + along(dotted(behind.w - before.w, g, g_rate), a, before.fixed(a))
+    return before.w + times(dotted(behind.w - before.w, g, g_rate), a, before.fixed(a))
 
 
 def free_rates(leg: ElementLeg) -> int:
-    """How many rates of a leg `basis` needs: q' of its driver, the spins of its rods, all of a strut."""
+    """How many rates of a leg `motion_basis` takes: q' of its driver, spins of its rods, all of a strut."""
     driven = leg.elements[: len(leg.elements) - (len(leg.rods) if leg.form != "plane" else 0)]
     spins = sum("theta" in element.basis for element in leg.elements[len(driven) :])
     return len(driven) + (spins if leg.prismatic is None else 5)
 
 
-def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> Rate:
+def motion_basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> Rate:
     """The motion basis of a leg's own elements from its free rates and the motion of the nacelle.
 
     A driven bar has x' = q' y, y = z x x with the joint's own axis z, so q' may have either sign or be zero
@@ -179,7 +179,7 @@ def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> R
     first, *spins = (free[k] for k in range(len(free.now)))
     if "x" in leg.elements[0].basis:
         x = at.bar_direction(leg)
-        first = along(first, cross(at.frame(leg.driver).R[:, 2], x), -x * first.now)
+        first = times(first, cross(at.frame(leg.driver).R[:, 2], x), -x * first.now)
     before = _driven(at, leg, {leg.elements[0].basis[0]: first})
     rates = [first]
     for rod, element in zip(leg.rods, leg.elements[1:], strict=False):
@@ -193,7 +193,7 @@ def basis(at: ElementGeometry, leg: ElementLeg, free: Rate, nacelle: Rigid) -> R
 def end_zeros(
     at: ElementGeometry, leg: ElementLeg, ends: list[tuple[ElementRod, Rigid]], nacelle: Rigid
 ) -> list[Rate]:
-    """What the joints at the ends of a leg lock of the nacelle; rods reach their ends by `basis`."""
+    """What the joints at the ends of a leg lock of the nacelle; rods reach their ends by `motion_basis`."""
     if leg.form == "plane":
         return [_plane_zero(at, leg, ends[0][1], nacelle)]
     zeros: list[Rate] = []
@@ -213,7 +213,7 @@ def _plane_zero(at: ElementGeometry, leg: ElementLeg, slider: Rigid, nacelle: Ri
         (nacelle, slider) if at.robot.joints[tip].predecessor == leg.rods[0].nacelle else (slider, nacelle)
     )
     n, gap = plane.R[:, 2], two.at(centre.p) - one.at(plane.p)
-    return dotted(gap, n, one.fixed(n)) + dotted(carried(one.w, n), centre.p - plane.p, gap.now)
+    return dotted(gap, n, one.fixed(n)) + dotted(crossed(one.w, n), centre.p - plane.p, gap.now)
 
 
 def part_states(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> list[Rate]:
@@ -225,7 +225,7 @@ def part_states(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigi
             rates.append(body.at(at.part_input(part)))
         if "x" in part.element.basis:
             x = at.part_direction(part)
-            rates += [carried(body.w, x), dotted(body.w, x, body.fixed(x))]
+            rates += [crossed(body.w, x), dotted(body.w, x, body.fixed(x))]
     return rates
 
 
@@ -235,6 +235,6 @@ def part_bodies(at: ElementGeometry, leg: ElementLeg, u: Rate, last: Rigid) -> d
     for part, states in zip(leg.parts, split_states(leg.all_elements, u)[len(leg.elements) :], strict=True):
         A = at.part_input(part)
         before = last if part.neighbour is None else parts[part.neighbour]
-        w = spun(at.part_direction(part), states) if "x" in states else still(u.M.shape[1])
+        w = spun(at.part_direction(part), states) if "x" in states else zero_rate(u.M.shape[1])
         parts[part.element.body] = Rigid(A, states["A"] if "A" in states else before.at(A), w)
     return parts

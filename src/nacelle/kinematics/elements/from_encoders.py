@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.kinematics.elements.jets import Jet, constant, plus_jet
+from nacelle.kinematics.elements.jets import Jet, constant_jet, plus_jet
 from nacelle.kinematics.elements.layout import ARM, ElementLayout
 from nacelle.kinematics.elements.leg_points import MeasuredLeg, leg_points
 from nacelle.kinematics.elements.nacelle_pose import orientations
@@ -69,7 +69,7 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
         start = _start(layout, index, given)
         rod = points.rods[0]
         R = orientations(mechanism)[rod.body].R
-        centres.append(plus_jet(start, constant(rod.offset - R @ rod.local)))
+        centres.append(plus_jet(start, constant_jet(rod.offset - R @ rod.local)))
         lengths.append(rod.length)
     lines = _lines(mechanism, centres, lengths)
     for index, line in enumerate(lines):

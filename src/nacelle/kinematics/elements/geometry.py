@@ -68,14 +68,14 @@ class ElementGeometry:
         if leg.prismatic is not None:
             return np.asarray(self.frame(leg.prismatic).R[:, 2] * leg.flip)
         E, B = self.ends(leg, rod)
-        return unit(B - E)
+        return unit_vector(B - E)
 
     def bar_direction(self, leg: ElementLeg) -> Array:
         """Unit direction (3,), base axes, of the driven bar: perpendicular to its axis, towards its end."""
         assert leg.driver is not None
         F = self.frame(leg.driver)
         z, arm = F.R[:, 2], self.ends(leg, leg.rods[0])[0] - F.p
-        return unit(arm - z * dot(z, arm))
+        return unit_vector(arm - z * dot(z, arm))
 
     def part_input(self, part: NacellePart) -> Array:
         """Input point (3,), base axes, m, of a part of the nacelle."""
@@ -88,9 +88,9 @@ class ElementGeometry:
         local = (own.frame_successor if own.successor == body else own.frame_predecessor).p
         if float(np.linalg.norm(local)) < 1e-9 * self.robot.numeric.size:
             return np.asarray(self.poses[body].R[:, 0])
-        return unit(self.poses[body].p - self.part_input(part))
+        return unit_vector(self.poses[body].p - self.part_input(part))
 
 
-def unit(r: Array) -> Array:
+def unit_vector(r: Array) -> Array:
     """Give r / |r| (3,)."""
     return np.asarray(r * divide(1.0, norm(r)))

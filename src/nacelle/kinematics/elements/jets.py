@@ -17,7 +17,7 @@ from nacelle.spatial.scalar import Array, Scalar, divide, dot, norm, pack
 Jet = Array
 
 
-def constant(point: Array) -> Jet:
+def constant_jet(point: Array) -> Jet:
     """The jet [p; 0; 0] (3, 3) of a vector p (3,) that does not change."""
     return np.stack([point, np.zeros(3), np.zeros(3)])
 
@@ -32,7 +32,7 @@ def crossed_jet(z: Array, a: Jet) -> Jet:
     return pack([crossed(z, row).tolist() for row in a])
 
 
-def stretched(d: Array, x: Jet) -> Jet:
+def scaled_jet(d: Array, x: Jet) -> Jet:
     """The jet of d x from a length d with its derivatives (3,) and a direction."""
     first = add(scaled(d[1], x[0]), scaled(d[0], x[1]))
     second = add(add(scaled(d[2], x[0]), scaled(2.0 * d[1], x[1])), scaled(d[0], x[2]))

@@ -200,7 +200,7 @@ def direction(at: ElementGeometry, leg: ElementLeg, number: int) -> Array:
     return at.bar_direction(leg) if number == ARM else at.direction(leg, leg.rods[number])
 
 
-def spread(layout: ElementLayout, rows: Array) -> Array:
+def in_space(layout: ElementLayout, rows: Array) -> Array:
     """A direction with zeros where a planar robot has no components: (3, 3)."""
     jet = np.zeros((3, 3), dtype=rows.dtype)
     jet[:, list(layout.axes)] = rows

@@ -25,14 +25,14 @@ from nacelle.kinematics.bars.form import clean
 from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.jets import (
     Jet,
-    constant,
+    constant_jet,
     cross_jets,
     crossed_jet,
     plus_jet,
-    stretched,
+    scaled_jet,
     unit_jet,
 )
-from nacelle.kinematics.elements.layout import ARM, ElementLayout, direction, sample_geometries, spread
+from nacelle.kinematics.elements.layout import ARM, ElementLayout, direction, in_space, sample_geometries
 from nacelle.kinematics.elements.structure import ElementLeg, ElementRod
 from nacelle.kinematics.general.vectors import add, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -237,7 +237,7 @@ def _constants(mechanism: Mechanism, leg: ElementLeg, at: ElementGeometry) -> Le
         offset = clean(B - E - l * x, size)
         if leg.prismatic is not None:
             length = l - float(x @ (at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p))
-            own = _offset_axes(constant(x), hinge, cross_joint if leg.driver is None else None)
+            own = _offset_axes(constant_jet(x), hinge, cross_joint if leg.driver is None else None)
             if own is not None:
                 Q = np.stack([axis[0] for axis in own], axis=1).astype(float)
                 offset = clean(np.linalg.solve(Q, offset), size)
@@ -262,7 +262,7 @@ def _hinge(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> H
 def _offset_axes(x: Jet, hinge: Hinge | None, universal: Universal | None) -> list[Jet] | None:
     """Axes fixed to an element that its joint and its direction give; None where they do not."""
     if hinge is not None:
-        return [x, crossed_jet(hinge.z, x), constant(hinge.z)]
+        return [x, crossed_jet(hinge.z, x), constant_jet(hinge.z)]
     if universal is not None:
         b = unit_jet(crossed_jet(universal.a, x))
         return [x, b, cross_jets(x, b)]
@@ -320,7 +320,7 @@ class MeasuredLeg:
         self.coordinate: Array | None = own.get("coordinate")
         self.length: Array | None = own.get("length")
         named = {
-            number: spread(layout, given[name]) for (k, number), name in layout.of_rod.items() if k == index
+            number: in_space(layout, given[name]) for (k, number), name in layout.of_rod.items() if k == index
         }
         self.arm: Jet | None = named.get(ARM)
         self.directions: list[Jet] = []
@@ -330,7 +330,7 @@ class MeasuredLeg:
             if leg.form == "plane":
                 continue
             x = named[k]
-            line = scaled_line(x, rod.length) if self.length is None else stretched(self.length, x)
+            line = scaled_line(x, rod.length) if self.length is None else scaled_jet(self.length, x)
             self.directions.append(x)
             self.lines.append(line)
             self.ends.append(plus_jet(plus_jet(self.start(k), line), self._offset(rod, x)))
@@ -339,10 +339,10 @@ class MeasuredLeg:
         """B less the end of the line."""
         leg = self.points.leg
         if leg.prismatic is None or not np.any(rod.offset):
-            return constant(rod.offset)
+            return constant_jet(rod.offset)
         axes = _offset_axes(x, rod.hinge, rod.universal if leg.driver is None else None)
         if axes is None:
-            return constant(rod.offset)
+            return constant_jet(rod.offset)
         total: Jet = np.zeros((3, 3))
         for axis, entry in zip(axes, rod.offset.tolist(), strict=True):
             total = plus_jet(total, axis, entry)
@@ -359,12 +359,12 @@ class MeasuredLeg:
         points, rod = self.points, self.points.rods[number]
         if self.arm is not None:
             alpha, beta, gamma = rod.start.tolist()
-            moved = plus_jet(constant(points.F + gamma * points.z), self.arm, alpha)
+            moved = plus_jet(constant_jet(points.F + gamma * points.z), self.arm, alpha)
             return plus_jet(moved, crossed_jet(points.z, self.arm), beta)
         if self.coordinate is not None and points.leg.form != "shaft":
             slid = np.stack([points.z * value for value in self.coordinate])
-            return plus_jet(constant(rod.start), slid)
-        return constant(rod.start)
+            return plus_jet(constant_jet(rod.start), slid)
+        return constant_jet(rod.start)
 
 
 def scaled_line(x: Jet, length: float) -> Jet:

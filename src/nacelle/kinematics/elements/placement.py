@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, leg_layout, spread
+from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, in_space, leg_layout
 from nacelle.kinematics.elements.leg_points import MeasuredLeg, Universal, leg_points
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
 from nacelle.kinematics.elements.reading import UncoveredError
@@ -93,7 +93,7 @@ class ElementMotion:
         _add_ends(places, self.legs)
         for v in self.layout.variables:
             if v.leg < 0 and v.kind == "direction":
-                places.add_axis(v.body, v.number, spread(self.layout, given[v.name]))
+                places.add_axis(v.body, v.number, in_space(self.layout, given[v.name]))
             elif v.leg < 0:
                 places.add(v.body, np.zeros(3), given[v.name])
         places.solve()

@@ -8,7 +8,7 @@ and the value of its derivative, so products with vectors that move are differen
     n . r       M = n^T M_r,           (n . r)' = n . r' + n' . r
 
 in base axes, m/s, rad/s and their derivatives. Rates C_u u + C_g g = 0 that vanish give some of them, u, from
-the others, g: first M and u, then, with u in the derivatives of the products, u' (`solved`).
+the others, g: first M and u, then, with u in the derivatives of the products, u' (`solved_rates`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rate:
         return Rate(A @ self.M, A @ self.now, A @ self.next)
 
 
-def still(count: int) -> Rate:
+def zero_rate(count: int) -> Rate:
     """The rate (3,) of what rests, over a basis of some numbers."""
     return Rate(np.zeros((3, count)), np.zeros(3), np.zeros(3))
 
@@ -65,13 +65,13 @@ def stacked(rates: Sequence[Rate]) -> Rate:
     )
 
 
-def carried(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
+def crossed(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
     """Give w x r for an angular velocity w and a vector r (3,) that has the rate r_rate; without: w x r."""
     now = cross(w.now, r)
     return Rate(-skew(r) @ w.M, now, cross(w.next, r) + cross(w.now, now if r_rate is None else r_rate))
 
 
-def along(rate: Rate, s: Array, s_rate: Array) -> Rate:
+def times(rate: Rate, s: Array, s_rate: Array) -> Rate:
     """A rate of one number times a vector s (3,) that has the rate s_rate."""
     return Rate(np.outer(s, rate.M), s * rate.now, s * rate.next + s_rate * rate.now)
 
@@ -97,7 +97,7 @@ class Rigid:
 
     def at(self, point: Array) -> Rate:
         """Velocity of the body's point at `point` (3,), base axes: v + w x r ([OAM] (14), (15))."""
-        return self.v + carried(self.w, point - self.p)
+        return self.v + crossed(self.w, point - self.p)
 
     def fixed(self, direction: Array) -> Array:
         """Rate (3,) of a direction that is fixed to the body: w x direction."""
@@ -106,10 +106,10 @@ class Rigid:
 
 def resting(count: int) -> Rigid:
     """The base."""
-    return Rigid(np.zeros(3), still(count), still(count))
+    return Rigid(np.zeros(3), zero_rate(count), zero_rate(count))
 
 
-def solved(rows: Callable[[Rate, Rate], Sequence[Rate]], count: int, given: Rate) -> tuple[Rate, Rate]:
+def solved_rates(rows: Callable[[Rate, Rate], Sequence[Rate]], count: int, given: Rate) -> tuple[Rate, Rate]:
     """Rates u (count,) for which rows(u, given) vanish, and what of the rows is left: least squares.
 
     Args:

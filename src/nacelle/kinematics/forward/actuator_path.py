@@ -43,11 +43,11 @@ def unwound_path(robot: Robot, q: Array, start: Array) -> Array:
     return np.asarray(np.where(_are_revolute(robot) & (whole != 0.0), q - whole, q))
 
 
-def actuator_units(robot: Robot) -> Array:
+def actuator_scales(robot: Robot) -> Array:
     """What the coordinates of actuators count in (actuators,): the robot's size for lengths, 1 for angles."""
     return np.where(_are_revolute(robot), 1.0, robot.size)
 
 
-def wrapped(angles: Array) -> Array:
+def within_half_turn(angles: Array) -> Array:
     """Angles (...) within half a turn of zero, rad: -pi <= angle < pi."""
     return np.asarray((angles + np.pi) % (2.0 * np.pi) - np.pi)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.forward.actuator_path import wrapped
+from nacelle.kinematics.forward.actuator_path import within_half_turn
 from nacelle.kinematics.forward.search import PoseSearch, starts_of
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.continuation import CLOSED, polished
@@ -66,7 +66,7 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
         )
         u = solution.y[solution.status == 0]
         x, y = search.poses(polished(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
-        x[:, angles] = wrapped(x[:, angles])
+        x[:, angles] = within_half_turn(x[:, angles])
         keep = _distinct(mechanism, x, y, pose)
         signs, _ = search.signs(x[keep], y[keep])
         result.append(Assemblies(x[keep], signs, names))
@@ -81,7 +81,7 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
-        apart[:, angles] = np.abs(wrapped(apart[:, angles]))
+        apart[:, angles] = np.abs(within_half_turn(apart[:, angles]))
         if place is not None:
             other = np.abs(x[keep][:, place] + x[k, place])
             same = np.sum(other, axis=1) < np.sum(apart[:, place], axis=1)
@@ -93,7 +93,7 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
             keep.append(k)
     if len(keep) > 1 and np.all(np.isfinite(first)):
         apart = x[keep] - first
-        apart[:, angles] = wrapped(apart[:, angles])
+        apart[:, angles] = within_half_turn(apart[:, angles])
         nearest = int(np.argmin(np.max(np.abs(apart) / units, axis=1)))
         keep.insert(0, keep.pop(nearest))
     return np.array(keep, dtype=int)

@@ -20,7 +20,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.assemblies import assemblies_of
 from nacelle.kinematics.forward.search import search_of
 from nacelle.kinematics.forward.spheres import applies, sphere_forward
@@ -150,4 +150,4 @@ def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
     off = outputs["q"] - unwound(mechanism.robot, q, outputs["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.
-        return np.asarray(np.all(np.abs(off) <= _SAME * actuator_units(mechanism.robot), axis=1))
+        return np.asarray(np.all(np.abs(off) <= _SAME * actuator_scales(mechanism.robot), axis=1))

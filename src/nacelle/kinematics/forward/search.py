@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_units, between, unwound, unwound_path
+from nacelle.kinematics.forward.actuator_path import actuator_scales, between, unwound, unwound_path
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
@@ -139,7 +139,7 @@ class PoseSearch:
         if not left.size:
             return
         road = _roadmap(robot)
-        nearest = road.nearest(q[left], actuator_units(robot), _NEAREST)
+        nearest = road.nearest(q[left], actuator_scales(robot), _NEAREST)
         for k in range(nearest.shape[1]):
             still = samples.missing[left]
             hub = nearest[still, k]
@@ -312,7 +312,7 @@ def _roadmap(robot: Robot) -> Roadmap:
     search = search_of(mechanism_of(robot))
     q0 = search.reference_actuators()
     rng = np.random.default_rng(0)
-    reach = np.where(actuator_units(robot) == 1.0, _TURN, _FAR * robot.size)
+    reach = np.where(actuator_scales(robot) == 1.0, _TURN, _FAR * robot.size)
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
     return roadmap(search.equations, (q0, search.reference()), goals, between)

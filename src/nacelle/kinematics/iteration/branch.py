@@ -33,7 +33,7 @@ from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.closed import closed_near, generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import equations
+from nacelle.kinematics.tree.rates import rate_equations
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
@@ -262,7 +262,7 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
 
 def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
-    system = equations(robot, motion)
+    system = rate_equations(robot, motion)
     mechanism = system.mechanism
     rows = [
         *mechanism.nacelle_rows,

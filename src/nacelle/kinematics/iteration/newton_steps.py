@@ -26,7 +26,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.least_squares import least_squares
-from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, equations, respond, selections
+from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, rate_equations, respond, selections
 from nacelle.kinematics.tree.spanning_tree import (
     CosSin,
     Step,
@@ -88,7 +88,7 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
     if is_supported(robot) and finds_step(plan_of(robot), basis.shape[1]):
         return _small_step(now, y, closure_step(legs_at(now), basis))
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
     response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)
     u = response.u[:, -1]
@@ -179,7 +179,7 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
     gaps = _open_by(q, actuator_steps(robot, motion, steps))
-    system, right = equations(robot, motion), []
+    system, right = rate_equations(robot, motion), []
     rows = []
     closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
     for own, spins in zip(closures, system.rows, strict=True):

@@ -100,7 +100,7 @@ def start_of(robot: Robot, guess: Any) -> SearchStart | None:
     return start
 
 
-def nearby(mechanism: Mechanism) -> dict[str, Any]:
+def guess_settings(mechanism: Mechanism) -> dict[str, Any]:
     """Settings of the plain iteration that begins with a guess."""
     longest = _NEAR_STEP * float(np.min(unknown_units(mechanism)))
     return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
@@ -179,7 +179,7 @@ class _Search:
 
     def near(self, x: Array, start: Array) -> Unknowns:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
-        solution = self.solver.solve(start, x, **nearby(self.mechanism))
+        solution = self.solver.solve(start, x, **guess_settings(self.mechanism))
         closed = solution.status == 0
         flags = np.where(closed, 0, int(Flag.UNREACHABLE))
         y = np.where(closed[:, None], solution.y, np.nan)

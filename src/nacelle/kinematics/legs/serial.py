@@ -125,10 +125,10 @@ def elbow(
     else:
         step, margin, rod = line_to_point(e, W.from_arm(X), length2, sign)
     roots.root_margins.append(margin)
-    return step, X @ motion_of(step), rod
+    return step, X @ axis_motion(step), rod
 
 
-def motion_of(step: Step) -> Pose:
+def axis_motion(step: Step) -> Pose:
     """Motion of a turn about or a slide along z."""
     if isinstance(step, CosSin):
         c, s = step

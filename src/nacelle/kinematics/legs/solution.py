@@ -23,7 +23,7 @@ from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
-from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, elbow, motion_of
+from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, axis_motion, elbow
 from nacelle.kinematics.legs.subproblem import angle_onto, rotate, spherical_aim, two_angles
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import Joint, JointKind
@@ -109,7 +109,7 @@ def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roo
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
     angle_b = angle_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
-    R_rod = product(product(rod_a.frame_predecessor.R, motion_of(angle_a).R), rod_a.frame_successor.R.T)
+    R_rod = product(product(rod_a.frame_predecessor.R, axis_motion(angle_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
     angle_end = CosSin(R[0, 0], R[1, 0])
     return {p.root: [step], p.hub: [angle_hub], p.rod_a: [angle_a], p.rod_b: [angle_b], p.end: [angle_end]}

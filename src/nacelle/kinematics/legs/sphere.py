@@ -16,7 +16,7 @@ from nacelle.kinematics.legs.chain import serial_chain
 from nacelle.kinematics.legs.forms import FORMS
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.parallelogram import arm
-from nacelle.kinematics.legs.serial import motion_of
+from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.legs.solution import rod_chains
 from nacelle.kinematics.tree.spanning_tree import Step
 from nacelle.model.joint import Joint
@@ -53,12 +53,12 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
     if kind.form == "rods":
         root, (first, *_) = rod_chains(robot, leg)
         d = first.X[-1].p
-        centre = (robot.joints[root].frame_predecessor @ motion_of(step) @ first.X[0]).p
+        centre = (robot.joints[root].frame_predecessor @ axis_motion(step) @ first.X[0]).p
         return Sphere(centre, dot(d, d), first.target)
     folded = kind.parallelogram
     if folded is not None:
         X_centre, d = arm(robot, folded)
-        centre = (robot.joints[folded.root].frame_predecessor @ motion_of(step) @ X_centre).p
+        centre = (robot.joints[folded.root].frame_predecessor @ axis_motion(step) @ X_centre).p
         return Sphere(centre, dot(d, d), robot.joints[folded.wrist])
     chain, form = serial_chain(robot, leg), FORMS[kind.form]
     assert chain is not None
@@ -67,4 +67,4 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
         d = X[-2].p + product(X[-2].R, X[-1].p) + step * X[-2].R[:, 2]
         return Sphere(X[0].p, dot(d, d), chain.target)
     d = X[-1].p
-    return Sphere((X[0] @ motion_of(step) @ X[1]).p, dot(d, d), chain.target)
+    return Sphere((X[0] @ axis_motion(step) @ X[1]).p, dot(d, d), chain.target)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, Problem, shortened
+from nacelle.errors import DescriptionError, Problem, number_of, shortened
 from nacelle.kinematics.mechanism.assembly import Assembly, ClosureGap, assemble, held_rates, outside_limits
 from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.kinematics.mechanism.coupled import holding_couplings
@@ -457,7 +457,7 @@ def _misfit(robot: Robot, m: Mobility) -> str:
     """Say how the declared motion differs from the true one."""
     names = robot.motion.coordinates
     if len(names) != m.platform:
-        reason = f"it has {len(names)} coordinate{'' if len(names) == 1 else 's'}"
+        reason = f"it has {number_of(len(names), 'coordinate')}"
     elif len(names) == 1:
         reason = f"{names[0]} does not describe how the {robot.mover} moves"
     else:

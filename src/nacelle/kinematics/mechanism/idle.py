@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.errors import number_of
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.rank import null_space, rank_of
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, rates_of
@@ -82,7 +83,7 @@ def idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str,
                 spinning += spins
                 idle -= 1
         if idle > 0:
-            words.append(f"{idle} motion{'s' if idle > 1 else ''} inside leg {leg.name}")
+            words.append(f"{number_of(idle, 'motion')} inside leg {leg.name}")
     for group in _between_spherical(robot, robot.nacelle.bodies):
         spins = _spins(robot, J, motion, group)
         words += [_spin_words(robot, spins)] if spins else []

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from nacelle.errors import number_of
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import generic_poses, nacelle_rates, scaled_closures
@@ -121,68 +122,60 @@ class Mobility(Shown):
     def _moves(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
         if self.mover != "nacelle":
-            return _list(self.joints) or "none"
+            return ", ".join(self.joints) or "none"
         moves = [_WORDS[a] for a in self.free]
         mixed = self.platform - self.inside - len(self.free)
         if mixed:
             axes = " ".join(self.coupled)
-            moves.append(f"{_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
+            moves.append(f"{number_of(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
         if self.inside:
-            moves.append(f"{_count(self.inside, 'motion')} inside the nacelle")
-        return _list(moves) or "none"
+            moves.append(f"{number_of(self.inside, 'motion')} inside the nacelle")
+        return ", ".join(moves) or "none"
 
     def motion_words(self) -> str:
         """What the nacelle can do, as part of a sentence."""
         shown = self.locked and self.mover == "nacelle"
-        locked = f"; locked: {_list([_WORDS[a] for a in self.locked])}" if shown else ""
-        return f"the {self.mover} has {_count(self.platform, 'motion')}: {self._moves()}{locked}"
+        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if shown else ""
+        return f"the {self.mover} has {number_of(self.platform, 'motion')}: {self._moves()}{locked}"
 
     def sentences(self) -> list[str]:
         """The same in words."""
-        lines = [f"The {self.mover} has {_count(self.platform, 'independent motion')}: {self._moves()}."]
+        lines = [f"The {self.mover} has {number_of(self.platform, 'independent motion')}: {self._moves()}."]
         for name, axes in self.tools if self.inside else ():
-            moves = _list([_WORDS[a] for a in axes]) or "motions that couple axes"
+            moves = ", ".join([_WORDS[a] for a in axes]) or "motions that couple axes"
             lines.append(f"Tool {name} moves by {moves}.")
         if self.locked and self.mover == "nacelle":
-            lines.append(f"Locked: {_list([_WORDS[a] for a in self.locked])}.")
+            lines.append(f"Locked: {', '.join([_WORDS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
-            count = _count(self.idle_count, "idle motion")
-            lines.append(f"{count} {verb} the {self.mover} at rest: {_list(self.idle)}.")
+            count = number_of(self.idle_count, "idle motion")
+            lines.append(f"{count} {verb} the {self.mover} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
-                f"The loops are overconstrained {_times(self.overconstrained)}: {_list(self.redundant)}."
+                f"The loops are overconstrained {_times(self.overconstrained)}: {', '.join(self.redundant)}."
             )
         if self.actuation > 0:
-            lines.append(f"The actuation is redundant: {_count(self.actuation, 'actuator')} to spare.")
+            lines.append(f"The actuation is redundant: {number_of(self.actuation, 'actuator')} to spare.")
         elif self.actuation < 0:
             lines.append(
-                f"The robot is underactuated: {_count(self.actuators, 'actuator')} for "
-                f"{_count(self.platform, 'motion')}."
+                f"The robot is underactuated: {number_of(self.actuators, 'actuator')} for "
+                f"{number_of(self.platform, 'motion')}."
             )
         if self.undriven:
-            lines.append(f"Nothing drives {_list(self.undriven)}.")
+            lines.append(f"Nothing drives {', '.join(self.undriven)}.")
         if self.uncontrolled:
-            lines.append(f"With the actuators locked there remains: {_list(self.uncontrolled)}.")
+            lines.append(f"With the actuators locked there remains: {', '.join(self.uncontrolled)}.")
         elif self.actuation >= 0:
             lines.append(f"The actuators control every motion of the {self.mover}.")
         if self.still:
-            lines.append(f"Joints that never move: {_list(self.still)}.")
+            lines.append(f"Joints that never move: {', '.join(self.still)}.")
         if self.singular_reference:
             lines.append("The reference pose is singular.")
         return lines
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def _times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
-def _list(words: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(words)
 
 
 def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
@@ -361,7 +354,7 @@ def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
         words.append("a motion that couples " + " ".join(coupled))
     own = rank_of(left[top].T) - F.shape[1]
     if own > 0:
-        words.append(_count(own, "motion") + f" inside the {robot.mover}")
+        words.append(number_of(own, "motion") + f" inside the {robot.mover}")
     return tuple(words)
 
 

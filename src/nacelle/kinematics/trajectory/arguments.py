@@ -52,10 +52,10 @@ def read_points(layout: ReducedLayout, points: ArrayLike, name: str = "points") 
         _checked(layout, values[k], f"point {k}")
     if layout.quaternion is not None:
         values[:, layout.quaternion] /= length[:, None]
-    return continuous(layout, values)
+    return nearest_signs(layout, values)
 
 
-def continuous(layout: ReducedLayout, points: Array) -> Array:
+def nearest_signs(layout: ReducedLayout, points: Array) -> Array:
     """Choose the signs of the quaternions in poses (N, nx) such that each is the nearer to the one before."""
     linear, quats = layout.split_x(points)
     return points if quats is None else layout.join_x(linear, quat_continuous(quats))

@@ -164,7 +164,7 @@ def clipped(t: Array, duration: float) -> tuple[Array, Array]:
     return np.clip(np.where(np.isfinite(t), t, 0.0), 0.0, duration), ~inside
 
 
-def joined(
+def joined_sample(
     layout: ReducedLayout, linear: tuple[Array, Array, Array], rotation: RotationMotion | None = None
 ) -> Sample:
     """The sample of plain coordinates with two derivatives, (m, count) each, and a rotation."""
@@ -172,7 +172,7 @@ def joined(
     return Sample(layout.join_x(linear[0], q), layout.join_v(linear[1], w), layout.join_v(linear[2], dw))
 
 
-def about(layout: ReducedLayout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
+def sample_about(layout: ReducedLayout, center: Array, coordinates: tuple[Array, Array, Array]) -> Sample:
     """The sample of coordinates about a pose (nx,), with two derivatives, (m, n) each.
 
     Three of them in the place of rx, ry, rz are a rotation vector r in base axes, q = exp(r) q_c.
@@ -183,7 +183,7 @@ def about(layout: ReducedLayout, center: Array, coordinates: tuple[Array, Array,
     if quat is not None and r is not None and dr is not None and ddr is not None:
         turned = vector_motion(r, dr, ddr)
         rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-    return joined(layout, (plain + z, dz, ddz), rotation)
+    return joined_sample(layout, (plain + z, dz, ddz), rotation)
 
 
 # A part starts where the one before ends, within this (m, rad) and this part of the largest coordinate.

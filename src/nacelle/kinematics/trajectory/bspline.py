@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.arguments import read_layout, read_points, read_times
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
 from nacelle.kinematics.trajectory.basis import clamped_knots, cumulative, interpolant
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.steps import OrientationSpline, control_steps, interpolating_steps
@@ -99,7 +99,7 @@ class BSpline(Trajectory):
         rises = self._rises[first[:, None] + np.arange(self._degree)]
         x, v, a = (np.einsum("mj,mji->mi", part, rises) for part in C)
         rotation = None if self._orientations is None else self._orientations.motion(first, C)
-        return joined(self.layout, (self._control[first] + x, v, a), rotation)
+        return joined_sample(self.layout, (self._control[first] + x, v, a), rotation)
 
 
 def _interpolating_degree(degree: int, count: int, rest: bool) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.arguments import read_layout, read_pose, read_positive
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, about
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, sample_about
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
@@ -71,7 +71,7 @@ class Fourier(Trajectory):
         y = sine @ self._a + cosine @ self._b
         dy = (W * cosine) @ self._a - (W * sine) @ self._b
         ddy = -(W * W * sine) @ self._a - (W * W * cosine) @ self._b
-        return about(self.layout, self._center, (y, dy, ddy))
+        return sample_about(self.layout, self._center, (y, dy, ddy))
 
 
 def _amplitudes(value: ArrayLike, n: int, name: str) -> Array:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.arguments import (
-    continuous,
     displacements,
+    nearest_signs,
     read_layout,
     read_pose,
     read_vector,
 )
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.timing import Timing, read_timing
 from nacelle.model.platform import Motion
@@ -62,7 +62,7 @@ class Line(Trajectory):
         """
         layout = read_layout(motion)
         ends = np.stack([read_pose(layout, start, "the start"), read_pose(layout, end, "the end")])
-        poses = continuous(layout, ends)
+        poses = nearest_signs(layout, ends)
         self._start = poses[0]
         self._way = displacements(layout, poses)[0]
         self._law = read_timing(
@@ -85,7 +85,7 @@ class Line(Trajectory):
         if quat is not None and turn is not None:
             turned = turn_motion(turn, s, ds, dds)
             rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-        return joined(
+        return joined_sample(
             self.layout, (linear + s[:, None] * way, ds[:, None] * way, dds[:, None] * way), rotation
         )
 

@@ -24,7 +24,7 @@ from nacelle.kinematics.trajectory.arguments import (
     read_times,
     read_vector,
 )
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
 from nacelle.spatial.rotation_path import RotationMotion, compose, quat_multiply, turn_motion
@@ -132,7 +132,7 @@ class Polyline(Trajectory):
         if quat is not None and turn_in is not None and turn_out is not None:
             turned = compose(turn_motion(turn_out, g, dg, ddg), turn_motion(turn_in, f, df, ddf))
             rotation = RotationMotion(quat_multiply(turned.quat, quat), turned.w, turned.dw)
-        return joined(layout, linear, rotation)
+        return joined_sample(layout, linear, rotation)
 
 
 def _half_blends(ways: Array, steps: Array, limits: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
-from nacelle.kinematics.trajectory.arguments import continuous, read_layout, read_points
+from nacelle.kinematics.trajectory.arguments import nearest_signs, read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
@@ -119,7 +119,7 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
         with np.errstate(all="ignore"):
             length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
             points[:, layout.quaternion] /= np.where(length > 0.0, length, np.nan)
-    return Waypoints(layout.motion, continuous(layout, points), times)
+    return Waypoints(layout.motion, nearest_signs(layout, points), times)
 
 
 class _Reader(Columns):

@@ -45,7 +45,7 @@ class ClosureEquations:
     rows: tuple[tuple[Array, ...], ...]
 
 
-def equations(robot: Robot, motion: TreeMotion) -> ClosureEquations:
+def rate_equations(robot: Robot, motion: TreeMotion) -> ClosureEquations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
     mechanism = mechanism_of(robot)
     rows = tuple(
@@ -228,7 +228,7 @@ def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Arr
 
 def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    return respond(equations(now.robot, now.motion), *selections(now.mechanism)).u
+    return respond(rate_equations(now.robot, now.motion), *selections(now.mechanism)).u
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def moving(now: Configuration, v: Array) -> MovingConfiguration:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
     robot, mechanism = now.robot, now.mechanism
     given, dependent = selections(mechanism)
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     U = respond(system, given, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, now.motion, u)

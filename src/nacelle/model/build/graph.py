@@ -51,11 +51,6 @@ class CouplingEdges:
     draft: CouplingDraft
     edges: tuple[Edge, ...]
 
-    @property
-    def name(self) -> str:
-        """Its full name."""
-        return f"{self.part.name}.{self.draft.name}" if self.part.spec is not None else self.draft.name
-
 
 @dataclass(frozen=True)
 class BodyDraft:
@@ -66,8 +61,8 @@ class BodyDraft:
     part: DescribedPart | None
 
 
-def full_name(edge: Edge) -> str:
-    """Name of a joint, with its leg's: "leg1.knee"."""
+def full_name(edge: Edge | CouplingEdges) -> str:
+    """Name of a joint or a coupling, with its leg's: "leg1.knee"."""
     return f"{edge.part.name}.{edge.draft.name}" if edge.part.spec is not None else edge.draft.name
 
 

@@ -101,7 +101,7 @@ class JointBuilder:
         if not isinstance(draft.offset, SiNumber):
             quantity = "angle" if rotates[0] else "length"
             offset = self.read.quantity(draft.offset, quantity, (*path, "offset"))
-        return Joint(coupling.name, JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
+        return Joint(full_name(coupling), JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
 
     def drive(self, edge: Edge, kind: JointKind, guess: tuple[Any, KeyPath] | None = None) -> Drive:
         """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.

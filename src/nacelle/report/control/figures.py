@@ -111,7 +111,7 @@ def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figur
         revolute = robot.revolute_actuators[i]
         for k, run in enumerate(runs):
             style.draw_curve(ax, run.time, 1e3 * run.error[:, i], k, run.label, linewidth=0.9)
-        name = style.written(robot.actuators[i].name, 20)
+        name = style.picture_name(robot.actuators[i].name, 20)
         ax.set_ylabel(style.axis_label(name, "mrad" if revolute else "mm"))
     return _finish(figure, axes)
 
@@ -141,7 +141,7 @@ def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> 
         turns = run.robot.revolute_actuators[i]
         style.draw_curve(ax, run.time, acting[:, i], 0, f"acting ({run.label})", linewidth=0.9)
         style.draw_curve(ax, run.time, run.model_force[:, i], 1, "model", linewidth=0.9)
-        name = style.written(run.robot.actuators[i].name, 20)
+        name = style.picture_name(run.robot.actuators[i].name, 20)
         ax.set_ylabel(style.axis_label(name, "N m" if turns else "N"))
         words = f"prediction error {100.0 * share[i]:.3g} %"
         ax.set_title(words, fontsize=style.LABEL, color=style.INK, loc="right")
@@ -171,7 +171,7 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
         wanted, there = _points(run, run.desired_places), _points(run, run.places)
         bent = wanted + scale * (there - wanted)
         x, y = factor * bent[:, first], factor * bent[:, second]
-        label = f"{style.written(run.label)}, errors times {scale:g}"
+        label = f"{style.picture_name(run.label)}, errors times {scale:g}"
         style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
         style.draw_curve(right, run.time, factor * run.contour_error, k, run.label, linewidth=0.9)
     names = ("rx", "ry", "rz") if turning else ("x", "y", "z")

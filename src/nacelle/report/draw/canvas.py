@@ -27,7 +27,7 @@ _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
 BAR = 0.88
 
 
-def load(name: str) -> Any:
+def mpl(name: str) -> Any:
     """A module of matplotlib, or of what it needs.
 
     Raises:
@@ -51,7 +51,7 @@ def new_axes(*, flat: bool, size: tuple[float, float] = (6.4, 5.2), shown: bool 
         NacelleError: if matplotlib is missing.
     """
     figure = new_figure(size, shown=shown)
-    load("mpl_toolkits.mplot3d")
+    mpl("mpl_toolkits.mplot3d")
     axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     return axes
 
@@ -63,13 +63,13 @@ def new_figure(size: tuple[float, float], *, shown: bool = True) -> Figure:
         NacelleError: if matplotlib is missing.
     """
     if shown:
-        figure: Figure = load("matplotlib.pyplot").figure(figsize=size)
+        figure: Figure = mpl("matplotlib.pyplot").figure(figsize=size)
         return figure
-    plain: Figure = load("matplotlib.figure").Figure(figsize=size)
+    plain: Figure = mpl("matplotlib.figure").Figure(figsize=size)
     return plain
 
 
-def fit(ax: Any) -> None:
+def enlarge(ax: Any) -> None:
     """Enlarge what axes in space show until it fills their figure, labels included; flat ones fit already.
 
     mplot3d knows the place of its labels only after drawing them, so this draws twice.
@@ -100,7 +100,7 @@ def fit(ax: Any) -> None:
 
 
 def _plain_axis(axis: Any, ticks: int) -> None:
-    ticker = load("matplotlib.ticker")
+    ticker = mpl("matplotlib.ticker")
     axis.set_major_locator(ticker.MaxNLocator(ticks, steps=[1, 2, 4, 5, 10]))
     axis.set_pane_color((0.975, 0.978, 0.982, 1.0))
     axis.line.set_color(PALE)
@@ -132,7 +132,7 @@ def set_view(
 
 def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     """Put faces (faces, 4, 3) with colours on axes in space; their edges close the seams."""
-    art3d = load("mpl_toolkits.mplot3d.art3d")
+    art3d = mpl("mpl_toolkits.mplot3d.art3d")
     collection = art3d.Poly3DCollection(
         faces, facecolors=colours, edgecolors=colours, linewidths=0.4, zsort="average"
     )
@@ -178,11 +178,11 @@ def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, st
     options: dict[str, Any] = {"dpi": DPI, "metadata": dict.fromkeys(without.get(kind, []))}
     if tight:
         options |= {"bbox_inches": "tight", "pad_inches": 0.06}
-    matplotlib = load("matplotlib")
+    matplotlib = mpl("matplotlib")
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "nacelle"}):
         if kind == "png" and step > 1:
-            image = load("PIL.Image")
+            image = mpl("PIL.Image")
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png", **options)
             levels = np.asarray(image.open(buffer).convert("RGB"), dtype=int)

@@ -13,7 +13,7 @@ from nacelle.identification.identify import Identification
 from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import fit, new_axes, new_figure
+from nacelle.report.draw.canvas import enlarge, new_axes, new_figure
 from nacelle.report.draw.panels import MOST_BARS, draw_bars, runs
 from nacelle.report.identification.units import row_units
 from nacelle.report.operations import Operations
@@ -114,7 +114,7 @@ def plot_identification(
     ax.set_xlim(0.0, 1.25 * float(np.clip(np.max(finite, initial=0.0), 1e-9, 200.0)))
     words = f"{identification.robot.name}: {len(order)} of {len(relative)} base parameters"
     style.axes_title(ax, words if title is None else title)
-    fit(ax)
+    enlarge(ax)
     figure: Figure = ax.figure.figure
     return figure
 
@@ -178,7 +178,7 @@ def plot_operations(count: Operations, *, ax: Axes | None = None, shown: bool = 
         ax, f"{count.robot}: {count.model.replace('_', ' ')} {friction}, {count.total} operations"
     )
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -214,7 +214,7 @@ def plot_agreement(report: Any, *, ax: Axes | None = None, shown: bool = True) -
     verdict = "agrees" if report.ok else "does not agree"
     style.axes_title(ax, f"{report.robot}: {verdict} in {report.states} states")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -257,7 +257,7 @@ def _pairs(
                 last = min(after, len(x) - 1)
                 ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
         name, unit = named[row]
-        ax.set_ylabel(style.axis_label(style.written(name, 20), unit))
+        ax.set_ylabel(style.axis_label(style.picture_name(name, 20), unit))
         if remarks:
             ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
         style.plain_axes(ax)

@@ -10,7 +10,7 @@ from nacelle.elastic.linear.maps import FrequencyMap
 from nacelle.elastic.linear.response import FrequencyResponse
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import fit, new_axes
+from nacelle.report.draw.canvas import enlarge, new_axes
 from nacelle.report.draw.workspace import plot_grid
 
 if TYPE_CHECKING:
@@ -72,5 +72,5 @@ def plot_response(
     source = "a wrench" if response.locked else "actuator forces"
     style.axes_title(ax, f"{response.robot.title}: response to {source}")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax

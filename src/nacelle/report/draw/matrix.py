@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.dynamics.regressor import Regressor
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import fit, load, new_axes
+from nacelle.report.draw.canvas import enlarge, mpl, new_axes
 from nacelle.report.draw.panels import draw_panels, panels_of
 from nacelle.report.results.described import quantities
 from nacelle.spatial.scalar import Array
@@ -119,7 +119,7 @@ def draw_matrix(
     ax = ax or new_axes(flat=True, size=(6.4, max(2.6, height)), shown=shown)
     size = np.abs(np.where(np.isfinite(values), values, np.nan))
     top = float(np.nanmax(size)) if np.any(np.isfinite(size)) else 0.0
-    colours = load("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)
+    colours = mpl("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)
     picture = ax.imshow(size, cmap=colours, vmin=0.0, vmax=top or 1.0, aspect="auto", interpolation="nearest")
     if len(columns) <= 12:
         for (i, j), value in np.ndenumerate(values):
@@ -129,14 +129,14 @@ def draw_matrix(
             ax.text(j, i, words, ha="center", va="center", fontsize=6.5, color=ink)
     short = 12 if len(columns) > 3 else 26
     slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
-    ax.set_xticks(range(len(columns)), [style.written(name, short) for name in columns], **slanted)
-    ax.set_yticks(range(len(rows)), [style.written(name, 34) for name in rows])
+    ax.set_xticks(range(len(columns)), [style.picture_name(name, short) for name in columns], **slanted)
+    ax.set_yticks(range(len(rows)), [style.picture_name(name, 34) for name in rows])
     style.plain_axes(ax)
     ax.grid(visible=False)
     colour_bar(ax, picture, f"size of {label}" if np.any(values < 0.0) else label)
     style.axes_title(ax, title)
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -149,6 +149,8 @@ def colour_bar(ax: Any, mappable: Any, label: str) -> None:
 def style_bar(bar: Any, label: str) -> None:
     """Label a bar of colours, quietly."""
     height = bar.ax.figure.get_size_inches()[1] * bar.ax.get_position().height
-    bar.set_label(style.wrapped(label, max(20, int(14.0 * height))), fontsize=style.LABEL, color=style.INK)
+    bar.set_label(
+        style.wrapped_title(label, max(20, int(14.0 * height))), fontsize=style.LABEL, color=style.INK
+    )
     bar.ax.tick_params(labelsize=style.SMALL, colors=style.INK, length=2.5)
     bar.outline.set_edgecolor(style.PALE)

@@ -17,7 +17,7 @@ from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.mode_shape import ModeShape
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import fit, new_axes
+from nacelle.report.draw.canvas import enlarge, new_axes
 from nacelle.report.draw.robot import plot_scene
 from nacelle.scene.faces import cylinder
 from nacelle.scene.placed import Part, Scene, scene
@@ -68,7 +68,7 @@ def plot_modes(
     held = "locked" if modes.locked else "free"
     style.axes_title(ax, f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {held}")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -125,5 +125,5 @@ def _curves(modes: NaturalFrequencies, ax: Axes | None) -> Axes:
     style.side_legend(ax)
     style.axes_title(ax, f"{modes.robot.title}: natural frequencies along a path")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax

@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
 from nacelle.model.reduced import QUATERNION
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import load, new_figure
+from nacelle.report.draw.canvas import mpl, new_figure
 from nacelle.report.flagged import reasons
 from nacelle.report.results.quantity import ResultQuantity
 from nacelle.spatial.scalar import Array
@@ -136,7 +136,7 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
     elif quantity.places is None:
         ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
     if quantity.places is None:
-        ax.xaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(mpl("matplotlib.ticker").MaxNLocator(integer=True))
     if flags is not None and np.size(flags) == len(x):
         _shade(ax, x, np.ravel(flags))
     style.side_legend(ax)
@@ -223,11 +223,11 @@ def draw_bars(
             edgecolor="white",
             hatch=hatches[k % 4],
             linewidth=0.0,
-            label=style.written(name) or None,
+            label=style.picture_name(name) or None,
         )
     if logarithmic and any(np.any(values > 0.0) for values in finite):
         ax.set_xscale("log")
-    ax.set_yticks(places, [style.written(name, 34) for name in names])
+    ax.set_yticks(places, [style.picture_name(name, 34) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:

@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.kinematics.workspace import Reach
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import AZIMUTH, BAR, ELEVATION, fit, load, new_axes, set_view
+from nacelle.report.draw.canvas import AZIMUTH, BAR, ELEVATION, enlarge, mpl, new_axes, set_view
 from nacelle.report.draw.matrix import style_bar
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def plot_poles(model: LinearModel, *, ax: Axes | None = None, shown: bool = True
     style.plain_axes(ax)
     style.axes_title(ax, f"{model.robot.name}: poles, coordinates of the {model.coordinates}")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -100,7 +100,7 @@ def plot_reach(reach: Reach, *, ax: Axes | None = None, shown: bool = True) -> A
     unit = "m²" if flat else "m³"
     style.axes_title(ax, f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}")
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -123,7 +123,7 @@ def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
 
 
 def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
-    colours = load("matplotlib").colormaps["viridis"]
+    colours = mpl("matplotlib").colormaps["viridis"]
     drawn = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
     if np.any(endless):
         ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=style.WARNED, linewidths=0.7)

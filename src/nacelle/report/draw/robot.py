@@ -12,14 +12,14 @@ from nacelle.report.draw.canvas import (
     AZIMUTH,
     ELEVATION,
     add_faces,
-    fit,
-    load,
+    enlarge,
+    mpl,
     new_axes,
     rgb,
     set_view,
     shaded,
 )
-from nacelle.report.draw.style import INK, axes_title, plain_axes, written
+from nacelle.report.draw.style import INK, axes_title, picture_name, plain_axes
 from nacelle.scene.faces import outward
 from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
@@ -65,7 +65,7 @@ def plot_robot(
     plot_scene(view, ax, names=names)
     axes_title(ax, robot.title if title is None else title)
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -85,7 +85,7 @@ def plot_scene(view: Scene, ax: Axes, *, names: bool = False) -> None:
 
 def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
     """Outlines on the plane, the base below, then the legs, the nacelle, the joints."""
-    patches = load("matplotlib.patches")
+    patches = mpl("matplotlib.patches")
     right, up = _FLAT_AXES[across]
     for level, part in enumerate(view.parts):
         for solid, colour in zip(part.solids, part.colours, strict=True):
@@ -116,7 +116,7 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
     if names:
         for part in view.bodies:
             centre = _middle(part)
-            ax.text(centre[right], centre[up], written(part.name), zorder=4.0, **_label())
+            ax.text(centre[right], centre[up], picture_name(part.name), zorder=4.0, **_label())
 
 
 def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
@@ -141,7 +141,7 @@ def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
             axis.set_ticks([])
     if names:
         for part in view.bodies:
-            ax.text(*_middle(part), written(part.name), zorder=10.0, **_label())
+            ax.text(*_middle(part), picture_name(part.name), zorder=10.0, **_label())
 
 
 def _label() -> dict[str, Any]:

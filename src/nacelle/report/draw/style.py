@@ -7,7 +7,6 @@ seven of them markers change, too. So curves differ in black and white, too.
 from __future__ import annotations
 
 import importlib
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -58,7 +57,7 @@ _WORDS = {
 _SHOWN_UNITS = {"^2": "²", "^3": "³"}
 
 
-def look(k: int) -> dict[str, Any]:
+def series_look(k: int) -> dict[str, Any]:
     """Colour, dash and marker of the k-th series of a picture, as options of matplotlib."""
     turn = k // len(COLOURS)
     options: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
@@ -81,13 +80,7 @@ def quantity_words(unit: str, otherwise: str) -> str:
     return _WORDS.get(unit, otherwise)
 
 
-def unit_of(label: str) -> str | None:
-    """The unit in the label of an axis; None if it has none."""
-    match = re.search(r"\(([^()]+)\)$", label.strip())
-    return match[1] if match else None
-
-
-def written(name: str, most: int = 26) -> str:
+def picture_name(name: str, most: int = 26) -> str:
     """A name as it is written in a picture: short, on one line, no mathematics, not hidden from legends."""
     words = " ".join(_printable(name).split())
     if len(words) > most:
@@ -97,7 +90,7 @@ def written(name: str, most: int = 26) -> str:
     return f"\u2009{words}" if words.startswith("_") else words
 
 
-def wrapped(title: str, width: int = 72) -> str:
+def wrapped_title(title: str, width: int = 72) -> str:
     """A title in lines, at most three of them."""
     words = _printable(title).replace("$", r"\$")
     return "\n".join(textwrap.wrap(words, width, max_lines=3, placeholder=" …"))
@@ -124,7 +117,7 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
     """Draw the k-th curve of axes; samples alone between missing ones are dots."""
     y = np.asarray(y, dtype=float)
     y = np.where(np.isfinite(y), y, np.nan)
-    given = look(k) | {"linewidth": 1.2, "label": written(name)} | options
+    given = series_look(k) | {"linewidth": 1.2, "label": picture_name(name)} | options
     ax.plot(x, y, **given)
     there = np.isfinite(y)
     alone = there & ~np.pad(there, 1)[:-2] & ~np.pad(there, 1)[2:]
@@ -193,9 +186,9 @@ def _labelled(ax: Any) -> list[Any]:
 def figure_title(figure: Any, words: str) -> None:
     """The title of a figure of several axes."""
     if words:
-        figure.suptitle(wrapped(words), fontsize=TITLE, color=INK)
+        figure.suptitle(wrapped_title(words), fontsize=TITLE, color=INK)
 
 
 def axes_title(ax: Any, words: str) -> None:
     """The title of axes."""
-    ax.set_title(wrapped(words, 64), fontsize=9, color=INK)
+    ax.set_title(wrapped_title(words, 64), fontsize=9, color=INK)

@@ -15,8 +15,8 @@ from nacelle.report.draw.canvas import (
     BAR,
     ELEVATION,
     add_faces,
-    fit,
-    load,
+    enlarge,
+    mpl,
     new_axes,
     rgb,
     set_view,
@@ -104,7 +104,7 @@ def plot_grid(
     draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
     axes_title(ax, title)
     if own:
-        fit(ax)
+        enlarge(ax)
     return ax
 
 
@@ -156,12 +156,12 @@ def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
     finite = numbers[np.isfinite(numbers)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     low = min(low, 0.0) if zero else low
-    norm = load("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
-    return load("matplotlib").colormaps["viridis"], norm
+    norm = mpl("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
+    return mpl("matplotlib").colormaps["viridis"], norm
 
 
 def _colour_bar(ax: Any, colours: Any, norm: Any, label: str) -> None:
-    mappable = load("matplotlib.cm").ScalarMappable(norm, colours)
+    mappable = mpl("matplotlib.cm").ScalarMappable(norm, colours)
     if hasattr(ax, "get_zlim") and ax.figure.axes == [ax]:
         bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
     elif hasattr(ax, "get_zlim"):
@@ -238,12 +238,12 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
         if not beyond.any():
             continue
         look = {"edgecolor": INK, "linewidth": 0.0, "hatch": hatch}
-        path = load("matplotlib.path").Path.make_compound_path_from_polys(_cells(beyond, lines))
-        patch = load("matplotlib.patches").PathPatch(path, facecolor="none", **look)
+        path = mpl("matplotlib.path").Path.make_compound_path_from_polys(_cells(beyond, lines))
+        patch = mpl("matplotlib.patches").PathPatch(path, facecolor="none", **look)
         patch.set_gid(label)
         ax.add_patch(patch)
-        keys.append(load("matplotlib.patches").Patch(facecolor="white", label=label, **look))
-    rim = load("matplotlib.collections").LineCollection(
+        keys.append(mpl("matplotlib.patches").Patch(facecolor="white", label=label, **look))
+    rim = mpl("matplotlib.collections").LineCollection(
         list(_borders(reachable, lines)), colors=[INK], linewidths=[1.1], capstyle="round"
     )
     rim.set_gid("boundary")

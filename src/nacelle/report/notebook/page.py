@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import NacelleError
+from nacelle.errors import NacelleError, number_of
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
@@ -57,7 +57,7 @@ def _flags(result: Any) -> list[str]:
     if flags is None:
         return []
     values = np.asarray(flags)
-    count = f"{values.size} sample{'' if values.size == 1 else 's'}, none flagged"
+    count = f"{number_of(values.size, 'sample')}, none flagged"
     return [element("p", text(flag_line(values, "samples") or count))]
 
 

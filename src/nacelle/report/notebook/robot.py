@@ -53,7 +53,7 @@ def _actuators(robot: Robot) -> str:
 
 def _picture(robot: Robot) -> str:
     """The robot in its reference pose; in words why there is none."""
-    from nacelle.report.draw.canvas import fit, new_axes
+    from nacelle.report.draw.canvas import enlarge, new_axes
     from nacelle.report.draw.robot import plot_scene
     from nacelle.scene.placed import scene
 
@@ -61,7 +61,7 @@ def _picture(robot: Robot) -> str:
         view = scene(robot)
         ax = new_axes(flat=view.across is not None, size=_SIZE, shown=False)
         plot_scene(view, ax)
-        fit(ax)
+        enlarge(ax)
         buffer = io.BytesIO()
         ax.figure.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
     except NacelleError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from nacelle.errors import number_of
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.model.joint import LETTERS, MOTION, JointKind
 from nacelle.model.leg import Leg
@@ -13,7 +14,7 @@ from nacelle.page.markup import bullets, element, paragraph, table, text
 from nacelle.report.sheet.content import folded, said_by, short, span_words
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.summary import force_words
-from nacelle.report.text import counted
+from nacelle.report.text import attached_parts
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Structure:
         kind = kinds.get(data["nacelle"]["kind"], data["nacelle"]["kind"])
         nacelle = f"the nacelle is {kind}, its" if kind != "none" else "there is no nacelle, the"
         about = (
-            f"{counted(len(data['legs']), 'leg')}, "
-            f"{counted(len(data['bodies']), 'moving body', 'moving bodies')}, "
-            f"{counted(len(data['joints']), 'joint')}, {counted(data['loops'], 'independent loop')} and "
-            f"{counted(len(data['actuators']), 'actuator')}; {nacelle} motion {data['motion']}."
+            f"{number_of(len(data['legs']), 'leg')}, "
+            f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
+            f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'independent loop')} and "
+            f"{number_of(len(data['actuators']), 'actuator')}; {nacelle} motion {data['motion']}."
         )
         return "".join(
             [
@@ -97,20 +98,8 @@ class Structure:
         return [f"{', '.join(legs)}: no closed form, {reason}." for reason, legs in names.items() if reason]
 
     def _others(self) -> str:
-        data = self.summary
-        lines = [f"Tool {tool['name']} on {tool['body']}." for tool in data["tools"]]
-        lines += [f"Payload {p['name']} on {p['body']}, {short(p['mass'])} kg." for p in data["payload"]]
-        lines += [
-            f"Spring {s['name']} between {' and '.join(s['between'])}, {short(s['stiffness'])} N/m, "
-            f"free length {short(s['length'])} m."
-            for s in data["springs"]
-        ]
-        lines += [
-            f"Damper {d['name']} between {' and '.join(d['between'])}, {short(d['damping'])} N m s/rad."
-            for d in data["dampers"]
-        ]
-        lines += [f"Mode {mode['name']}: motion {mode['motion']}." for mode in data["modes"]]
-        return bullets(lines)
+        lines = attached_parts(self.summary, short)
+        return bullets([f"{line[0].upper()}{line[1:]}." for line in lines])
 
     def _joints(self) -> str:
         rows = []

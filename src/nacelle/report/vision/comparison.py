@@ -59,7 +59,7 @@ def plot_looking(
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):
             _panel(ax, comparison, sweep)
-        row[0].set_ylabel(f"{style.written(comparison.robot.name)}\nrms error (mm)")
+        row[0].set_ylabel(f"{style.picture_name(comparison.robot.name)}\nrms error (mm)")
     style.shared_legend(figure, axes[0][0])
     return figure
 

@@ -50,7 +50,7 @@ def plot_observation(observation: Observation, *, names: bool = True, shown: boo
     ax.set_ylim(height - 0.5, -0.5)
     ax.set_axis_off()
     words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
-    ax.set_title(style.wrapped(words), fontsize=7.5, color=style.INK)
+    ax.set_title(style.wrapped_title(words), fontsize=7.5, color=style.INK)
     figure.set_layout_engine("tight", pad=0.3)
     return figure
 
@@ -83,7 +83,7 @@ def _write(ax: Any, camera: Camera, one: SeenCylinder, middle: Array) -> None:
         box = {"facecolor": "black", "alpha": 0.45, "linewidth": 0.0, "pad": 1.0}
         ax.text(
             *place,
-            style.written(one.view.name),
+            style.picture_name(one.view.name),
             fontsize=5.5,
             color="white",
             ha="center",

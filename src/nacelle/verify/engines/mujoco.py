@@ -167,7 +167,7 @@ def _carried(made: mj.MjsBody) -> mj.MjsBody:
 
 def build(robot: Robot) -> MujocoEngine:
     """Rebuild the tree of a robot in MuJoCo."""
-    return compiled(robot, specification(robot)[0])
+    return mujoco_engine(robot, specification(robot)[0])
 
 
 def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, Pose]]]:
@@ -184,7 +184,7 @@ def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, 
     return spec, carriers
 
 
-def compiled(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
+def mujoco_engine(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
     """The engine of a specification, with the true inertias."""
     model = spec.compile()
     _write_inertias(robot, model)

@@ -18,10 +18,10 @@ from nacelle.view.browser.panel import RobotPanel
 from nacelle.view.browser.stage import Stage
 from nacelle.view.browser.texts import loads_html, sentence_html
 from nacelle.view.colours import ARROW_COLOURS
-from nacelle.view.coordinates import coordinate_values, coordinates, pose_of_values
+from nacelle.view.coordinates import coordinate_values, motion_coordinates, pose_of_values
 from nacelle.view.export import PageRobot
 from nacelle.view.grips import Grip, dragged, grips
-from nacelle.view.loads import KINDS, Loads, largest, loads
+from nacelle.view.loads import KINDS, Loads, largest_load, state_loads
 from nacelle.view.session import Session
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
 from nacelle.view.timeline import Playback
@@ -70,7 +70,7 @@ class Member:
         self.panel = RobotPanel(self._server.gui, self, self._loop.post)
         robot = self.session.robot
         self.panel.build(
-            coordinates(robot),
+            motion_coordinates(robot),
             coordinate_values(robot, self.session.x).tolist(),
             [" and ".join(pair) for pair in slice_choices(robot)],
         )
@@ -188,7 +188,7 @@ class Member:
         self.panel.show_loads(kind, sentence_html(f"{kind}: computing …"))
 
         def compute() -> Loads:
-            return loads(session.robot, kind, session.bodies, session.x, *rates)
+            return state_loads(session.robot, kind, session.bodies, session.x, *rates)
 
         self._loop.background(compute, lambda first: self._loads_ready(session, kind, first))
 
@@ -201,7 +201,7 @@ class Member:
     def _fitted(self, given: Loads) -> tuple[float, float]:
         """Scales, m/N and m/(N m), such that the largest arrow has its length."""
         extent = _ARROW * self.stage.geometry.extent
-        force, moment = largest(given)
+        force, moment = largest_load(given)
         # Rounding beside a real force is no moment to be drawn at full length.
         return (
             extent / force if force > 1e-9 else 0.0,
@@ -210,7 +210,7 @@ class Member:
 
     def _draw_loads(self, kind: str) -> None:
         session = self.session
-        given = loads(session.robot, kind, session.bodies, session.x, *self._rates)
+        given = state_loads(session.robot, kind, session.bodies, session.x, *self._rates)
         if self._units[kind] == (0.0, 0.0):
             self._units[kind] = self._fitted(given)
         force, moment = self._units[kind]

@@ -22,7 +22,7 @@ class Triangles(NamedTuple):
     faces: Array
 
 
-def joined(meshes: Iterable[Triangles]) -> Triangles:
+def one_mesh(meshes: Iterable[Triangles]) -> Triangles:
     """Several meshes as one."""
     parts = list(meshes)
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
@@ -68,7 +68,7 @@ def _cylinder(start: Array, stop: Array, radius: float) -> Triangles:
     fan = np.stack([np.full(_SIDES, _SIDES), k, (k + 1) % _SIDES], axis=1)
     bottom = Triangles(np.concatenate([start + circle, [start]]), fan[:, [0, 2, 1]])
     top = Triangles(np.concatenate([stop + circle, [stop]]), fan)
-    return joined([side, bottom, top])
+    return one_mesh([side, bottom, top])
 
 
 def _sphere(centre: Array, radius: float) -> Triangles:

@@ -12,12 +12,12 @@ import numpy as np
 
 from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
-from nacelle.scene.between import link_frame, stretched
+from nacelle.scene.between import link_frame, stretched_link
 from nacelle.scene.geometry import RobotGeometry, robot_geometry
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.meshes import Triangles, joined, solid_mesh
+from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
 from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
 from nacelle.view.grips import Grip
 from nacelle.view.loads import Loads, segments
@@ -79,7 +79,7 @@ class Stage:
             for solid, colour in zip(part.solids, part.colours, strict=True):
                 groups.setdefault((part.body, colour), []).append(solid_mesh(solid))
         for (body, colour), meshes in groups.items():
-            mesh = joined(meshes)
+            mesh = one_mesh(meshes)
             name = f"body{body}/{colour[1:]}"
             handle = self._mesh(f"{self._root}/{name}", mesh, colour, None)
             self._meshes.setdefault(body, []).append((handle, colour))
@@ -90,7 +90,7 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Triangles(stretched(corners, 1.0), triangles)
+        mesh = Triangles(stretched_link(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
@@ -121,7 +121,7 @@ class Stage:
             if moved & {*link.bodies}:
                 poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
                 frame, length = link_frame(*link.ends(poses))
-                handle.vertices = stretched(link.mesh[0], length).astype(np.float32)
+                handle.vertices = stretched_link(link.mesh[0], length).astype(np.float32)
                 handle.wxyz, handle.position = tuple(wxyz(frame.R)), tuple(frame.p)
 
     def paint(self, standing: Standing) -> None:

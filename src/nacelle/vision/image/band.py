@@ -90,18 +90,6 @@ def band_around(
     return _band(band.u[other], band.v[other], band.patch.some(other), seen)
 
 
-def whole_band(camera: Camera, seen: EdgeVisibility, reach: float) -> Band | None:
-    """All pixels within a distance (px) of what is free of the edges, up to the ends and to other solids."""
-    u, v, patch = _candidates(camera, seen, seen.free, reach)
-    use = np.zeros(len(u), dtype=bool)
-    for side in (0, 1):
-        t = seen.lines.place(side, patch)
-        sample = np.clip(np.nan_to_num(np.rint(t * (len(seen.t) - 1))), 0, len(seen.t) - 1).astype(int)
-        near = np.abs(patch.from_plane(seen.lines.normals[side]).s) < reach
-        use |= near & seen.free[side, sample] & (t >= 0.0) & (t <= 1.0)
-    return _band(u[use], v[use], patch.some(use), seen)
-
-
 def _candidates(
     camera: Camera, seen: EdgeVisibility, kept: Array, reach: float
 ) -> tuple[Array, Array, Patch]:

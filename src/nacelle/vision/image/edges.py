@@ -72,7 +72,7 @@ def searched_normals(
     for side in (0, 1):
         if np.count_nonzero(kept[side]) < _LEAST:
             continue
-        points = edge_points(picture, camera, seen, side, search, model)[kept[side]]
+        points = image_edge(picture, camera, seen, side, search, model)[kept[side]]
         points = points[np.all(np.isfinite(points), axis=1)]
         if len(points) < _LEAST:
             return None
@@ -81,7 +81,7 @@ def searched_normals(
     return normals
 
 
-def edge_points(
+def image_edge(
     picture: Picture,
     camera: Camera,
     seen: EdgeVisibility,

@@ -103,7 +103,7 @@ def mixture(F: Array, sides: Sequence[int]) -> Array:
     return np.stack([column for column in columns if column is not None])
 
 
-def rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Array:
+def jacobian_rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Array:
     """J^T (2 sides + levels, k), J = dI/d(alpha_0, beta_0, alpha_1, beta_1, levels)."""
     inner = levels[1] if 0 in sides else levels[0]
     outer = {0: levels[0], 1: levels[-1]}
@@ -137,7 +137,7 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
         levels = np.linalg.lstsq(mix @ mix.T, mix @ values, rcond=None)[0]
         means = levels @ mix
         weight = 1.0 / np.sqrt(model.variance(means))
-        J, residuals = rows(F, D, levels, sides) * weight, (values - means) * weight
+        J, residuals = jacobian_rows(F, D, levels, sides) * weight, (values - means) * weight
         bound = information_inverse(J)
         if bound is None:
             return None

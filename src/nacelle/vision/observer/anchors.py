@@ -7,8 +7,8 @@ x:
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
 (`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree, which gives the
-derivatives. Positions are those of the displaced robot itself (`shifted`). Directions in which a displacement
-cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
+derivatives. Positions are those of the displaced robot itself (`with_anchors`). Directions in which a
+displacement cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import coordinate_selections, equations, respond
+from nacelle.kinematics.tree.rates import coordinate_selections, rate_equations, respond
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
@@ -64,7 +64,7 @@ def offset_map(robot: Robot, anchors: Anchors) -> Array:
     return D
 
 
-def shifted(robot: Robot, offsets: Array) -> Robot:
+def with_anchors(robot: Robot, offsets: Array) -> Robot:
     """The robot with displaced anchors: offsets (3 joints,), m, base axes, numbers or symbols."""
     joints = list(robot.joints)
     for k, j in enumerate(base_joints(robot)):
@@ -111,7 +111,7 @@ def _free_directions(robot: Robot, j: int) -> list[Array]:
     return kept
 
 
-def carried(robot: Robot, joint: int) -> Array:
+def bodies_beyond(robot: Robot, joint: int) -> Array:
     """Which bodies (bodies,) hang on a joint of the tree, of bool."""
     moved = np.zeros(len(robot.bodies), dtype=bool)
     for j, one in enumerate(robot.tree_joints):
@@ -122,7 +122,7 @@ def carried(robot: Robot, joint: int) -> Array:
 def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
     """The tree with displacements of anchors as further rates, after those that it has."""
     columns = [pack([*e, 0.0, 0.0, 0.0]) for _, e in anchors]
-    moved = [carried(robot, j) for j, _ in anchors]
+    moved = [bodies_beyond(robot, j) for j, _ in anchors]
     return TreeMotion(
         motion.poses,
         np.concatenate([motion.columns, np.stack(columns, axis=1)], axis=1),
@@ -134,7 +134,7 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     """Rates (rates + anchors, anchors) of the tree with anchors at unit rates of each, the pose x held."""
     robot, mechanism = now.robot, now.mechanism
     opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
-    system = equations(robot, now.motion)
+    system = rate_equations(robot, now.motion)
     given, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
     columns = []
     for k, (j, _) in enumerate(anchors):

@@ -24,8 +24,8 @@ from nacelle.vision.calibration.excitation import CameraExcitation, excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.observer.anchors import anchor_names, anchors_of
+from nacelle.vision.observer.edge_noise import edge_covariance, edge_points
 from nacelle.vision.observer.sight import Sight, camera_numbers
-from nacelle.vision.observer.simulated import edge_covariance, edge_points
 
 
 def identifiable_anchors(

@@ -38,7 +38,14 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.anchors import Anchors, anchored, anchored_rates, of_offsets, offset_map, shifted
+from nacelle.vision.observer.anchors import (
+    Anchors,
+    anchored,
+    anchored_rates,
+    of_offsets,
+    offset_map,
+    with_anchors,
+)
 
 Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 """A cylinder as plain numbers: body, both ends in its frame (3,), radius; m."""
@@ -97,7 +104,7 @@ def anchored_edges(
 
 def _shifted(robot: Robot, x: Array, y: Array, offsets: Array) -> tuple[Configuration, Array]:
     """The configuration with displaced anchors, its loops closed from those of the described robot."""
-    moved = shifted(robot, offsets)
+    moved = with_anchors(robot, offsets)
     for _ in range(_CLOSING if len(y) else 0):
         y = y + closing_step(moved, y, x)["dy"]
     return configuration(moved, x, y), y

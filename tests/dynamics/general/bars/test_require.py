@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.general.bars.require import bars, line
+from nacelle.dynamics.general.bars.require import bar_line, bars
 from nacelle.dynamics.general.models import actuator_forces
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.general.legs import motion
@@ -34,7 +34,7 @@ def test_lines_lead_from_the_leg_to_the_nacelle() -> None:
     for key, tie, bar, form in bars(legs.placed):
         keys.append(key)
         carrier = legs.placed.now.motion.poses[bar.carrier]
-        r = np.asarray(line(legs, tie), dtype=float)
+        r = np.asarray(bar_line(legs, tie), dtype=float)
         assert_same(r, B - (carrier.p + carrier.R @ bar.A), 1e-12)
         assert np.linalg.norm(r) == pytest.approx(form.length)
     assert keys == [(0, 0), (1, 0)]

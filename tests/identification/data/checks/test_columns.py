@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
-from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled
+from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, rescaled
 from nacelle.identification.data.checks.judge import HypothesisFit
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from support.library import library_robot
@@ -48,9 +48,13 @@ def run() -> Measurement:
     [
         (as_read(M), [], []),
         (exchanged(M, 2, 3), ["swapped"], ["columns i0 and i1 are swapped"]),
-        (scaled(M, (1,), -1.0), ["sign"], ["column enc1 has the wrong sign"]),
-        (scaled(M, (0, 1), np.pi / 180.0), ["unit"], ["all coordinates are too large by 57.3: deg for rad"]),
-        (scaled(M, (0,), -1.0).then(exchanged(M, 2, 3)), ["swapped", "sign"], ["i0 and i1", "enc0"]),
+        (rescaled(M, (1,), -1.0), ["sign"], ["column enc1 has the wrong sign"]),
+        (
+            rescaled(M, (0, 1), np.pi / 180.0),
+            ["unit"],
+            ["all coordinates are too large by 57.3: deg for rad"],
+        ),
+        (rescaled(M, (0,), -1.0).then(exchanged(M, 2, 3)), ["swapped", "sign"], ["i0 and i1", "enc0"]),
     ],
 )
 def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str], words: list[str]) -> None:

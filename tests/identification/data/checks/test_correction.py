@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, scaled, shifted
+from nacelle.identification.data.checks.correction import (
+    Correction,
+    as_read,
+    exchanged,
+    offset_columns,
+    rescaled,
+)
 
 M = 2
 S = np.random.default_rng(0).normal(size=(7, 2 * M))
@@ -21,8 +27,8 @@ def as_matrix(correction: Correction) -> tuple[np.ndarray, np.ndarray]:
 def test_one_after_the_other() -> None:
     steps = [
         exchanged(M, 0, 1),
-        scaled(M, (1, 2), -2.5),
-        shifted(M, np.array([0.3, -0.1])),
+        rescaled(M, (1, 2), -2.5),
+        offset_columns(M, np.array([0.3, -0.1])),
         exchanged(M, 2, 3),
     ]
     total, expected, rates = as_read(M), S, S
@@ -48,5 +54,5 @@ def test_columns_of_a_file_keep_their_own_units() -> None:
 
 
 def test_forces_do_not_change_the_motion() -> None:
-    assert scaled(M, (2,), -1.0).motion_key == as_read(M).motion_key
-    assert scaled(M, (1,), -1.0).motion_key != as_read(M).motion_key
+    assert rescaled(M, (2,), -1.0).motion_key == as_read(M).motion_key
+    assert rescaled(M, (1,), -1.0).motion_key != as_read(M).motion_key

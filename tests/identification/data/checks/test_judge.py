@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from nacelle.identification.data.checks.correction import as_read, scaled
+from nacelle.identification.data.checks.correction import as_read, rescaled
 from nacelle.identification.data.checks.judge import Judge, _bounded, rms_of, rows_rms
 from nacelle.identification.data.checks.smoothing import smoothed
 from support.library import library_robot
@@ -30,7 +30,7 @@ def test_the_right_reading_costs_least() -> None:
     right = judge.verdict(as_read(2))
     assert right.lost == 0.0
     assert right.residual < 0.3
-    for wrong in (scaled(2, (2,), -1.0), scaled(2, (2, 3), 1e3)):
+    for wrong in (rescaled(2, (2,), -1.0), rescaled(2, (2, 3), 1e3)):
         assert judge.verdict(wrong).cost > right.cost + 15.0
 
 

@@ -11,7 +11,7 @@ from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.smoothing import smoothed
 from nacelle.identification.data.checks.zero_friction import JointFriction
 from nacelle.identification.data.checks.zeros import INSTANTS
-from nacelle.identification.data.measured_path import path_of
+from nacelle.identification.data.measured_path import measured_path
 from support.library import library_robot
 from support.measurements import Truth, measured
 
@@ -24,7 +24,7 @@ def test_jumps_have_their_times() -> None:
     robot, m = run.robot, 2
     signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
     zeros = np.array([0.07, -0.04])
-    path = path_of(robot, signals.value[:, :m] + zeros)
+    path = measured_path(robot, signals.value[:, :m] + zeros)
     judge = Judge(robot, signals)
     columns = JointFriction(judge, signals, as_read(m)).at(zeros, path)
 

@@ -9,8 +9,8 @@ import numpy as np
 import nacelle
 from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
-from nacelle.identification.data.measured_path import path_of
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.identification.data.measured_path import measured_path
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.uncompiled import any_robot, poses_around
 
 
@@ -23,7 +23,7 @@ def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
     size = 0.02
     for place in (None, 1):
         shift = np.zeros(m) if place is None else size * np.eye(m)[place]
-        path = path_of(robot, q + shift * actuator_units(robot))
+        path = measured_path(robot, q + shift * actuator_scales(robot))
         judge = SimpleNamespace(robot=robot, path=lambda correction, path=path: path)
         zeros, smallest = zeros_of_gaps(judge, as_read(m))
         assert 0.005 <= smallest < size

@@ -15,9 +15,9 @@ from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
 from nacelle.identification.data.checks.zero_record import ZeroRecord
 from nacelle.identification.data.checks.zero_shift import linear_shift
 from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
-from nacelle.identification.data.measured_path import path_of
+from nacelle.identification.data.measured_path import measured_path
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured, with_other_effects
 from support.stress_robots import STRESS
@@ -26,14 +26,14 @@ from support.stress_robots import STRESS
 def shifted(run: Measurement, place: int, size: float) -> Measurement:
     """With another zero of an encoder, rad or robot sizes."""
     q = run.q.copy()
-    q[:, place] += size * actuator_units(run.robot)[place]
+    q[:, place] += size * actuator_scales(run.robot)[place]
     return replace(run, q=q)
 
 
 def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
     m = len(run.robot.actuators)
     signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
-    path = path_of(run.robot, signals.value[:, :m])
+    path = measured_path(run.robot, signals.value[:, :m])
     record = ZeroRecord(Judge(run.robot, signals), signals, as_read(m))
     model = ZeroModel(record, np.zeros(m), path)
     fit = model.at(np.zeros(m), path.x)

@@ -1,7 +1,7 @@
 """Motion constraints: how every element moves with the nacelle ([OAM] section 5.3).
 
 The nacelle's bodies move with its rates w = [platform twist; rates of its joints]. Leg by leg the rates u of
-the elements follow from what keeps the leg together (`chain`), linear equations at a given configuration,
+the elements follow from what keeps the leg together (`leg_bodies`), linear equations at a configuration,
 
     C_u u + C_w w = 0,     u = M w,     M = -C_u^+ C_w                           [OAM] (37), (41), (43), (55)
 
@@ -19,10 +19,10 @@ import numpy as np
 
 from nacelle.dynamics.state import State
 from nacelle.kinematics.elements.chain import (
-    basis,
-    chain,
     end_zeros,
     free_rates,
+    leg_bodies,
+    motion_basis,
     part_bodies,
     part_states,
 )
@@ -30,12 +30,12 @@ from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    along,
-    carried,
+    crossed,
     dotted,
-    solved,
+    solved_rates,
     stacked,
-    still,
+    times,
+    zero_rate,
 )
 from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.elements.structure import ElementLeg
@@ -90,7 +90,7 @@ def element_motion(state: State, a: Array) -> ElementBodyMotion:
     v = Rate(np.eye(len(a)), state.moving.u[list(mechanism.independent)], a)
     w = v.through(independent)
     if mechanism.dependent:
-        depends, _ = solved(
+        depends, _ = solved_rates(
             lambda depends, v: _zeros(at, legs, v.through(independent) + depends.through(dependent)),
             len(mechanism.dependent),
             v,
@@ -103,7 +103,7 @@ def element_motion(state: State, a: Array) -> ElementBodyMotion:
 def _nacelle(at: ElementGeometry, w: Rate) -> dict[int, Rigid]:
     """Motions of the nacelle's bodies from its rates w = [platform twist; its joints' rates]."""
     robot, m, rates = at.robot, at.robot.platform_nv, mechanism_of(at.robot).nacelle_rates
-    rotation = still(w.M.shape[1]) if m == 3 else w[3:6]
+    rotation = zero_rate(w.M.shape[1]) if m == 3 else w[3:6]
     bodies = {PLATFORM: Rigid(at.poses[PLATFORM].p, w[0:3], rotation)}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
@@ -111,11 +111,11 @@ def _nacelle(at: ElementGeometry, w: Rate) -> dict[int, Rigid]:
         if joint.kind is not JointKind.FIXED:
             F, p = at.frame(j), at.frame(j, on_successor=True).p
             z = F.R[:, 2]
-            rate = along(w[m + rates.index(m + robot.v_slices[j].start)], z, body.fixed(z))
+            rate = times(w[m + rates.index(m + robot.v_slices[j].start)], z, body.fixed(z))
             if joint.kind is JointKind.REVOLUTE:
                 body = Rigid(F.p, body.at(F.p), body.w + rate)
             else:
-                reach = carried(body.w, p - F.p, body.fixed(p - F.p) + rate.now)
+                reach = crossed(body.w, p - F.p, body.fixed(p - F.p) + rate.now)
                 body = Rigid(p, body.at(F.p) + reach + rate, body.w)
         bodies[joint.successor] = body
     return bodies
@@ -146,18 +146,18 @@ def _solved_leg(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigi
 
     def zeros(free: Rate, twist: Rate) -> list[Rate]:
         moved = Rigid(held.p, twist[0:3], twist[3:6])
-        made = chain(at, leg, basis(at, leg, free, moved))
+        made = leg_bodies(at, leg, motion_basis(at, leg, free, moved))
         return [*made.zeros, *end_zeros(at, leg, made.ends, moved)]
 
-    free, left = solved(zeros, free_rates(leg), stacked([held.v, held.w]))
-    return basis(at, leg, free, held), left
+    free, left = solved_rates(zeros, free_rates(leg), stacked([held.v, held.w]))
+    return motion_basis(at, leg, free, held), left
 
 
 def _leg_motion(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> LegMotion:
     """A leg's motion basis from the nacelle's motion, then its bodies and parts over that basis."""
     u = stacked([_solved_leg(at, leg, nacelle)[0], *part_states(at, leg, nacelle)])
     own = Rate(np.eye(len(u.M)), u.now, u.next)
-    made = chain(at, leg, own)
+    made = leg_bodies(at, leg, own)
     parts = part_bodies(at, leg, own, made.ends[0][1])
     carried_parts = (CarriedBody(p.element.body, p.element.share, parts[p.element.body]) for p in leg.parts)
     return LegMotion(

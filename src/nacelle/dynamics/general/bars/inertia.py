@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.require import line
+from nacelle.dynamics.general.bars.require import bar_line
 from nacelle.dynamics.general.bars.rod import Residual, residual
 from nacelle.dynamics.general.bars.strut import strut_inertia
 from nacelle.kinematics.bars.form import LegForm
@@ -40,7 +40,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
     """
     assert tie.bar is not None
     if tie.bar.is_strut:
-        K = strut_inertia(form, line(legs, tie), mass)
+        K = strut_inertia(form, bar_line(legs, tie), mass)
     else:
         K = _rod_inertia(legs, tie, tie.bar, form, drive, mass)
     if not tie.axes:
@@ -54,7 +54,7 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
 def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
     c = tie_columns(legs.placed.trees, tie)[bar.rate][0]
-    return c, residual(form, line(legs, tie), c)
+    return c, residual(form, bar_line(legs, tie), c)
 
 
 def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:

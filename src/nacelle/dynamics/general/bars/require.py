@@ -81,7 +81,7 @@ def _massless(form: LegForm) -> LegForm:
     return replace(form, tube=none, rod=none, cross=0.0, drive=drive)
 
 
-def line(legs: Legs, tie: Tie) -> Array:
+def bar_line(legs: Legs, tie: Tie) -> Array:
     """B - A of a bar (3,), m, in the tie's axes."""
     assert tie.point is not None
     if tie.line is not None:
@@ -108,7 +108,7 @@ def _require_strut(
         r, v, a = tie.line.direction
         moving = StrutMotion(r, v, a, gravity, w, tie.line.length)
     else:
-        state = (line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
+        state = (bar_line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
         moving = StrutMotion(*state, gravity, w)
     demand = strut(form, moving, mass, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
@@ -119,7 +119,7 @@ def _moved(legs: Legs, motion: MechanismMotion, key: Key, tie: Tie, form: LegFor
     """How a rod moves, in the tie's axes."""
     trees = legs.placed.trees
     assert tie.bar is not None
-    r, state = line(legs, tie), motion.state
+    r, state = bar_line(legs, tie), motion.state
     if tie.bar.is_strut:
         return RodMotion(r, state.slip(tie), ZERO, ZERO, 0.0, 0.0, ZERO)
     a1, a2 = (flat(form, a) for a in (state.acceleration(tie), state.end_acceleration(tie)))
@@ -147,4 +147,4 @@ def _require_rod(
 
 def _line_rate(legs: Legs, motion: MechanismMotion, tie: Tie) -> tuple[Array, Array]:
     """B - A of a bar and its derivative, in the tie's axes."""
-    return line(legs, tie), slip(legs.placed.trees, tie, motion.u, motion.frames)
+    return bar_line(legs, tie), slip(legs.placed.trees, tie, motion.u, motion.frames)

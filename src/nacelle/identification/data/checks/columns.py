@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, exchanged, scaled
+from nacelle.identification.data.checks.correction import Correction, exchanged, rescaled
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
@@ -127,10 +127,10 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
             yield replace(exchanged(m, i, j), kind="swapped", words=words, hint=hint)
     for k in range(2 * m):
         words = f"column {column[k]} has the wrong sign"
-        yield replace(scaled(m, (k,), -1.0), kind="sign", words=words, hint=f"sign: -1 for {column[k]}")
+        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=words, hint=f"sign: -1 for {column[k]}")
     for what, columns in _groups(m):
         words = f"all {what} have the wrong sign"
-        yield replace(scaled(m, columns, -1.0), kind="sign", words=words, hint="sign: -1 for all of them")
+        yield replace(rescaled(m, columns, -1.0), kind="sign", words=words, hint="sign: -1 for all of them")
     yield from _units(measurement, column)
 
 
@@ -161,7 +161,7 @@ def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
         for factor, words in factors[k].items():
             text = f"column {column[k]} is too {_ratio(factor)}: {words}"
             yield replace(
-                scaled(m, (k,), factor), kind="unit", words=text, hint=f"check the unit of {column[k]}"
+                rescaled(m, (k,), factor), kind="unit", words=text, hint=f"check the unit of {column[k]}"
             )
     for what, columns in _groups(m):
         if len(columns) == 1:
@@ -171,7 +171,7 @@ def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
             words = factors[columns[0]][factor]
             text = f"all {what} are too {_ratio(factor)}: {words}"
             yield replace(
-                scaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
+                rescaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
             )
 
 

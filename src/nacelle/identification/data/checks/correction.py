@@ -90,13 +90,13 @@ def exchanged(
     )
 
 
-def scaled(m: int, columns: tuple[int, ...], factor: float) -> Correction:
+def rescaled(m: int, columns: tuple[int, ...], factor: float) -> Correction:
     """Some columns times a factor."""
     start = as_read(m)
     factors = tuple(factor if k in columns else 1.0 for k in range(2 * m))
     return replace(start, factors=factors, columns=columns)
 
 
-def shifted(m: int, offsets: Array) -> Correction:
+def offset_columns(m: int, offsets: Array) -> Correction:
     """Coordinates with offsets (m,) added."""
     return replace(as_read(m), offsets=(*(float(o) for o in offsets), *(0.0,) * m))

@@ -26,9 +26,9 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.dynamics.regressor import regressor
 from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.smoothing import Smoothed
-from nacelle.identification.data.measured_path import Path, path_of
+from nacelle.identification.data.measured_path import Path, measured_path
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -100,19 +100,19 @@ class Judge:
         lost = 1.0 - float(np.mean(along.good))
         cost, residual = self._fit(along, self._force(correction, along))
         coordinates = correction.apply(self.signals.value)[:, :m]
-        ranges = np.ptp(coordinates, axis=0) / actuator_units(self.robot) + 1e-12
+        ranges = np.ptp(coordinates, axis=0) / actuator_scales(self.robot) + 1e-12
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
         return HypothesisFit(cost + 100.0 * _LOST * lost, residual, lost)
 
     def path(self, correction: Correction) -> Path:
         """The poses that corrected coordinates belong to."""
         m = len(self.robot.actuators)
-        return path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        return measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
 
     def _along(self, correction: Correction) -> _Along | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
         m = len(self.robot.actuators)
-        path = path_of(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        path = measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
         if path.lost > _MOST_LOST:
             return None
         rate = correction.apply(self.signals.rate, 1)[:, :m]

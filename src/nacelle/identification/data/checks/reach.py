@@ -14,7 +14,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import Judge
-from nacelle.identification.data.measured_path import Path, path_of
+from nacelle.identification.data.measured_path import Path, measured_path
 from nacelle.identification.data.measurement import Measurement
 from nacelle.kinematics.flags import Flag
 from nacelle.spatial.scalar import Array
@@ -79,7 +79,7 @@ def _crossing(measurement: Measurement, path: Path, samples: Array) -> Array | N
     between = between[np.all(np.isfinite(measurement.q[between]), axis=1)]
     if not between.size:
         return None
-    closer = path_of(path.robot, measurement.q[between])
+    closer = measured_path(path.robot, measurement.q[between])
     near = np.zeros(len(between), dtype=bool)
     near[~closer.good] = True
     near[closer.good] = jacobian(path.robot, closer.x[closer.good]).conditioning < _CROSSED * usual

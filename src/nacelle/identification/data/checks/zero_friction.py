@@ -22,7 +22,7 @@ from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.measured_path import Path
 from nacelle.identification.data.poses import poses_near
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.spatial.scalar import Array
 
 # Nodes in a period of the filter's cutoff, how many at most, and cells that are filtered for each.
@@ -45,7 +45,7 @@ class JointFriction:
         self._places = np.linspace(0.0, self._count - 1.0, int(np.clip(wanted, 2, min(self._count, _MOST))))
         self._q = _between(correction.apply(signals.all_values)[:, :m], self._places)
         self._rate = _between(correction.apply(signals.all_rates, 1)[:, :m], self._places)
-        self._units = actuator_units(judge.robot)
+        self._units = actuator_scales(judge.robot)
 
     def at(self, zeros: Array, path: Path) -> Array:
         """Columns at the instants (M, actuators, columns of friction), for a path with these zeros.

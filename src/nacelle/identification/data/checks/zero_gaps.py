@@ -19,7 +19,7 @@ from nacelle.dynamics.jacobian import jacobian
 from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.judge import Judge
 from nacelle.identification.data.checks.zero_shift import BELIEVED, score_variance
-from nacelle.kinematics.forward.actuator_path import actuator_units, unwound
+from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.spatial.scalar import Array
 
@@ -42,7 +42,7 @@ def zeros_of_gaps(judge: Judge, correction: Correction) -> tuple[Array, float]:
     good = np.all(np.isfinite(path.x), axis=1)
     if m == n or np.mean(~good) > _LOST:
         return zeros, smallest
-    units = actuator_units(robot)
+    units = actuator_scales(robot)
     own = inverse_kinematics(robot, path.x[good], limits=False).actuators
     e = (unwound(robot, path.q[good], own) - own) / units
     J = jacobian(robot, path.x[good]).inverse / units[:, None]

@@ -17,7 +17,7 @@ from nacelle.identification.data.checks.correction import Correction
 from nacelle.identification.data.checks.judge import SLOW, Judge, rms_of
 from nacelle.identification.data.checks.smoothing import Smoothed
 from nacelle.identification.data.checks.zero_friction import JointFriction
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.spatial.scalar import Array
 
 # Cycles of cogging over the range of a coordinate.
@@ -56,7 +56,7 @@ class ZeroRecord:
         coordinates = correction.apply(signals.all_values)[:, :m]
         self.friction = [signals.passed(_friction_columns(rate)) for rate in rates.T]
         self.waves = [signals.passed(_waves(q)) for q in coordinates.T]
-        self.units = actuator_units(self.robot)
+        self.units = actuator_scales(self.robot)
         self.joints = JointFriction(judge, signals, correction)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, shifted
+from nacelle.identification.data.checks.correction import Correction, offset_columns
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.smoothing import Smoothed
@@ -28,9 +28,9 @@ from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
 from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
 from nacelle.identification.data.checks.zero_record import ZeroRecord
 from nacelle.identification.data.checks.zero_shift import BELIEVED, Scan, best_shift
-from nacelle.identification.data.measured_path import path_of
+from nacelle.identification.data.measured_path import measured_path
 from nacelle.identification.data.measurement import Measurement
-from nacelle.kinematics.forward.actuator_path import actuator_units
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.spatial.scalar import Array
 
 # Offsets that are tried where coordinates belong to no poses as they are, rad or robot sizes.
@@ -126,7 +126,7 @@ _Start = tuple[ZeroModel, ZeroFit]
 
 def _start(record: ZeroRecord, zeros: Array) -> _Start | None:
     """The model along coordinates with zeros (actuators,) added, and its fit there."""
-    path = path_of(record.robot, record.q + zeros * record.units, most_lost=_LOST)
+    path = measured_path(record.robot, record.q + zeros * record.units, most_lost=_LOST)
     if path.lost > _LOST:
         return None
     model = ZeroModel(record, zeros, path)
@@ -161,7 +161,7 @@ def _shifted_start(record: ZeroRecord, scans: list[Scan]) -> _Start | None:
 
 def _correction(judge: Judge, zeros: Array) -> Correction:
     """The correction by zeros (actuators,), rad or robot sizes."""
-    one = shifted(len(zeros), zeros * actuator_units(judge.robot))
+    one = offset_columns(len(zeros), zeros * actuator_scales(judge.robot))
     return replace(one, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
@@ -174,7 +174,7 @@ def _sight(judge: Judge, correction: Correction, scans: list[Scan]) -> ZeroSight
     sizes = np.maximum(sizes, _SMALLEST + _SURELY * deviations)
     sizes = np.minimum(sizes, zeros_of_gaps(judge, correction)[1])
     # A shift as large as a half turn or the robot is no small change of the geometry any more.
-    sizes = np.where(sizes < 1.0, sizes * actuator_units(robot), np.inf)
+    sizes = np.where(sizes < 1.0, sizes * actuator_scales(robot), np.inf)
     turns = [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
     return ZeroSight(
         tuple(actuator.name for actuator in robot.actuators),
@@ -190,7 +190,7 @@ def offsets_of(measurement: Measurement) -> Iterator[Correction]:
     for size in _WIDELY:
         for sign in (1.0, -1.0):
             for chosen in (*np.eye(m), *([np.ones(m)] if m > 1 else [])):
-                one = shifted(m, sign * size * chosen * _sizes(measurement))
+                one = offset_columns(m, sign * size * chosen * _sizes(measurement))
                 columns = tuple(np.flatnonzero(chosen).tolist())
                 yield replace(one, kind="zero", columns=columns)
 
@@ -233,4 +233,4 @@ def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Find
 
 
 def _sizes(measurement: Measurement) -> Array:
-    return actuator_units(measurement.robot)
+    return actuator_scales(measurement.robot)

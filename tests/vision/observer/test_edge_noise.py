@@ -6,9 +6,9 @@ import numpy as np
 
 import nacelle
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
-from nacelle.vision.observer.simulated import SimulatedCamera
 from nacelle.vision.shutter import Exposure
 from support.observed import camera_of
+from support.simulated_camera import SimulatedCamera
 
 
 def test_noise_is_that_of_fitted_lines():
