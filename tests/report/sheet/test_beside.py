@@ -4,19 +4,13 @@ import multiprocessing
 
 import pytest
 
-from nacelle.errors import NacelleError
-from nacelle.model.robot import Robot
 from nacelle.report.sheet.beside import made_beside
 from nacelle.report.sheet.counts import counts
-from nacelle.report.sheet.engines import EngineComparison
 from nacelle.report.sheet.sheet import make_sections
 from nacelle.report.sheet.subject import subject_of
+from support.no_engine import refused
 
 NAMES = ("check", "operations", "verification")
-
-
-def refused(robot: Robot) -> EngineComparison:
-    raise NacelleError(f"{robot.name} is in no other engine")
 
 
 def test_another_process_counts_the_same() -> None:
