@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nacelle.compile import make_program
 from nacelle.dynamics.general.models import legs_at
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.general.margins import (
     FREE,
     distances,
@@ -18,7 +20,11 @@ from nacelle.kinematics.general.margins import (
 )
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.margins import margins as dense_margins
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.spatial.physics import input_shapes
 from support.general_states import loaded, sampled
+from support.snakes import snake
 
 
 def test_determinants() -> None:
@@ -60,3 +66,17 @@ def test_a_large_multiplier_lowers_the_figure() -> None:
     large = replace(legs, factors=(replace(factors, lower=lower), *legs.factors[1:]))
     assert before > 0.9
     assert float(growth_figure(large)) == pytest.approx(FREE / 50.0)
+
+
+def test_scales_of_large_mechanisms_are_shared_among_their_pivots() -> None:
+    """No constant of a program is beyond single precision, and the margin is that of the dense ones."""
+    robot = snake(8)
+    now = configuration(robot, *mechanism_of(robot).reference)
+    legs = kinematic_model.legs_at(now)
+    assert max(plan_of(robot).margins) > 1e38
+    found = margins(legs)
+    assert found == pytest.approx(dense_margins(now), rel=0.5)
+    shapes = input_shapes(kinematic_model.inverse_jacobian, robot)
+    assert shapes is not None
+    program = make_program(kinematic_model.inverse_jacobian, robot, shapes)
+    assert max(abs(step[1]) for step in program.code if step[0] == "const") < 1e30

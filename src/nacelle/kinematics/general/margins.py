@@ -18,7 +18,7 @@ the largest entry of its column, and independent of how small the pivots are, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -29,14 +29,20 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, divide, maximum, min
 
 TRUSTED = 1e-4
 """Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
+# Scales beyond this are shared among the pivots.
+_LARGE = 1e24
 FREE = 3.0
 """Multipliers up to this cost no digit that counts."""
 
 
 def leg_determinant(legs: Legs, leg: int) -> Scalar:
     """Determinant of a leg's rows up to its sign: the product of its pivots p_k."""
+    return multiplied(_leg_pivots(legs, leg))
+
+
+def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
     factors = legs.factors[leg]
-    return multiplied(factors.pivots[row] for row, _ in factors.order.pivots)
+    return [factors.pivots[row] for row, _ in factors.order.pivots]
 
 
 def nacelle_determinant(legs: Legs) -> Scalar:
@@ -52,13 +58,19 @@ def margins(legs: Legs) -> Array:
     plan = legs.plan
     values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
     for k in plan.mechanism.iterated_legs:
-        values[k] = _margin(leg_determinant(legs, k), plan.margins[k])
+        values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
-        values.append(_margin(nacelle_determinant(legs), plan.margins[-1]))
+        pivots = [nacelle_determinant(legs)] if legs.dependent is None else legs.dependent.pivots
+        values.append(_margin(pivots, plan.margins[-1]))
     return pack(values)
 
 
-def _margin(value: Scalar, scale: float) -> Scalar:
+def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
+    if scale > _LARGE:
+        # A product of a hundred pivots is beyond single precision: each of them takes its part of the scale.
+        part = scale ** (0.5 / len(pivots))
+        pivots, scale = [part * pivot for pivot in pivots], 1.0
+    value = multiplied(pivots)
     return minimum(1.0, value * value * scale)
 
 
