@@ -245,14 +245,12 @@ def sparse_product(A: Array, B: Array) -> Array:
     The sums are those of `product` of traced matrices; where nothing is left to add they are 0.0.
     """
     rows, columns = [nonzero(row) for row in A], [nonzero(column) for column in B.T]
-    result = np.zeros((len(rows), len(columns)), dtype=object)
+    result = np.full((len(rows), len(columns)), 0.0, dtype=object)
     for i, row in enumerate(rows):
         for j, column in enumerate(columns):
             common = [k for k in row if k in column]
             if common:
                 result[i, j] = sum_of_products([row[k] for k in common], [column[k] for k in common])
-            else:
-                result[i, j] = 0.0
     return result
 
 

@@ -13,7 +13,7 @@ closures' equations r by d_i and J that by all rates, d_i is possible where D d_
 the reference pose and near it; other parts of d_i are taken off.
 
 `deviating_robot` puts the numbers, traced symbols too, into a robot: one program, compiled once, runs every
-true robot and one whose anchors drift.
+true robot, also while its anchors move.
 """
 
 from __future__ import annotations

@@ -131,8 +131,7 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
 
 def _spread(values: Array, places: Array) -> Array:
     """Values at some places of a row, zero at all others; places is a mask (rates,)."""
-    row = np.zeros(len(places), dtype=values.dtype)
-    row[:] = 0.0
+    row = np.full(len(places), 0.0, dtype=values.dtype)
     row[places] = values
     return row
 

@@ -100,7 +100,7 @@ class _Columns:
     def __getitem__(self, k: int) -> Array:
         if self.plain is not None:
             return np.asarray(self.plain[:, k])
-        column = np.zeros(self.rows, dtype=object)
+        column = np.full(self.rows, 0.0, dtype=object)
         for row, entry in self.traced[k].items():
             column[row] = entry
         return column
