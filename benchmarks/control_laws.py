@@ -26,7 +26,7 @@ from nacelle.control.gains import worst_damping
 from nacelle.control.kind import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
-from nacelle.control.pieces.friction import friction_along
+from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.control.poles import loop_poles
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
@@ -162,7 +162,7 @@ def impedance():
         loop = Loop(own)
         # Friction of a slow motion along x.
         slow = 1e-2 * np.eye(robot.motion.n)[0]
-        band = friction_along(robot, *loop.reference, slow, 1e-5)[0] / k
+        band = friction_along_twist(robot, *loop.reference, slow, 1e-5)[0] / k
         for size in sizes:
             rigid = RigidPlant(sticking.robot, smooth=1e-3, external=pushed(robot, "x", size))
             run = loop.run(0.6, plant=DrivenPlant(rigid, Drives(stiction=sticking.friction)))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 
 STATES, ROUNDS = 4096, 7
 
@@ -56,7 +56,7 @@ def _torch(model: nacelle.Model, states: Any) -> dict[str, Callable[[], Any]]:
 def measured(name: str) -> None:
     """Print the rows of a robot."""
     robot = nacelle.load(name)
-    few = sample_states(robot, 64)
+    few = seeded_states(robot, 64)
     rows = np.arange(STATES) % 64
     states = type(few)(robot, few.x[rows], few.y[rows], few.v[rows], few.a[rows], {})
     model = nacelle.model(robot, "inverse_dynamics")

@@ -15,9 +15,9 @@ from nacelle.cli.outputs import (
     actuator_units,
     all_flag_words,
     flag_words,
+    for_people,
     joint_units,
     leave_if_failed,
-    shown,
 )
 from nacelle.kinematics.flags import Flag
 from nacelle.model.joint import Joint, JointKind
@@ -25,8 +25,8 @@ from support.uncompiled import any_robot
 
 
 def test_units() -> None:
-    assert shown(np.pi, True) == "180.0000 deg"
-    assert shown(0.0123, False) == "12.3000 mm"
+    assert for_people(np.pi, True) == "180.0000 deg"
+    assert for_people(0.0123, False) == "12.3000 mm"
     assert actuator_units(any_robot("fivebar")) == ["rad", "rad"]
     assert actuator_units(any_robot("gough-stewart")) == ["m"] * 6
     assert joint_units(Joint("j", JointKind.PLANAR_SPHERICAL, 0, 1)) == ["m", "m", "", "", "", ""]

@@ -12,7 +12,7 @@ import pytest
 import nacelle
 from nacelle.compile.on_jax import OnJax
 from nacelle.emit.store import Store
-from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.states import inputs_at, seeded_states
 from support import square_root
 from support.library import NAMES, library_robot
 from support.stress_robots import STRESS
@@ -91,7 +91,7 @@ def _checked(robot: nacelle.Robot, name: str) -> None:
     """Against the native program; derivatives against differences of the native program."""
     model = nacelle.model(robot, name, smooth=1e-2)
     made, native = model.compile(target="jax"), model.compile()
-    states = sample_states(robot, 4)
+    states = seeded_states(robot, 4)
     inputs = {key: value for key, value in inputs_at(states, model.inputs).items() if value.size}
     moving = {key: jnp.asarray(value) for key, value in inputs.items() if key != "y"}
     want = native(**inputs)
@@ -127,7 +127,7 @@ def test_values_of_every_robot(name: str, model: str) -> None:
     """XLA takes long for derivatives of long programs: those are held to differences for a few."""
     robot = library_robot(name)
     named = nacelle.model(robot, model, smooth=1e-2)
-    inputs = inputs_at(sample_states(robot, 4), named.inputs)
+    inputs = inputs_at(seeded_states(robot, 4), named.inputs)
     want = named.compile()(**inputs)
     got = named.compile(target="jax")(**{key: value for key, value in inputs.items() if key != "y"})
     assert np.max(np.abs(got - want)) < 1e-11 * np.max(np.abs(want))

@@ -11,7 +11,7 @@ import pytest
 import nacelle
 from nacelle.compile.on_torch import OnTorch
 from nacelle.emit.store import Store
-from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.states import inputs_at, seeded_states
 from support import square_root
 from support.library import NAMES, library_robot
 from support.stress_robots import STRESS
@@ -85,7 +85,7 @@ def _checked(robot: nacelle.Robot, name: str) -> None:
     """Against the native program; derivatives against differences, forwards, backwards and twice."""
     model = nacelle.model(robot, name, smooth=1e-2)
     made, native = model.compile(target="torch"), model.compile()
-    states = sample_states(robot, 2)
+    states = seeded_states(robot, 2)
     inputs = {key: value for key, value in inputs_at(states, model.inputs).items() if value.size}
     want = native(**inputs)
     keys = [key for key in inputs if key != "y"]
@@ -126,6 +126,6 @@ def test_robots_that_are_no_families(name: str) -> None:
 def test_second_derivatives_backwards() -> None:
     robot = library_robot("fivebar")
     made = nacelle.model(robot, "inverse_dynamics", smooth=1e-2).compile(target="torch")
-    states = sample_states(robot, 1)
+    states = seeded_states(robot, 1)
     x, v, a = (torch.tensor(values[0], requires_grad=True) for values in (states.x, states.v, states.a))
     assert torch.autograd.gradgradcheck(lambda *z: made(z[0], v=z[1], a=z[2]), (x, v, a), atol=1e-4)

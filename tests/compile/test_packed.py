@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from nacelle.compile.packed import pack, unpack, with_code
+from nacelle.compile.packed import packed_function, unpack, with_code
 from nacelle.program.trace import trace
 
 
 def test_there_and_back() -> None:
     program = trace(lambda x: {"y": x * x + 0.1, "z": x[0]}, {"x": (3,)}, "f").program()
-    signature, code, image = unpack(pack(program, b"native"))
+    signature, code, image = unpack(packed_function(program, b"native"))
     assert image == b"native"
     assert (signature.name, signature.inputs, signature.outputs) == ("f", program.inputs, program.outputs)
     again = with_code(signature, code)

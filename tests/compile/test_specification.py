@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.compile.specification import groups_of, make_program, shapes_of
+from nacelle.compile.specification import groups_of, make_program, shapes_of_inputs
 from nacelle.errors import CompileError
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.spatial.physics import physics
@@ -38,11 +38,11 @@ def test_groups_of_numbers() -> None:
 
 def test_numbers_come_first() -> None:
     robot = any_robot("fivebar")
-    shapes = shapes_of(scaled, robot, groups=("inertia",))
+    shapes = shapes_of_inputs(scaled, robot, groups=("inertia",))
     assert list(shapes) == ["parameters", "x"]
     assert shapes["parameters"] == (len(robot.numbers.names("inertia")),)
     with pytest.raises(CompileError, match="does not declare its inputs"):
-        shapes_of(lambda robot, x: x, robot)
+        shapes_of_inputs(lambda robot, x: x, robot)
 
 
 def test_what_cannot_be_traced_is_named() -> None:

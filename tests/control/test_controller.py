@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import DesiredMotion, desired_motion, law_of, row_size
+from nacelle.control.kind import DesiredMotion, desired_of_row, law_of, row_size
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnderactuatedError
 from support.described import mechanism
@@ -37,7 +37,7 @@ def test_a_sample_is_that_of_the_law_on_numbers() -> None:
     motion = DesiredMotion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
     row = np.concatenate(motion)
     assert row_size(robot) == row.shape
-    assert all(np.array_equal(a, b) for a, b in zip(desired_motion(robot, row), motion, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(desired_of_row(robot, row), motion, strict=True))
     z, q = law.start(x), law.coordinates(x)
     for _ in range(3):
         expected = law_of(law.kind)(robot, z, q, row, law.gains)

@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.compile import make_program
 from nacelle.control.kind import law_of
 from nacelle.control.laws.single_joint import SingleJoint
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.program.cost import cost
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
@@ -22,7 +22,7 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
     program = make_program(law, robot, shapes)
     plain = make_program(partial(law), robot, shapes)
     assert cost(program) < 0.7 * cost(plain)
-    states, m = sample_states(robot, 4, seed=3), len(robot.actuators)
+    states, m = seeded_states(robot, 4, seed=3), len(robot.actuators)
     rng = np.random.default_rng(2)
     gains = rng.uniform(0.5, 1.5, shapes["gains"])
     for x, y, v, a in zip(states.x, states.y, states.v, states.a, strict=True):

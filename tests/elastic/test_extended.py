@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.extended import extended, plane_normal
 from nacelle.elastic.forms import form_of
 from nacelle.elastic.plant import ElasticPlant
@@ -44,6 +44,6 @@ def test_a_section_across_the_plane_is_refused() -> None:
 
 def test_robots_without_flexible_links() -> None:
     robot = nacelle.load("fivebar")
-    for function in (extended, plan_of, form_of, ElasticPlant):
+    for function in (extended, rate_choice, form_of, ElasticPlant):
         with pytest.raises(KinematicsError, match="no flexible link"):
             function(robot)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_gaps
@@ -29,11 +29,11 @@ def bent(
 ) -> tuple[ElasticFrames, np.ndarray, Callable[[np.ndarray], ElasticFrames]]:
     """A robot in a bent state, rates that keep its loops closed, and the robot after a small motion."""
     robot = make()
-    own = plan_of(robot).extended
+    own = rate_choice(robot).extended
     state = general_state(robot, np.random.default_rng(3))
 
     def after(step: np.ndarray) -> ElasticFrames:
-        return frames_at(own, *positions.split(own, positions.stepped(own, state.p, step)))
+        return frames_at(own, *positions.split_positions(own, positions.stepped(own, state.p, step)))
 
     return after(np.zeros(len(state.r))), state.r, after
 
@@ -82,7 +82,7 @@ def test_constraints_are_the_rates_of_the_gaps(make: Callable[[], Robot]) -> Non
 
 def test_stiffness_of_a_bar() -> None:
     """Axial: E A / L of both beams of [BK2013]; platform and joints have none."""
-    own = plan_of(prrrp()).extended
+    own = rate_choice(prrrp()).extended
     K = stiffness_matrix(own)
     nz = len(own.rigid_rates)
     axial = [nz + k for k, name in enumerate(own.names) if name.endswith("axial-1")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.dynamics.models import elastic_gaps
-from nacelle.elastic.named import elastic_model, sample_inputs
+from nacelle.elastic.named import elastic_model, random_inputs
 from nacelle.errors import KinematicsError
 from support.flexible_robots import flexible, prrrp
 
@@ -22,7 +22,7 @@ def test_sampled_inputs_fit_their_model(form: str) -> None:
     """Shapes are those of the model, each input is explained, positions close all loops."""
     robot = prrrp((0.0, 0.0, -9.81))
     model = elastic_model(robot, "elastic_inverse_dynamics", form=form)
-    inputs = sample_inputs(model, 3)
+    inputs = random_inputs(model, 3)
     assert {name: value.shape[1:] for name, value in inputs.items()} == dict(model.inputs)
     assert set(model.inputs) <= set(model.meaning)
     if form == "general":

@@ -7,7 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.export.entries import Wanted, entries
-from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.states import inputs_at, seeded_states
 from nacelle.export.vectors import rounded, vectors
 from support.described import mechanism
 from support.library import library_robot
@@ -29,7 +29,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "source"), CASES)
 def test_forces_are_those_of_the_api(name: str, source: str) -> None:
     robot = library_robot(name)
-    states = sample_states(robot)
+    states = seeded_states(robot)
     entry = entries(robot, "p", Wanted(("inverse_dynamics",), source))[-1]
     inputs = inputs_at(states, {variable.name: variable.shape for variable in entry.program.inputs})
     rows = np.concatenate(list(inputs.values()), axis=1)
@@ -40,7 +40,7 @@ def test_forces_are_those_of_the_api(name: str, source: str) -> None:
 
 def test_states_are_seeded_and_apart() -> None:
     robot = library_robot("fivebar")
-    first, again, other = sample_states(robot), sample_states(robot), sample_states(robot, seed=1)
+    first, again, other = seeded_states(robot), seeded_states(robot), seeded_states(robot, seed=1)
     assert np.array_equal(first.x, again.x)
     assert np.array_equal(first.v, again.v)
     assert not np.any(np.isclose(first.x, other.x))
@@ -50,7 +50,7 @@ def test_states_are_seeded_and_apart() -> None:
 def test_vectors_are_numbers_of_single_precision() -> None:
     robot = library_robot("fivebar")
     entry = entries(robot, "p", Wanted(("inverse_dynamics",)))[0]
-    found = vectors(entry, sample_states(robot))
+    found = vectors(entry, seeded_states(robot))
     for values in found.inputs.values():
         assert np.array_equal(values, values.astype(np.float32))
     assert 0 < found.tolerance["double"]["force"] < 1e-12
@@ -59,7 +59,7 @@ def test_vectors_are_numbers_of_single_precision() -> None:
 
 def test_what_nothing_drives_is_left_out_of_vectors() -> None:
     robot = mechanism("cart_pole")
-    states = sample_states(robot, 3)
+    states = seeded_states(robot, 3)
     free = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, free=("cart.pivot",))
     np.testing.assert_array_equal(states.tau, free.force)
     for entry in entries(robot, "p", Wanted(("forward_dynamics", "inverse_kinematics"))):

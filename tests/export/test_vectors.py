@@ -6,7 +6,7 @@ import numpy as np
 
 from nacelle.compile import make_program
 from nacelle.export.entry import Entry
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.export.vectors import rounded, tolerated, vectors
 from support.library import library_robot
 
@@ -24,7 +24,7 @@ def test_inputs_of_a_function_of_its_own() -> None:
     program = make_program(lambda x: {"y": (1.0 + x[0] * x[0]) - 1.0}, None, {"x": (1,)}, minimised=False)
     given = {"x": np.full((3, 1), 1e-3)}
     entry = Entry("lossy", "", program, {}, None, at=lambda states: given)
-    found = vectors(entry, sample_states(library_robot("fivebar"), 3))
+    found = vectors(entry, seeded_states(library_robot("fivebar"), 3))
     exact = float(np.float32(1e-3)) ** 2
     assert np.allclose(found.outputs["y"], exact, rtol=1e-15)
     off = abs(rounded(program, given["x"][:1], np.float32)[0, 0] - exact) / exact

@@ -9,7 +9,7 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.limits import actuator_outside, closure_coordinates, limited, outside, relative_pose
+from nacelle.kinematics.limits import actuator_outside, closure_coordinates, has_limit, outside, relative_pose
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
@@ -92,10 +92,10 @@ def test_limits_of_slides() -> None:
     joint = limited_joint("prismatic", (0.2, 0.5))
     q = np.array([[0.1], [0.2], [0.3], [0.5], [0.51], [0.2 - 1e-10], [TAU + 0.3]])
     assert list(outside(joint, q)) == [True, False, False, False, True, False, True]
-    assert limited(joint)
-    assert not limited(limited_joint("prismatic", (-np.inf, np.inf)))
+    assert has_limit(joint)
+    assert not has_limit(limited_joint("prismatic", (-np.inf, np.inf)))
     half = limited_joint("prismatic", (-np.inf, 0.5))
-    assert limited(half)
+    assert has_limit(half)
     assert list(outside(half, np.array([[-9.0], [0.6]]))) == [False, True]
 
 
@@ -183,4 +183,4 @@ def test_one_sample_and_a_batch_agree(kind: str) -> None:
         assert [bool(outside(held, row)) for row in q] == together.tolist()
         if q.shape[1] and np.isfinite(limits).all():
             assert np.count_nonzero(together) > 0
-        assert limited(held) == bool(q.shape[1] and np.isfinite(limits).any())
+        assert has_limit(held) == bool(q.shape[1] and np.isfinite(limits).any())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.program.derivative import with_jacobians
-from nacelle.program.directional import cotangent, tangent
+from nacelle.program.directional import cotangent, directional_program
 from nacelle.program.trace import trace
 from nacelle.spatial import scalar
 from nacelle.spatial.solve import solve
@@ -30,7 +30,7 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
     y_bar = rng.normal(size=5)
     entries = np.array(whole.evaluate([*A, *b])[5:])
     J = np.concatenate([entries[: 5 * 4].reshape(5, 4), entries[5 * 4 :].reshape(5, 2)], axis=1)
-    moved = tangent(program)
+    moved = directional_program(program)
     assert [v.name for v in (*moved.inputs, *moved.outputs)] == [
         "A",
         "b",
@@ -52,7 +52,7 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
         "b_bar",
     ]
     np.testing.assert_allclose(back.evaluate([*A, *b, *y_bar]), y_bar @ J, atol=1e-13)
-    with_values = tangent(program, by=("b",), values=True)
+    with_values = directional_program(program, by=("b",), values=True)
     got = with_values.evaluate([*A, *b, *db])
     np.testing.assert_allclose(got[:5], program.evaluate([*A, *b]), rtol=1e-13)
     np.testing.assert_allclose(got[5:], J[:, 4:] @ db, atol=1e-13)
@@ -61,11 +61,11 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
 def test_of_any_order() -> None:
     """The derivatives of x^4, again and again."""
     program = trace(lambda x: {"y": x * x * x * x}, {"x": ()}).program()
-    second = tangent(cotangent(program))
+    second = directional_program(cotangent(program))
     assert [v.name for v in second.inputs] == ["x", "y_bar", "d_x", "d_y_bar"]
     # x_bar = 4 x^3 y_bar; its tangent by x alone is 12 x^2 y_bar dx.
     np.testing.assert_allclose(second.evaluate([1.5, 2.0, 3.0, 0.0]), 12 * 1.5**2 * 2.0 * 3.0)
-    third = tangent(second)
+    third = directional_program(second)
     # By x once more, all other directions held: 24 x y_bar dx dx.
     np.testing.assert_allclose(
         third.evaluate([1.5, 2.0, 3.0, 0.0, 0.5, 0.0, 0.0, 0.0]), 24 * 1.5 * 2.0 * 3.0 * 0.5

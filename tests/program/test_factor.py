@@ -8,8 +8,8 @@ from typing import Any
 import mpmath
 import pytest
 
-from nacelle.program.algebra.read import read, source
-from nacelle.program.algebra.write import write
+from nacelle.program.algebra.read import read_algebra, source
+from nacelle.program.algebra.write import write_algebra
 from nacelle.program.cost import count
 from nacelle.program.factor import factor
 from nacelle.program.trace import linear, trace
@@ -30,9 +30,9 @@ X = (1.25, -0.75, 3.5, 0.625, 2.0)
 )
 def test_a_common_factor_is_taken_out(function: Callable[..., Any], products: int) -> None:
     traced = trace(lambda x: function(*x), {"x": (5,)})
-    algebra = read(source(traced.graph, traced.roots))
+    algebra = read_algebra(source(traced.graph, traced.roots))
     saved = factor(algebra)
-    graph, roots = write(algebra)
+    graph, roots = write_algebra(algebra)
     program = linear("factored", graph, traced.inputs, traced.outputs, roots)
     assert count(program).mul == products
     assert count(traced.program()).mul - products == saved

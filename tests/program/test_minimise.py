@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
-from nacelle.program.minimise import STRATEGIES, apply, minimise
+from nacelle.program.minimise import STRATEGIES, minimise, run_passes
 from nacelle.program.program import Program, Variable
 from nacelle.program.trace import trace
 from nacelle.spatial.rotation import rotation_quat
@@ -56,7 +56,7 @@ def test_every_strategy_keeps_the_value(seed, size):
     program = random_dag(seed, size)
     program.check()
     for strategy in STRATEGIES:
-        candidate = apply(program, strategy)
+        candidate = run_passes(program, strategy)
         candidate.check()
         assert_same_value(program, candidate, seed)
 

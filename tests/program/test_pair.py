@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nacelle.program.algebra.algebra import Algebra
-from nacelle.program.algebra.read import read, source
-from nacelle.program.algebra.write import write
+from nacelle.program.algebra.read import read_algebra, source
+from nacelle.program.algebra.write import write_algebra
 from nacelle.program.cost import count
 from nacelle.program.pair import pair_products, pair_sums
 from nacelle.program.trace import linear, trace
@@ -30,9 +30,9 @@ def test_pairs(
     pair: Callable[[Algebra, int], int], function: Callable[..., Any], before: int, after: int
 ) -> None:
     traced = trace(lambda x: function(*x), {"x": (4,)})
-    algebra = read(source(traced.graph, traced.roots))
+    algebra = read_algebra(source(traced.graph, traced.roots))
     assert (pair(algebra, 100) > 0) == (after < before)
-    graph, roots = write(algebra)
+    graph, roots = write_algebra(algebra)
     program = linear("paired", graph, traced.inputs, traced.outputs, roots)
     assert count(traced.program()).total == before
     assert count(program).total == after

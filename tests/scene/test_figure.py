@@ -16,7 +16,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.scene.arrows import Arrows
 from nacelle.scene.figure import SceneItem, body_points, scene_figure, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import body_motion, still
+from nacelle.scene.motion import poses_along, still
 from support.browser import chromium_page, fits, until
 from support.described import mechanism
 
@@ -29,7 +29,7 @@ def moving_item(name: str = "gough-stewart", **options: object) -> SceneItem:
     times = np.linspace(0.0, 2.0, 41)
     x = np.tile(reference_pose(robot), (len(times), 1))
     x[:, 2] += 0.05 * np.sin(np.pi * times)
-    motion = body_motion(robot, times, x)
+    motion = poses_along(robot, times, x)
     points = motion.position[:, 1:2]
     arrows = Arrows("weight", points, np.broadcast_to([0.0, 0.0, -9.81], points.shape), "N", "teal")
     trace = body_points(motion, 1)
@@ -108,7 +108,7 @@ def test_springs_stretch_with_the_motion(tmp_path: Path) -> None:
     robot = mechanism("sprung_arm")
     times = np.linspace(0.0, 2.0, 21)
     x = reference_pose(robot) + 0.3 * np.sin(np.pi * times)[:, None]
-    motion = body_motion(robot, times, x)
+    motion = poses_along(robot, times, x)
     spring = robot.springs[0]
     first, second = (body_points(motion, b, p) for b, p in zip(spring.bodies, spring.points, strict=True))
     lengths = np.linalg.norm(second - first, axis=1)

@@ -12,7 +12,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.scene.geometry import RobotGeometry, robot_geometry
-from nacelle.scene.motion import body_motion
+from nacelle.scene.motion import poses_along
 from nacelle.shapes.solid import Rod
 from support.library import library_robot
 
@@ -63,7 +63,7 @@ def test_tubes_hold_their_rods_over_a_motion(name: str) -> None:
     reference = reference_pose(robot)
     x = np.tile(reference, (25, 1))
     x[:, 2] += 0.25 * abs(reference[2]) * np.sin(np.linspace(0.0, 2.0 * np.pi, 25))
-    motion = body_motion(robot, np.arange(25.0), x)
+    motion = poses_along(robot, np.arange(25.0), x)
     geometry = robot_geometry(robot, motion)
     R, p = inverse_kinematics(robot, x, limits=False).bodies
     struts = [joint for joint in robot.joints if joint.kind is JointKind.PRISMATIC]

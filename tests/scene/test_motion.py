@@ -9,14 +9,14 @@ from nacelle import load
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.scene.motion import body_motion, rotations, still
+from nacelle.scene.motion import poses_along, rotations, still
 
 
 def test_bodies_are_where_the_kinematics_says() -> None:
     robot = load("gough-stewart")
     x = np.tile(reference_pose(robot), (5, 1))
     x[:, 0] += np.linspace(0.0, 0.1, 5)
-    motion = body_motion(robot, np.arange(5.0), x)
+    motion = poses_along(robot, np.arange(5.0), x)
     R, p = inverse_kinematics(robot, x).bodies
     np.testing.assert_allclose(rotations(motion.quaternion), R, atol=1e-12)
     np.testing.assert_array_equal(motion.position, p)
@@ -31,11 +31,11 @@ def test_poses_out_of_reach_are_held() -> None:
     x = np.tile(reference_pose(robot), (4, 1))
     x[0] += 9.0
     x[2] += 9.0
-    motion = body_motion(robot, np.arange(4.0), x)
+    motion = poses_along(robot, np.arange(4.0), x)
     np.testing.assert_array_equal(motion.ok, [False, True, False, True])
     np.testing.assert_array_equal(motion.position[0], motion.position[1])
     np.testing.assert_array_equal(motion.position[2], motion.position[1])
     with pytest.raises(UnreachableError):
-        body_motion(robot, [0.0], x[:1])
+        poses_along(robot, [0.0], x[:1])
     with pytest.raises(KinematicsError, match="times"):
-        body_motion(robot, [0.0, 1.0], x[:1])
+        poses_along(robot, [0.0, 1.0], x[:1])

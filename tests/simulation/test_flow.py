@@ -12,7 +12,7 @@ from nacelle.simulation.flow import (
     coordinates_of,
     flow,
     half_turn,
-    pose_of,
+    pose_from_coordinates,
     reference_orientation,
     state_size,
     turn_from,
@@ -37,7 +37,7 @@ def test_coordinates_and_poses() -> None:
     mechanism = mechanism_of(robot)
     quat_0 = reference_orientation(mechanism)
     c = np.array([0.1, -0.2, 0.9, 0.3, -0.4, 0.2])
-    x = pose_of(mechanism, c, quat_0)
+    x = pose_from_coordinates(mechanism, c, quat_0)
     assert len(x) == 7
     np.testing.assert_allclose(np.asarray(coordinates_of(mechanism, x, quat_0), dtype=float), c, atol=1e-14)
 
@@ -54,13 +54,14 @@ def test_derivative_of_the_state(name: str) -> None:
     s = np.concatenate([c, v])
     assert state_size(robot) == s.shape
     change = np.asarray(flow(robot, s, tau, quat_0, smooth=0.1), dtype=float)
-    x = np.asarray(pose_of(mechanism, c, quat_0), dtype=float)
+    x = np.asarray(pose_from_coordinates(mechanism, c, quat_0), dtype=float)
     expected = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.1).acceleration
     np.testing.assert_allclose(change[n:], expected, rtol=1e-8)
     # Along the change of the coordinates the pose moves with the twist v.
     h = 1e-6
     ahead, behind = (
-        np.asarray(pose_of(mechanism, c + k * h * change[:n], quat_0), dtype=float) for k in (1, -1)
+        np.asarray(pose_from_coordinates(mechanism, c + k * h * change[:n], quat_0), dtype=float)
+        for k in (1, -1)
     )
     np.testing.assert_allclose((ahead[:2] - behind[:2]) / (2.0 * h), v[:2], atol=1e-8)
     if n == 6:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.sketch.letters import read_legs
 from nacelle.sketch.posture import ALONG, UP, RobotLengths, Vector, cross, posture
-from nacelle.sketch.screws import LegPlacement, LegScrews, leg_screws, platform_motion
+from nacelle.sketch.screws import LegPlacement, LegScrews, leg_screws, motion_on_legs
 
 SHAPE = RobotLengths(500, 200, 600, 0.0, cross(ALONG, (-300, 0, 600)))
 THREE = [LegPlacement(120.0 * k) for k in range(3)]
@@ -20,23 +20,23 @@ def leg(letters: str, *axes: tuple[Vector, ...]) -> LegScrews:
 
 def test_three_rps_lift_and_tilt() -> None:
     rps = leg("RPS", (ALONG,), ((-300, 0, 600),), ())
-    motion = platform_motion([rps] * 3, THREE, (2, 3, 4))
+    motion = motion_on_legs([rps] * 3, THREE, (2, 3, 4))
     assert (motion.freedoms, motion.spanned, motion.pure) == (3, True, True)
     assert motion.conditioning > 0.1
-    assert not platform_motion([rps] * 3, THREE, (0, 1, 2)).spanned
+    assert not motion_on_legs([rps] * 3, THREE, (0, 1, 2)).spanned
 
 
 def test_a_regular_hexapod_is_singular_and_a_semiregular_one_is_not() -> None:
     """Fichter 1986: similar hexagons of anchors leave a motion uncontrolled."""
     ups = leg("UPS", (ALONG, (2, 0, 1)), ((-300, 0, 600),), ())
-    regular = platform_motion([ups] * 6, [LegPlacement(60.0 * k) for k in range(6)], tuple(range(6)))
+    regular = motion_on_legs([ups] * 6, [LegPlacement(60.0 * k) for k in range(6)], tuple(range(6)))
     assert regular.freedoms == 6
     assert regular.conditioning < 1e-12
     shape = RobotLengths(500, 200, 600, 30.0, ALONG)
     place = posture(read_legs("UPS")[0], shape)
     ups = leg_screws(place, ((ALONG, cross(ALONG, place.links[0])), (place.links[1],), ()))
     pairs = [LegPlacement(120.0 * k + 15.0 * s, s < 0) for k in range(3) for s in (-1, 1)]
-    assert platform_motion([ups] * 6, pairs, tuple(range(6))).conditioning > 0.05
+    assert motion_on_legs([ups] * 6, pairs, tuple(range(6))).conditioning > 0.05
 
 
 def test_the_spin_of_a_rod_is_idle() -> None:

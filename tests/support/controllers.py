@@ -13,7 +13,7 @@ from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.simulation.flow import pose_of, reference_orientation
+from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from support.packages import compiled
 
 QUICK = ("-O1", "-fno-math-errno", "-fno-trapping-math")
@@ -88,7 +88,7 @@ def swing(
     motions = []
     for k in range(count):
         s, c = np.sin(w * k * T), np.cos(w * k * T)
-        x = np.asarray(pose_of(mechanism, x0 + s * s * d, quat_0), dtype=float)
+        x = np.asarray(pose_from_coordinates(mechanism, x0 + s * s * d, quat_0), dtype=float)
         motions.append(DesiredMotion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
     q = controller.coordinates(np.array([motion.x for motion in motions]))
     return q + 1e-4 * rng.uniform(-1.0, 1.0, q.shape[1]) + 1e-5 * rng.uniform(-1.0, 1.0, q.shape), motions

@@ -10,7 +10,7 @@ from nacelle.elastic.condensed.natural import natural_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_closing
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.model.robot import Robot
 
@@ -28,7 +28,7 @@ class ElasticState(NamedTuple):
 
 def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3) -> ElasticState:
     """A random state near the reference, links bent by about `size`."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     extended = plan.extended
     p = plan.reference.copy()
     p[-extended.ne :] += size * random.standard_normal(extended.ne)
@@ -61,7 +61,7 @@ def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:
         ]
     )
     y = [rates[list(natural.order)]]
-    frames = frames_at(extended, *positions.split(extended, state.p))
+    frames = frames_at(extended, *positions.split_positions(extended, state.p))
     for link in structure.links:
         part = extended.slices[link.number]
         p.append(qe[part][1:])

@@ -20,7 +20,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify.efforts import efforts
 from nacelle.verify.engine import TreeState
 from nacelle.verify.engines.mujoco import build
-from nacelle.verify.loops import coupling, loop, tree_axes
+from nacelle.verify.loops import closure_at_state, coupling, tree_axes
 from support.exported_files import EngineFile, coordinates, owners, stack
 
 _KEPT = ("viscous", "coulomb", "quadratic", "cubic")
@@ -64,7 +64,7 @@ def errors(
     def at(u: Array, u_dot: Array) -> tuple[Any, ...]:
         now = engine.at(TreeState(found.platform, found.q, u, u_dot, none))
         shut = [
-            coupling(robot, joint, found.q) if joint.is_coupling else loop(robot, joint, now, u)
+            coupling(robot, joint, found.q) if joint.is_coupling else closure_at_state(robot, joint, now, u)
             for joint in robot.closures
         ]
         return now, shut

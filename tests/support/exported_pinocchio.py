@@ -10,7 +10,7 @@ import pinocchio as pin
 from ruamel.yaml import YAML
 
 import nacelle
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -24,7 +24,7 @@ def pinocchio_file(robot: Robot, folder: Path) -> PinocchioFile:
     if ".yaml" not in done.texts:
         beside.write_text("{closed_loop: [], type: [], name_mot: []}")
     # Links have their frames in their joints.
-    graph = graph_of(robot)
+    graph = assembled_graph(robot)
     offsets = {link.child: link.child_at.p for link in graph.joints}
     for closure in graph.closures:
         for body, at in ((closure.child, closure.child_at), (closure.parent, closure.at)):

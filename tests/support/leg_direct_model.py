@@ -8,8 +8,8 @@ import numpy as np
 
 from nacelle.dynamics.formulations.legs import (
     LegState,
+    axes_of_leg,
     closure_forces,
-    leg_axes,
     leg_dynamics,
     leg_states,
     platform_dynamics,
@@ -34,7 +34,7 @@ def split_force(state: State, a: Array, settings: Settings) -> tuple[Array, Arra
     own: list[Scalar] = [0.0] * len(actuators)
     for leg in legs:
         H = list(leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), settings))
-        axes = leg_axes(state, leg.leg)
+        axes = axes_of_leg(state, leg.leg)
         for k, actuator in enumerate(actuators):
             if actuator.joint in axes:
                 place = axes[actuator.joint][0][1].start

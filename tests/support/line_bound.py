@@ -8,8 +8,8 @@ normal. The Fisher information of all pixels and the least covariance of q are
 over every pixel that depends on what is seen of the edges. Blur, noise and grey levels count as known, which
 makes the bound as low as it can be: a fit has to find the levels. (What v_i itself says of q under shot noise
 is left out: it is smaller by v_i / contrast^2.) Direction and place of the cylinder follow from both normals
-(`line_of`), so their least covariance is C carried over. Along one straight edge of n pixels this is about, w
-the width of the blurred edge and s the noise,
+(`line_from_edges`), so their least covariance is C carried over. Along one straight edge of n pixels this is
+about, w the width of the blurred edge and s the noise,
 
     variance of its place = 2 sqrt(pi) w s^2 / (n contrast^2),     of its angle = 12 / n^2 of that
 """
@@ -30,7 +30,7 @@ from nacelle.vision.image.fit import (
     tangents,
 )
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 
@@ -91,4 +91,4 @@ def line_bound(scene: CameraScene, index: int, model: PixelModel) -> LineMeasure
         EdgeMeasurement(0.0, 0.0, index, k, n, covariance[3 * k : 3 * k + 3, 3 * k : 3 * k + 3])
         for k, n in enumerate(seen.lines.normals)
     ]
-    return line_of(edges[0], edges[1], scene.rods[index].radius, covariance[:3, 3:])
+    return line_from_edges(edges[0], edges[1], scene.rods[index].radius, covariance[:3, 3:])

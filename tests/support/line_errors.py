@@ -13,7 +13,7 @@ from nacelle.vision.image.fit import fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measure import FLAT
-from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.placing import view_directions
 from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
@@ -85,7 +85,7 @@ def _read(
     if covariance is None:
         return None
     edges = _edges(seen.lines.normals, covariance, index)
-    return seen, band, line_of(*edges, scene.rods[index].radius, covariance[:3, 3:])
+    return seen, band, line_from_edges(*edges, scene.rods[index].radius, covariance[:3, 3:])
 
 
 def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int = 256) -> Camera:
@@ -140,7 +140,9 @@ def line_errors(
         if fit is None or not fit.converged:
             failed += 1
             continue
-        line = line_of(*_edges(fit.normals, fit.covariance, index), cylinder.radius, fit.covariance[:3, 3:])
+        line = line_from_edges(
+            *_edges(fit.normals, fit.covariance, index), cylinder.radius, fit.covariance[:3, 3:]
+        )
         lines.append(line.direction - bound.direction)
         own.append(_squared(line.direction - bound.direction, line.direction_covariance))
     errors = np.array(lines)

@@ -16,7 +16,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.library import load
 from nacelle.scene.figure import SceneItem, body_points, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import body_motion
+from nacelle.scene.motion import poses_along
 from support.browser import chromium_page
 
 FILE = Path(__file__).parents[2] / "docs" / "pictures" / "moving" / "palida.gif"
@@ -33,7 +33,7 @@ def circle_page() -> str:
     x[:, 0] += _RADIUS * np.cos(angle)
     x[:, 1] += _RADIUS * np.cos(_INCLINE) * np.sin(angle)
     x[:, 2] += _RADIUS * np.sin(_INCLINE) * np.sin(angle)
-    motion = body_motion(robot, times, x)
+    motion = poses_along(robot, times, x)
     item = SceneItem(robot_geometry(robot, motion), motion, traces=(body_points(motion, 1),))
     return scene_page([item], "PaLiDA", autoplay=False)
 

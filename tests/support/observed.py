@@ -17,7 +17,7 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measure import look
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.observer import Observer
-from nacelle.vision.observer.process import Displacer, pose_difference
+from nacelle.vision.observer.process import Displacer, pose_step
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
 from nacelle.vision.observer.sight import Sight
 from nacelle.vision.scene import Scenery
@@ -156,7 +156,7 @@ def observed(
             observer.take(eye.measure(exposure, x, lambda t=seen_at: observer.estimate(t).x))
         estimate = observer.estimate(now)
         times.append(now)
-        d = pose_difference(robot, truth.x[i], estimate.x, guess)
+        d = pose_step(robot, truth.x[i], estimate.x, guess)
         errors.append(np.concatenate([d, truth.v[i] - estimate.v]))
         covariances.append(estimate.covariance)
     return Run(np.array(times), np.array(errors), np.array(covariances), observer, estimate)

@@ -15,8 +15,8 @@ from nacelle.verify.engine import (
     Home,
     MissingEngineError,
     VerifyError,
+    branch_by_branch,
     builder,
-    depth_first,
     lumps,
     steps_of,
 )
@@ -27,7 +27,7 @@ from support.uncompiled import ALL, any_robot
 @pytest.mark.parametrize("name", ALL)
 def test_bodies_come_after_those_that_carry_them(name: str) -> None:
     robot = any_robot(name)
-    order = depth_first(robot)
+    order = branch_by_branch(robot)
     assert sorted(order) == list(range(robot.tree))
     placed = {0, 1}
     for j in order:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.verify.engines.pinocchio import build
-from nacelle.verify.loops import loop, skew
+from nacelle.verify.loops import closure_at_state, skew
 from nacelle.verify.ours import kinematics
 from nacelle.verify.states import random_states
 from support.library import library_robot
@@ -22,7 +22,7 @@ def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
         state = ours.tree_state(k, states)
         now = engine.at(state)
         for joint in robot.closures:
-            found = loop(robot, joint, now, state.u)
+            found = closure_at_state(robot, joint, now, state.u)
             assert np.max(np.abs(found.gap)) < 1e-9
             np.testing.assert_allclose(found.forbidden @ state.u, 0.0, atol=1e-8 * np.max(np.abs(state.u)))
             left = found.forbidden @ state.u_dot + found.bias

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.view.coordinates import coordinate_values, motion_coordinates, pose_of_values
+from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
 def test_values_are_a_pose_and_back(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
-    values = coordinate_values(robot, x)
+    values = pose_coordinates(robot, x)
     assert values.shape == (robot.motion.n,)
     np.testing.assert_allclose(pose_of_values(robot, values), x, atol=1e-14)
 

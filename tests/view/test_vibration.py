@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from nacelle.view.vibration import SHOWN, Shaking, vibration
+from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 
 
 def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     robot = nacelle.load("fivebar-flexible")
     x = nacelle.reference_pose(robot)
-    given = vibration(robot, x)
+    given = lowest_modes(robot, x)
     assert given.modes is not None
     assert given.labels[0].startswith("1: ")
     shaking = Shaking(given.modes, 0, 0.5)
@@ -26,7 +26,7 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
 
 def test_rigid_robots_have_no_modes_and_it_says_why() -> None:
     robot = nacelle.load("fivebar")
-    given = vibration(robot, nacelle.reference_pose(robot))
+    given = lowest_modes(robot, nacelle.reference_pose(robot))
     assert given.modes is None
     assert "no flexible link" in given.words
     assert given.labels == ()

@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.errors import KinematicsError
 from nacelle.vision.cylinders import tangent_normals
-from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 
 U = np.array([0.3, -0.8, 0.4]) / np.linalg.norm([0.3, -0.8, 0.4])
 P = np.array([0.2, 0.1, 1.5])
@@ -24,7 +24,7 @@ def edges(normals: np.ndarray, sigma: float = 1e-6) -> list[EdgeMeasurement]:
 def test_exact_edges_give_the_line() -> None:
     first, second = edges(tangent_normals(P, U, RADIUS))
     nearest = P - (P @ U) * U
-    for line in (line_of(first, second, RADIUS), line_of(second, first, RADIUS)):
+    for line in (line_from_edges(first, second, RADIUS), line_from_edges(second, first, RADIUS)):
         assert np.allclose(line.direction, U, atol=1e-12)
         assert np.allclose(line.point, nearest, atol=1e-12)
 
@@ -32,11 +32,11 @@ def test_exact_edges_give_the_line() -> None:
 def test_covariance_of_samples() -> None:
     rng = np.random.default_rng(5)
     normals = tangent_normals(P, U, RADIUS)
-    line = line_of(*edges(normals), RADIUS)
+    line = line_from_edges(*edges(normals), RADIUS)
 
     def sample() -> LineMeasurement:
         noisy = normals + 1e-6 * rng.standard_normal((2, 3))
-        return line_of(*edges(noisy / np.linalg.norm(noisy, axis=1)[:, None]), RADIUS)
+        return line_from_edges(*edges(noisy / np.linalg.norm(noisy, axis=1)[:, None]), RADIUS)
 
     values = np.array([np.concatenate([s.direction, s.point]) for s in (sample() for _ in range(1500))])
     measured = np.cov(values.T)
@@ -49,7 +49,7 @@ def test_covariance_of_samples() -> None:
 def test_what_gives_no_line() -> None:
     first = edges(tangent_normals(P, U, RADIUS))[0]
     with pytest.raises(KinematicsError, match="both edges"):
-        line_of(first, first, RADIUS)
+        line_from_edges(first, first, RADIUS)
     same = EdgeMeasurement(0.0, 0.0, 4, 1, first.normal, first.covariance)
     with pytest.raises(KinematicsError, match="parallel"):
-        line_of(first, same, RADIUS)
+        line_from_edges(first, same, RADIUS)

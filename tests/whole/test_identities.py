@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from nacelle.program.identities.merge import merged, with_identities
@@ -29,7 +29,7 @@ def tree(robot: Robot) -> tuple[Program, PreciseInputs]:
     shapes = input_shapes(reference.inverse, robot)
     assert shapes is not None
     program = make_program(reference.inverse, robot, shapes, minimised=False)
-    samples = samples_of(robot, shapes)
+    samples = input_samples(robot, shapes)
     assert samples is not None
     return program, samples
 

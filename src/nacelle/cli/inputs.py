@@ -67,7 +67,7 @@ def in_mode(robot: Robot, mode: str) -> Robot:
         raise NacelleError(str(error.args[0])) from None
 
 
-def quantity(text: str, *, angle: bool | None, of: tuple[str, str] = POSITION) -> float:
+def value_with_unit(text: str, *, angle: bool | None, of: tuple[str, str] = POSITION) -> float:
     """Read a value with or without a unit, bare numbers being SI.
 
     Args:
@@ -106,7 +106,7 @@ def assignments(
         if name in values:
             raise NacelleError(f"{name} is given twice")
         try:
-            values[name] = quantity(value.strip(), angle=angle[name], of=of)
+            values[name] = value_with_unit(value.strip(), angle=angle[name], of=of)
         except NacelleError as error:
             raise NacelleError(f"{name}: {error}") from None
     return values

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FAILED_SAMPLES = 3
 
 
-def shown(value: float, revolute: bool) -> str:
+def for_people(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
     return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
 
@@ -79,7 +79,7 @@ def print_dependent(result: Any) -> None:
 
     dependent = dependent_coordinates(result)
     if dependent:
-        values = (f"{name} = {shown(float(value), name[0] == 'r')}" for name, value in dependent.items())
+        values = (f"{name} = {for_people(float(value), name[0] == 'r')}" for name, value in dependent.items())
         console().print(f"dependent: {', '.join(values)}", markup=False)
 
 

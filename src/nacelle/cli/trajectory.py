@@ -17,7 +17,7 @@ from nacelle.cli.inputs import (
     TableOption,
     load_robot,
     pose_at,
-    quantity,
+    value_with_unit,
 )
 from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.errors import NacelleError
@@ -133,7 +133,7 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
             motion = xyz
         start = place(at)
         if kind == "circle":
-            r = quantity(radius, angle=False) if radius else 0.1 * robot.size
+            r = value_with_unit(radius, angle=False) if radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
             end = start if kind == "rest" else place(_line_end(at, to))

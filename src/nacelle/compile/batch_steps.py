@@ -18,7 +18,7 @@ from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.function import compile_function
 from nacelle.compile.parametric import Parametric
-from nacelle.compile.specification import Specification, groups_of, shapes_of
+from nacelle.compile.specification import Specification, groups_of, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
@@ -73,7 +73,7 @@ class BatchRk4:
             function, robot, parameters=parameters, options=options, target=target, precision=precision
         )
         groups = groups_of(parameters)
-        shapes = shapes_of(function, robot, None, groups)
+        shapes = shapes_of_inputs(function, robot, None, groups)
         self._specification = Specification(function, robot, shapes, groups=groups, options=options)
         names = [name for name in shapes if name != "parameters"]
         self._numbers = [PREPARED] if groups else []

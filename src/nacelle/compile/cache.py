@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from nacelle.compile.fingerprint import fingerprint, package_hash
-from nacelle.compile.packed import pack, unpack, with_code
+from nacelle.compile.packed import packed_function, unpack, with_code
 from nacelle.compile.specification import Specification
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError
@@ -75,7 +75,7 @@ def kept(
         result = form.load(image, program, None, *beside)
         if store is not None and keys is not None:
             for key, one, own in zip(keys, (program, *beside), (image, *[b""] * len(beside)), strict=True):
-                store.put(key, pack(one, own))
+                store.put(key, packed_function(one, own))
         return result
 
     programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
@@ -101,7 +101,7 @@ def kept_program(
             pass  # missing or damaged: made anew
     program = make()
     if store is not None and key is not None:
-        store.put(key, pack(program, b""))
+        store.put(key, packed_function(program, b""))
     return program
 
 

@@ -8,7 +8,7 @@ from nacelle.compile.cache import kept_program
 from nacelle.compile.closing import UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.native import compiled
-from nacelle.compile.specification import Specification, shapes_of
+from nacelle.compile.specification import Specification, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
@@ -56,7 +56,7 @@ def differentiable(
     if unknown:
         assert closing is not None
         assert closing.step is not None
-        own = Specification(closing.step, closing.robot, shapes_of(closing.step, closing.robot))
+        own = Specification(closing.step, closing.robot, shapes_of_inputs(closing.step, closing.robot))
         step = _derivable(own, store)
     if target == "jax":
         return OnJax(main, closing, step)

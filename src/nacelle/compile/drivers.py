@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nacelle.compile.cache import CachedForm, kept
-from nacelle.compile.specification import Specification, shapes_of
+from nacelle.compile.specification import Specification, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.newton import NumpyNewton, Solver
 from nacelle.emit.rk4 import Integrator, NumpyRk4
@@ -29,7 +29,7 @@ def compile_newton(
 
     Without llvmlite the same iteration runs in NumPy.
     """
-    step = Specification(function, robot, shapes_of(function, robot))
+    step = Specification(function, robot, shapes_of_inputs(function, robot))
 
     def plain(program: Program) -> Solver:
         return NumpyNewton(program, tiles(program))
@@ -91,8 +91,10 @@ def specified(
     control: Callable[..., Any] | None,
 ) -> tuple[Specification, ...]:
     """The derivative of a method of fixed steps and, if there is one, the control."""
-    derivative = Specification(function, robot, shapes_of(function, robot), options=dict(options or {}))
-    laws = () if control is None else (Specification(control, robot, shapes_of(control, robot)),)
+    derivative = Specification(
+        function, robot, shapes_of_inputs(function, robot), options=dict(options or {})
+    )
+    laws = () if control is None else (Specification(control, robot, shapes_of_inputs(control, robot)),)
     return derivative, *laws
 
 

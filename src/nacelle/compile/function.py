@@ -12,7 +12,7 @@ from nacelle.compile.compiled import Compiled
 from nacelle.compile.differentiable import DIFFERENTIABLE, differentiable
 from nacelle.compile.native import compiled
 from nacelle.compile.parametric import Parametric
-from nacelle.compile.specification import Specification, groups_of, shapes_of
+from nacelle.compile.specification import Specification, groups_of, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.store import Store
@@ -75,7 +75,7 @@ def compile_function(
     specification = Specification(
         function,
         robot,
-        shapes_of(function, robot, inputs, groups),
+        shapes_of_inputs(function, robot, inputs, groups),
         groups=groups,
         derivatives=tuple(derivatives),
         minimised=minimised,

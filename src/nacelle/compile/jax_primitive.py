@@ -20,7 +20,7 @@ from typing import Any
 
 from nacelle.compile.closing import Derivable
 from nacelle.emit.jax.target import function, jax
-from nacelle.program.directional import cotangent, tangent
+from nacelle.program.directional import cotangent, directional_program
 from nacelle.program.program import Program
 
 
@@ -66,7 +66,9 @@ class Operation:
             names = [self.program.inputs[k].name for k in moving]
             whole = len(moving) == len(self.program.inputs)
             part = f"{self.part} tangent" + ("" if whole else f" by {' '.join(names)}")
-            made = self.main.derived(part, lambda: tangent(self.program, by=None if whole else names))
+            made = self.main.derived(
+                part, lambda: directional_program(self.program, by=None if whole else names)
+            )
             self._tangents[moving] = Operation(Derivable(made, self.main.derived), part, self, moving)
         return self._tangents[moving]
 

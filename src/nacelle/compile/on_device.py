@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.compile.arguments import arguments_of, given_results
 from nacelle.compile.compiled import Bound, Compiled
 from nacelle.compile.fingerprint import package_hash
-from nacelle.compile.packed import pack
+from nacelle.compile.packed import packed_function
 from nacelle.compile.parametric import Parametric
 from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
 from nacelle.emit.cuda.kernel import Kernels, Launch, kernels
@@ -183,7 +183,7 @@ def kept_kernels(
     """The kernels of a program, from the cache or made anew: finding an order takes seconds."""
     import hashlib
 
-    digest = hashlib.sha256(pack(program, b"")).hexdigest()
+    digest = hashlib.sha256(packed_function(program, b"")).hexdigest()
     key = json.dumps(["cuda kernels", digest, asdict(options), shared, package_hash()])
     payload = None if store is None else store.get(key)
     if payload is not None:

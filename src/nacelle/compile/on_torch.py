@@ -20,7 +20,7 @@ from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Bound, Compiled
 from nacelle.emit.torch.target import function, torch
 from nacelle.errors import CompileError
-from nacelle.program.directional import cotangent, tangent
+from nacelle.program.directional import cotangent, directional_program
 from nacelle.program.program import Program
 
 Native = Callable[[str, Program], Compiled]
@@ -90,7 +90,7 @@ class ProgramOperator(Operator):
     @cached_property
     def tangent(self) -> Operator:
         """J dx."""
-        return self._next("tangent", tangent)
+        return self._next("tangent", directional_program)
 
     @cached_property
     def cotangent(self) -> Operator:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from nacelle.program.program import Program, Variable
 
 
-def pack(program: Program, image: bytes) -> bytes:
+def packed_function(program: Program, image: bytes) -> bytes:
     """Signature, code and native object as one; the code is read only when it is needed."""
     signature = json.dumps(
         {

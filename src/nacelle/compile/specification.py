@@ -161,7 +161,7 @@ def groups_of(parameters: str | Sequence[str]) -> tuple[str, ...]:
     return groups
 
 
-def shapes_of(
+def shapes_of_inputs(
     function: Callable[..., Any],
     robot: Robot | None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,

@@ -160,7 +160,7 @@ def row_size(robot: Robot) -> tuple[int]:
     return (mechanism_of(robot).layout.nx + 2 * robot.motion.n,)
 
 
-def desired_motion(robot: Robot, row: Array) -> DesiredMotion:
+def desired_of_row(robot: Robot, row: Array) -> DesiredMotion:
     """The desired motion of a row [x; v; a]."""
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
     return DesiredMotion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])
@@ -179,7 +179,7 @@ def law_of(kind: ControllerKind) -> Callable[..., dict[str, Array]]:
     )
     def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
         memory = kind.memory(robot)
-        step = kind.step(robot, memory.split(z), q, desired_motion(robot, r), kind.gains(robot).split(gains))
+        step = kind.step(robot, memory.split(z), q, desired_of_row(robot, r), kind.gains(robot).split(gains))
         return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name

@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.errors import NacelleError
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -53,7 +53,7 @@ def law_samples(
         # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
         if groups or ny > _MOST or "x" in fields.sizes:
             return None
-        states = samples_of(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if states is None:
             return None
         rng = np.random.default_rng(_SEED)

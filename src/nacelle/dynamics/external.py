@@ -38,7 +38,7 @@ def load_count(robot: Robot) -> int:
     return len(robot.bodies) + len(robot.tools)
 
 
-def along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
+def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
     """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
 
     L = sum of (J_b U)^T W in N or N m, W about the body's origin in base axes.

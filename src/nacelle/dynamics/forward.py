@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.dynamics import compact_form
-from nacelle.dynamics.inverse import checked_forces, external_load, rates_of
+from nacelle.dynamics.inverse import checked_forces, external_load, twist_and_derivative
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.underactuated import require_driven
@@ -83,7 +83,7 @@ def forward_dynamics(
     Raises:
         KinematicsError, UnreachableError: as in `inverse_dynamics`.
     """
-    v, _ = rates_of(robot, v, None)
+    v, _ = twist_and_derivative(robot, v, None)
     forces = checked_forces(robot, () if tau is None else tau)
     inputs: tuple[Array, ...] = (v, forces) if external else (v, forces, np.zeros(robot.motion.n))
     load = partial(external_load, robot, external=external) if external else None
@@ -150,7 +150,7 @@ def bias_forces(
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
-    v, _ = rates_of(robot, v, None)
+    v, _ = twist_and_derivative(robot, v, None)
     platform = _platform(coordinates)
     options = Settings(friction, smooth).options
     outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
@@ -238,7 +238,7 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 
 
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, smooth: float | None = None) -> dict[str, Array]:
-    v, _ = rates_of(robot, v, None)
+    v, _ = twist_and_derivative(robot, v, None)
     width = Settings(smooth=smooth).smooth
     options = {} if width is None else {"smooth": width}
     return compact_form.at_states("energies", robot, x, v, guess=guess, options=options).results

@@ -159,7 +159,7 @@ def inverse_dynamics(
     if isinstance(x, ElementState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
         return _from_elements(robot, x, options, others | {"weight": weights, "preload": preload})
-    v, a = rates_of(robot, v, a)
+    v, a = twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
         single = _single(robot, formulation, tuple(options.items()))
@@ -203,7 +203,7 @@ def _free_inverse(
     """
     places = free_places(robot, free)
     external, weights, preload = loads
-    v, a = rates_of(robot, *motion[1:])
+    v, a = twist_and_derivative(robot, *motion[1:])
     a = np.array(a)
     a[..., list(places)] = 0.0
     held = checked_forces(robot, preload, "preload")
@@ -387,7 +387,7 @@ def _program(robot: Robot, formulation: str, options: Mapping[str, Any]) -> Comp
     return native(reference.inverse, robot, (("formulation", formulation), *options.items()))
 
 
-def rates_of(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
+def twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
     """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
     n = robot.motion.n
     v = checked_rates(robot, "the twist v", np.zeros(n) if v is None else v)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nacelle.dynamics.forward import forward_dynamics
-from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, rates_of
+from nacelle.dynamics.inverse import checked_forces, inverse_dynamics, twist_and_derivative
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.robot import Robot
@@ -62,7 +62,7 @@ def operating_point(
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
-    v, a = rates_of(robot, v, a)
+    v, a = twist_and_derivative(robot, v, a)
     if tau is None:
         given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth}
         held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)

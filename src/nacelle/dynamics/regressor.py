@@ -24,7 +24,7 @@ import numpy as np
 from nacelle.dynamics import compact_form
 from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
 from nacelle.dynamics.element_state import AtElements, at_elements
-from nacelle.dynamics.inverse import flagged, rates_of
+from nacelle.dynamics.inverse import flagged, twist_and_derivative
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, renamed
 from nacelle.kinematics.elements.state import ElementState
@@ -117,7 +117,7 @@ def regressor(
         return _flagged(
             robot, at_elements("regressor", robot, x, options, others | {"guess": guess}), parameters
         )
-    v, a = rates_of(robot, v, a)
+    v, a = twist_and_derivative(robot, v, a)
     name = "regressor"
     rates: tuple[Array, ...] = (v, a)
     if referred:

@@ -15,7 +15,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.general.plan import is_supported
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import model_hint, require_driven
@@ -41,7 +41,7 @@ def _load(robot: Robot, load: Array | None) -> Array:
     return np.zeros(robot.motion.n) if load is None else load
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
 def inverse(
     robot: Robot,
@@ -63,7 +63,7 @@ def inverse(
     return _kept(results, outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def regressor(
     robot: Robot,
@@ -79,7 +79,7 @@ def regressor(
     return _regressor("regressor", robot, (x, y, v, a), outputs, options)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
 def reference_regressor(
     robot: Robot,
@@ -109,7 +109,7 @@ def _regressor(
     return _kept(results, outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
 def forward(
     robot: Robot,
@@ -127,21 +127,21 @@ def forward(
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array, *, outputs: str = "M A pivot margins") -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, J_r^-1 (actuators, n) and margins."""
     return _kept(_form(robot, "inertia")(robot, x, y), outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns)
 def jacobian(robot: Robot, x: Array, y: Array, *, outputs: str = "J pivot margins") -> dict[str, Array]:
     """J_r^-1 (actuators, n), the rates of the actuators from the reduced twist, and margins."""
     return _kept(inverse_jacobian(robot, x, y), outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def bias(
     robot: Robot, x: Array, y: Array, v: Array, *, outputs: str = "h pivot margins", **options: Any
@@ -150,14 +150,14 @@ def bias(
     return _kept(_form(robot, "bias")(robot, x, y, v, **options), outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array, *, outputs: str = "g A pivot margins") -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     return _kept(_form(robot, "gravity")(robot, x, y), outputs)
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 @physics(x=of_pose, y=of_unknowns, v=of_twist)
 def energies(
     robot: Robot,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.shapes import AXIAL, TORSION, Shapes, shapes_of
+from nacelle.elastic.beam.shapes import AXIAL, TORSION, Shapes, beam_shapes
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
@@ -214,7 +214,7 @@ def _extended(robot: Robot, names: tuple[str, ...], planar: bool | None) -> Exte
                 )
             # Bending in y turns about z.
             planes = (bool(along[2] > 0.5), bool(along[1] > 0.5), False)
-        made.append(shapes_of(robot, beam, planes))
+        made.append(beam_shapes(robot, beam, planes))
     return extended_tree(robot, tuple(made))
 
 

@@ -38,7 +38,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_step,
     elastic_terms,
 )
-from nacelle.elastic.dynamics.plan import RatePlan, plan_of, undeformed
+from nacelle.elastic.dynamics.plan import RatePlan, rate_choice, undeformed
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
@@ -131,7 +131,7 @@ def _form(robot: Robot, names: tuple[str, ...], name: str | None) -> ElasticForm
     del names  # only tells robots apart that differ in them alone
     if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
         return Condensed(robot, natural_of(robot))
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     if name == "general" or (name is None and len(plan.dependent) <= _LARGEST_PROGRAM):
         return General(robot, plan)
     return Assembled(robot, plan)

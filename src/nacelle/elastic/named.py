@@ -106,7 +106,7 @@ def _meaning(robot: Robot, form: str) -> dict[str, str]:
     return words
 
 
-def sample_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
+def random_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
     """Random inputs (count, ...) of an elastic model near the reference pose, by name."""
     robot = model.robot
     random = np.random.default_rng([seed, 16])

@@ -68,7 +68,7 @@ TICKS = 1 << MOST_HALVINGS
 DIFFERENCE, SMALL_STATE, LEAST_STATE = 2.0**-26, 1e-3, 1e-6
 
 
-def coefficients() -> tuple[float, float, float, _Array, _Array]:
+def radau_coefficients() -> tuple[float, float, float, _Array, _Array]:
     """γ, α, β, T (3, 3) and T⁻¹: A⁻¹ T = T Λ, Λ of the blocks γ and (α, β; -β, α)."""
     values, vectors = np.linalg.eig(np.linalg.inv(_A))
     real, pair = int(np.argmin(np.abs(values.imag))), int(np.argmax(values.imag))
@@ -76,7 +76,7 @@ def coefficients() -> tuple[float, float, float, _Array, _Array]:
     return float(values[real].real), float(values[pair].real), float(values[pair].imag), T, np.linalg.inv(T)
 
 
-GAMMA, ALPHA, BETA, T, T_INVERSE = coefficients()
+GAMMA, ALPHA, BETA, T, T_INVERSE = radau_coefficients()
 
 
 def lagrange(nodes: _Array, t: float) -> _Array:

@@ -146,7 +146,7 @@ class NumpyNewton(Solver):
         self._kernel = kernel
 
     def _solve(self, y0: _Array, p: _Array, rules: Rules, follow: bool, threads: int) -> NewtonResult:
-        count = samples(y0, p)
+        count = sample_count(y0, p)
         y = np.broadcast_to(y0, (count, self.n)).copy()
         p = np.ascontiguousarray(np.broadcast_to(p, (count, self.k)))
         iterations = np.zeros(count, dtype=np.int64)
@@ -212,7 +212,7 @@ def rows(array: Any, size: int, name: str) -> _Array:
     return table
 
 
-def samples(*arrays: _Array) -> int:
+def sample_count(*arrays: _Array) -> int:
     """Give the number of samples of arrays with N rows or one."""
     counts = {len(array) for array in arrays if len(array) != 1} or {1}
     if len(counts) > 1:

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, samples
+from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, sample_count
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
 
@@ -189,7 +189,7 @@ class IntegrationTask:
     @property
     def count(self) -> int:
         """Number of samples N."""
-        return samples(self.x0, self.p)
+        return sample_count(self.x0, self.p)
 
     def stages(self, step: int) -> Sequence[_Array]:
         """Inputs (m,) at the begin, in the middle and at the end of a step."""

@@ -19,7 +19,7 @@ _UNIT = 1e-12
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def numbers(element: Element, text: str, count: int, what: str) -> Array:
+def finite_numbers(element: Element, text: str, count: int, what: str) -> Array:
     """So many finite numbers, separated by spaces.
 
     Raises:
@@ -36,18 +36,18 @@ def numbers(element: Element, text: str, count: int, what: str) -> Array:
     return values
 
 
-def number(element: Element | None, name: str, default: float) -> float:
+def number_attribute(element: Element | None, name: str, default: float) -> float:
     """An attribute that is a number; the default where the attribute or the element is missing."""
     if element is None or name not in element.attributes:
         return default
-    return float(numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>")[0])
+    return float(finite_numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>")[0])
 
 
-def vector(element: Element | None, name: str, default: tuple[float, float, float]) -> Array:
+def vector_attribute(element: Element | None, name: str, default: tuple[float, float, float]) -> Array:
     """An attribute that is three numbers; the default where the attribute or the element is missing."""
     if element is None or name not in element.attributes:
         return np.array(default)
-    return numbers(element, element.get(name), 3, f"{name!r} of <{element.tag}>")
+    return finite_numbers(element, element.get(name), 3, f"{name!r} of <{element.tag}>")
 
 
 def unit_direction(element: Element, values: Array) -> Array:
@@ -61,11 +61,11 @@ def unit_direction(element: Element, values: Array) -> Array:
 def rotation_of(element: Element | None) -> Array:
     """Rotation (3, 3) by the attributes rpy (fixed axes, rad) or quat_xyzw; none where both are missing."""
     if element is not None and "quat_xyzw" in element.attributes:
-        quat = numbers(element, element.get("quat_xyzw"), 4, f"'quat_xyzw' of <{element.tag}>")
+        quat = finite_numbers(element, element.get("quat_xyzw"), 4, f"'quat_xyzw' of <{element.tag}>")
         if np.linalg.norm(quat) < 1e-9:
             raise element.fault("a quaternion of zeros is no rotation")
         return rotation_quat(quat / np.linalg.norm(quat))
-    return rotation_rpy(vector(element, "rpy", (0.0, 0.0, 0.0)))
+    return rotation_rpy(vector_attribute(element, "rpy", (0.0, 0.0, 0.0)))
 
 
 def symmetric(moments: Array) -> Array:
@@ -88,4 +88,4 @@ def possible_solid(solid: Solid, fault: Callable[[str, str], DescriptionError]) 
 
 def moments_of(element: Element | None) -> Array:
     """Inertia (3, 3) by the attributes ixx, ixy, ixz, iyy, iyz, izz; zero where they are missing."""
-    return symmetric(np.array([number(element, name, 0.0) for name in _MOMENTS]))
+    return symmetric(np.array([number_attribute(element, name, 0.0) for name in _MOMENTS]))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Specification, make_program
-from nacelle.compile.specification import shapes_of
+from nacelle.compile.specification import shapes_of_inputs
 from nacelle.control.controller import Controller
 from nacelle.dynamics.models import INPUTS, TAKEN_BY, Model, model
 from nacelle.dynamics.settings import Settings
@@ -220,7 +220,7 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     shapes = {key: shape for key, shape in source_model.inputs.items() if key != "load" and 0 not in shape}
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
     function, groups = _restricted(source_model, shapes, keep), wanted.parameters
-    shapes = shapes_of(function, robot, shapes, groups)
+    shapes = shapes_of_inputs(function, robot, shapes, groups)
     specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
     if groups:
         return _prepared(specification, prefix, label, title, source_model)

@@ -153,11 +153,11 @@ def _version() -> str:
 
 def _files(package: Package, target: str, precisions: Sequence[str], batch: bool) -> dict[str, str]:
     """Compute the reference vectors and write the texts."""
-    from nacelle.export.states import sample_states
+    from nacelle.export.states import seeded_states
     from nacelle.export.vectors import vectors
 
     wanted = package.wanted
-    states = sample_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
+    states = seeded_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
     references = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
         from nacelle.export.c.package import c_files

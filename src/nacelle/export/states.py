@@ -43,7 +43,7 @@ class SampleStates:
         return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).force
 
 
-def sample_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
+def seeded_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
     """Seeded states around the reference pose, far from singularities.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.elastic.named import ELASTIC_NAMES, sample_inputs
+from nacelle.elastic.named import ELASTIC_NAMES, random_inputs
 from nacelle.errors import ExportError
 from nacelle.export.entry import Entry
 from nacelle.export.states import SampleStates, inputs_at
@@ -65,7 +65,7 @@ def vectors(entry: Entry, states: SampleStates) -> Vectors:
     if entry.at is not None:
         given = {**entry.at(states)}
     elif entry.model is not None and entry.model.name in ELASTIC_NAMES:
-        given = sample_inputs(entry.model, len(states.x))
+        given = random_inputs(entry.model, len(states.x))
     else:
         given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
     given |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}

@@ -51,10 +51,10 @@ def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
             f"the trajectory is for the motion {trajectory.motion.name}, {robot.name} has {robot.motion.name}"
         )
     sample = trajectory(t)
-    return Sample(sample.x, *coordinate_rates(robot, sample.x, sample.v, sample.a))
+    return Sample(sample.x, *twist_from_rates(robot, sample.x, sample.v, sample.a))
 
 
-def coordinate_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
+def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
     """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
 
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.

@@ -25,7 +25,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
-from nacelle.kinematics.limits import actuator_outside, closure_coordinates, limited, outside, relative_pose
+from nacelle.kinematics.limits import actuator_outside, closure_coordinates, has_limit, outside, relative_pose
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -207,7 +207,7 @@ def _outside(result: InverseKinematics) -> Array:
     robot = result.robot
     beyond = actuator_outside(robot, result.actuators)
     for j, joint in enumerate(robot.joints):
-        if limited(joint) and joint.kind.value != "point":
+        if has_limit(joint) and joint.kind.value != "point":
             q = result.q[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
             beyond |= outside(joint, q)
     return np.asarray(beyond)

@@ -12,8 +12,8 @@ import numpy as np
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, factorised
-from nacelle.kinematics.general.margins import distances as small_distances
 from nacelle.kinematics.general.margins import growth_figure
+from nacelle.kinematics.general.margins import iterated_distances as small_distances
 from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_supported, plan_of

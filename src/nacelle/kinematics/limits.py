@@ -152,7 +152,7 @@ def _one_outside(bounds: tuple[_Bound, ...], q: list[float]) -> bool:
     return False
 
 
-def limited(joint: Joint) -> bool:
+def has_limit(joint: Joint) -> bool:
     """Whether a joint has a limit."""
     return bool(_bounds(joint.kind, joint.limits))
 

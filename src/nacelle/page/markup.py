@@ -62,6 +62,11 @@ def bullets(lines: Iterable[str]) -> str:
     return element("ul", *items) if items else ""
 
 
+def folded(title: str, *content: str) -> str:
+    """Content that opens when its title is clicked."""
+    return element("details", element("summary", text(title)), *content)
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable[str] = ()) -> str:
     """A table of cells that are markup.
 

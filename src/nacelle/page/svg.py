@@ -45,7 +45,7 @@ def drawing(width: float, height: float, label: str, *content: str, kind: str = 
     return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}{shown}>{"".join(content)}</svg>'
 
 
-def write(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
+def words_at(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
     """Plain words at a place."""
     return element("text", text(words), x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, kind=kind)
 
@@ -62,7 +62,7 @@ def box(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return element("rect", kind=kind, **{name: f"{value:.1f}" for name, value in sides.items()})
 
 
-def dot(x: float, y: float, radius: float, kind: str) -> str:
+def disc(x: float, y: float, radius: float, kind: str) -> str:
     """A circle."""
     return element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radius:.1f}", kind=kind)
 
@@ -106,16 +106,16 @@ class ChartPanel:
             place = float(self.across(value))
             parts.append(line(place, self.top, place, bottom, "grid"))
             if numbers:
-                parts.append(write(place, bottom + 14.0, number(value, 6), anchor="middle"))
+                parts.append(words_at(place, bottom + 14.0, number(value, 6), anchor="middle"))
         for value in ticks(*self.y, most=y_ticks):
             place = float(self.down(value))
             parts.append(line(self.left, place, right, place, "grid"))
-            parts.append(write(self.left - 6.0, place + 4.0, number(value, 6), anchor="end"))
+            parts.append(words_at(self.left - 6.0, place + 4.0, number(value, 6), anchor="end"))
         parts.append(box(self.left, self.top, right, bottom, "frame"))
         if x_label:
-            parts.append(write(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
+            parts.append(words_at(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
         if y_label:
-            parts.append(write(self.left, self.top - 6.0, y_label))
+            parts.append(words_at(self.left, self.top - 6.0, y_label))
         return "".join(parts)
 
     def curve(self, x: Array, y: Array, runs: list[slice], kind: str) -> str:
@@ -229,7 +229,7 @@ def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
         at = 12.0 + 18.0 * row
         parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
         parts.append(marker(left + 14.0, at, k))
-        parts.append(write(left + 34.0, at + 4.0, shown))
+        parts.append(words_at(left + 34.0, at + 4.0, shown))
         left += room
     return "".join(parts), row + 1 if named else 0
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.page.markup import element, text
-from nacelle.page.svg import ChartPanel, drawing, write
+from nacelle.page.svg import ChartPanel, drawing, words_at
 from nacelle.spatial.scalar import Array
 
 # Light to dark, so that the order remains in black and white (viridis, reversed).
@@ -116,5 +116,5 @@ def _legend(kinds: Sequence[CellKind], marks: Sequence[MapPoint], top: float) ->
             parts.append(element("rect", fill=entry.fill, stroke="#aab2bb", **size))
         else:
             parts.append(_cross(left + 8.0, at + 5.0))
-        parts.append(write(left + 22.0, at + 9.0, entry.label))
+        parts.append(words_at(left + 22.0, at + 9.0, entry.label))
     return "".join(parts), rows

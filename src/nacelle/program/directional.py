@@ -22,7 +22,9 @@ from nacelle.program.program import Program, Variable
 from nacelle.program.trace import graph_of, linear
 
 
-def tangent(program: Program, *, by: Sequence[str] | None = None, values: bool = False) -> Program:
+def directional_program(
+    program: Program, *, by: Sequence[str] | None = None, values: bool = False
+) -> Program:
     """The program of d_OUTPUT = J d_INPUT, in the order of inputs and outputs.
 
     Args:

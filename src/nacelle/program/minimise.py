@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nacelle.program.algebra.algebra import Algebra
-from nacelle.program.algebra.read import ReadGraph, read, source
-from nacelle.program.algebra.write import write
+from nacelle.program.algebra.read import ReadGraph, read_algebra, source
+from nacelle.program.algebra.write import write_algebra
 from nacelle.program.cost import cost, cost_of
 from nacelle.program.factor import factor
 from nacelle.program.graph import Graph
@@ -102,7 +102,7 @@ class Minimiser:
         return best
 
 
-def apply(program: Program, strategy: Strategy) -> Program:
+def run_passes(program: Program, strategy: Strategy) -> Program:
     """Read a program into its algebraic form, run passes over it, write it back."""
     graph, roots = Ways(program).written(strategy)
     return linear(program.name, graph, program.inputs, program.outputs, roots)
@@ -121,10 +121,10 @@ class Ways:
         way = (strategy.keep, strategy.spread)
         algebra = self._read.get(way)
         if algebra is None:
-            algebra = self._read[way] = read(self._source, *way)
+            algebra = self._read[way] = read_algebra(self._source, *way)
         algebra = algebra.copy()
         for k, step in enumerate(strategy.passes):
             if k:
                 algebra.prune()
             step(algebra)
-        return write(algebra)
+        return write_algebra(algebra)

@@ -13,7 +13,7 @@ from nacelle.files import write_whole
 from nacelle.model.robot import Robot
 from nacelle.scene.figure import SceneItem, body_points, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import PosesOverTime, body_motion, still
+from nacelle.scene.motion import PosesOverTime, poses_along, still
 
 # Samples of a page: more cannot be seen, and make it large.
 _MOST = 600
@@ -73,4 +73,4 @@ def _motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:
         raise NacelleError(f"x is a pose (nx,) or poses (T, nx), not an array of shape {poses.shape}")
     moments = np.arange(len(poses)) / 25.0 if times is None else np.asarray(times, dtype=float)
     step = max(1, -(-len(poses) // _MOST))
-    return body_motion(robot, moments[::step], poses[::step])
+    return poses_along(robot, moments[::step], poses[::step])

@@ -22,7 +22,7 @@ def faces(solid: Drawn, face: float) -> Array:
     if isinstance(solid, Ball):
         return sphere(solid.centre, solid.radius)
     if isinstance(solid, Block):
-        return box(solid.at, solid.size, face)
+        return box_faces(solid.at, solid.size, face)
     if isinstance(solid, Mesh):
         # Painters are slow: a mesh of few triangles, each a quadrilateral with one corner twice.
         few = simplified(solid, _PAINTED)
@@ -127,7 +127,7 @@ def sphere(centre: Array, radius: float) -> Array:
     return skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])
 
 
-def box(pose: Pose, size: Array, face: float) -> Array:
+def box_faces(pose: Pose, size: Array, face: float) -> Array:
     """Faces of a box with its centre at a frame."""
     half = 0.5 * np.asarray(size, dtype=float)
     faces = []
@@ -158,7 +158,7 @@ def face_normals(faces: Array) -> Array:
     return np.asarray(normals / np.where(length > 0.0, length, 1.0))
 
 
-def outward(solid: Array) -> Array:
+def outward_normals(solid: Array) -> Array:
     """Normals of a convex solid, pointing out of it."""
     normals = face_normals(solid)
     centres = solid.mean(axis=1)

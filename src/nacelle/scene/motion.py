@@ -34,7 +34,7 @@ class PosesOverTime:
     ok: Array
 
 
-def body_motion(robot: Robot, times: Any, x: Any) -> PosesOverTime:
+def poses_along(robot: Robot, times: Any, x: Any) -> PosesOverTime:
     """Poses of all bodies along poses of the nacelle.
 
     Args:

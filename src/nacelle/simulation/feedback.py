@@ -29,7 +29,7 @@ from nacelle.simulation.flow import (
     bound,
     by_state,
     flow,
-    pose_of,
+    pose_from_coordinates,
 )
 from nacelle.simulation.protocol import Derivative, Feedback
 from nacelle.spatial.physics import input_shapes, physics
@@ -68,7 +68,7 @@ def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) 
     """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
     check_no_motors(robot, wanted)
     mechanism, n = mechanism_of(robot), robot.motion.n
-    x, v, y = pose_of(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
+    x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     signals: dict[str, Any] = {"x": x, "y": y, "v": v}

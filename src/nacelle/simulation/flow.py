@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.dynamics import smallest
-from nacelle.dynamics.external import along_twist
+from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
@@ -65,14 +65,14 @@ def reference_orientation(mechanism: Mechanism) -> Array:
 
 
 def coordinates_of(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
-    """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_of`."""
+    """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_from_coordinates`."""
     place = mechanism.layout.quaternion
     if place is None:
         return x
     return pack([*x[: place.start], *turn_from(quat_0, x[place]), *x[place.stop :]])
 
 
-def pose_of(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
+def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
     """The reduced pose x (nx,) of coordinates c (n,)."""
     layout = mechanism.layout
     if layout.quaternion is None or layout.angular is None:
@@ -100,19 +100,19 @@ def flow(
     mechanism = mechanism_of(robot)
     n = robot.motion.n
     c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
-    x = pose_of(mechanism, c, quat_0)
+    x = pose_from_coordinates(mechanism, c, quat_0)
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     load = np.zeros(n)
     if external:
-        load = along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
+        load = wrenches_along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
     options = Settings(friction, smooth).options
     a = smallest.forward(robot, x, y, v, tau, load, **options)["acceleration"]
     c_rate, y_rate = _rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 
 
-def coordinate_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
+def twist_as_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
     """The platform's twist (m,) or (m, k) as rates of coordinates in x and of the dependent numbers.
 
     With parasitic motion the rate of a coordinate in x is not the entry of the reduced twist at its place.
@@ -143,7 +143,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     u = rate_map(configuration(robot, x, y)) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
-        own, numbers = coordinate_rates(robot, x, y, u[: robot.platform_nv])
+        own, numbers = twist_as_rates(robot, x, y, u[: robot.platform_nv])
         if layout.angular is None:
             for place, k in enumerate(own):
                 rates[k] = numbers[place]

@@ -23,7 +23,13 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_pose
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
-from nacelle.simulation.flow import coordinates_of, flow, pose_of, reference_orientation, state_size
+from nacelle.simulation.flow import (
+    coordinates_of,
+    flow,
+    pose_from_coordinates,
+    reference_orientation,
+    state_size,
+)
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, norm, pack
 
@@ -42,7 +48,7 @@ def coordinates(robot: Robot, x: Array, quat_0: Array) -> Array:
 @physics(s=state_size, quat_0=(4,))
 def poses(robot: Robot, s: Array, quat_0: Array) -> Array:
     """The pose x (nx,) of a state s."""
-    return pose_of(mechanism_of(robot), s[: robot.motion.n], quat_0)
+    return pose_from_coordinates(mechanism_of(robot), s[: robot.motion.n], quat_0)
 
 
 @dataclass(frozen=True, eq=False)

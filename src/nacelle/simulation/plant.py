@@ -48,7 +48,7 @@ from nacelle.simulation.flow import (
     flow,
     implicit_loop,
     loop_driver,
-    pose_of,
+    pose_from_coordinates,
     reference_orientation,
     state_size,
 )
@@ -148,7 +148,7 @@ class RigidPlant:
         c = s[..., :n]
         if self.mechanism.layout.quaternion is None:
             return c, s[..., n : 2 * n]
-        x = to_samples(pose_of(self.mechanism, from_samples(c, 1), self.quat_0))
+        x = to_samples(pose_from_coordinates(self.mechanism, from_samples(c, 1), self.quat_0))
         return np.asarray(x), s[..., n : 2 * n]
 
     def unknowns(self, s: Array) -> Array:
@@ -351,7 +351,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     """
     mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
-    now = configuration(robot, pose_of(mechanism, c, quat_0), y)
+    now = configuration(robot, pose_from_coordinates(mechanism, c, quat_0), y)
     values: list[Scalar] = [_condition_bound(now) - SINGULAR]
     values += [margin - NEAR_MARGIN for margin in margins(now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
@@ -366,7 +366,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
             step = active[limit.joint]
         else:
             if limit.joint not in joints:
-                joints[limit.joint] = joint_steps(robot, now, limit.joint)
+                joints[limit.joint] = primitive_coordinates(robot, now, limit.joint)
             step = joints[limit.joint][limit.place]
         values.append(_inside(limit, step))
     return pack(values)
@@ -384,7 +384,7 @@ def _condition_bound(now: Configuration) -> Scalar:
     return divide(1.0, np.trace(B) * np.trace(opposite))
 
 
-def joint_steps(robot: Robot, now: Configuration, j: int) -> list[Step]:
+def primitive_coordinates(robot: Robot, now: Configuration, j: int) -> list[Step]:
     """Coordinates of the primitives of a joint; of a spherical closure only the tilt, as its cosine."""
     if j >= robot.tree:
         return closure_steps(robot.joints[j], now.motion)

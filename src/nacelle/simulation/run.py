@@ -159,7 +159,7 @@ def execute(
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
-    with shown(settings.progress, plant.name) as report:
+    with progress_of(settings.progress, plant.name) as report:
         if isinstance(settings.force, Sampled):
             return _sampled(plant, s0, t, settings, None if new_force else before, report)
         if settings.method in FIXED:
@@ -279,7 +279,7 @@ def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
 
 
 @contextmanager
-def shown(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
+def progress_of(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
     """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
     if callable(progress):
         yield progress

@@ -118,7 +118,7 @@ class PlatformMotion:
     conditioning: float = 0.0
 
 
-def platform_motion(
+def motion_on_legs(
     legs: list[LegScrews], places: list[LegPlacement], axes: tuple[int, ...]
 ) -> PlatformMotion:
     """The motion of a platform on some legs.

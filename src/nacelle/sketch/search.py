@@ -19,7 +19,7 @@ from nacelle.model.platform import AXES
 from nacelle.progress import task
 from nacelle.sketch.letters import LegLetters, named
 from nacelle.sketch.posture import ALONG, RobotLengths, Vector, cross, posture
-from nacelle.sketch.screws import LegPlacement, LegScrews, PlatformMotion, leg_screws, platform_motion
+from nacelle.sketch.screws import LegPlacement, LegScrews, PlatformMotion, leg_screws, motion_on_legs
 
 # Combinations of a leg's directions that are looked at, and of several types; descriptions that are checked.
 _MOST_AXES, _MOST_TOGETHER, _MOST_CHECKED = 600, 600, 8
@@ -167,7 +167,7 @@ def _in_shape(
     for chosen in together:
         by_type = {leg: screws for leg, (screws, _) in zip(types, chosen, strict=True)}
         listed = [by_type[leg] for leg in legs]
-        motion = platform_motion(listed, list(places), axes)
+        motion = motion_on_legs(listed, list(places), axes)
         seen.append(motion)
         if motion.spanned and motion.conditioning > _LEAST_CONDITIONING:
             cost = sum(cost for _, cost in chosen) / len(chosen) + 3.0 * max(

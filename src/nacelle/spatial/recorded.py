@@ -76,7 +76,7 @@ class Recorded(Operators, float):
         plain = None if isinstance(other, Recorded) else float(other)
         if plain == 0.0 and (op == "mul" or (op == "div" and swapped)):
             return 0.0
-        node = node_of(self.tape, other if isinstance(other, Recorded) else float(other))
+        node = tape_node(self.tape, other if isinstance(other, Recorded) else float(other))
         pair = ((float(other), node), (float(self), self.node))
         (a, first), (b, second) = pair if swapped else pair[::-1]
         return Recorded(_ARITHMETIC[op](a, b), self.tape, getattr(self.tape, op)(first, second))
@@ -110,7 +110,7 @@ class Recorded(Operators, float):
 def recorded(op: str, *arguments: float) -> Any:
     """A function of numbers of which one at least is recorded; its value at the sample may not be NaN."""
     tape = next(a.tape for a in arguments if isinstance(a, Recorded))
-    node = tape.apply(op, *(node_of(tape, a) for a in arguments))
+    node = tape.apply(op, *(tape_node(tape, a) for a in arguments))
     value = _VALUES[op](*(float(a) for a in arguments))
     if op in _KINKED:
         moved = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
@@ -119,7 +119,7 @@ def recorded(op: str, *arguments: float) -> Any:
     return Recorded(value, tape, node)
 
 
-def node_of(tape: Tape, value: float) -> int:
+def tape_node(tape: Tape, value: float) -> int:
     """The node of a number on a tape."""
     if isinstance(value, Recorded):
         if value.tape is not tape:

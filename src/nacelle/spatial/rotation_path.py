@@ -46,7 +46,7 @@ class RotationMotion(NamedTuple):
     dw: Array
 
 
-def cross(a: Array, b: Array) -> Array:
+def cross_rows(a: Array, b: Array) -> Array:
     """Cross product a x b of vectors (..., 3)."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
@@ -55,7 +55,7 @@ def cross(a: Array, b: Array) -> Array:
 
 def quat_multiply(a: Array, b: Array) -> Array:
     """Quaternion product a b of quaternions (..., 4), scalar last: rotation b first, then a."""
-    vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross(a[..., :3], b[..., :3])
+    vector = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + cross_rows(a[..., :3], b[..., :3])
     scalar = a[..., 3] * b[..., 3] - np.sum(a[..., :3] * b[..., :3], axis=-1)
     return np.concatenate([vector, scalar[..., None]], axis=-1)
 
@@ -67,8 +67,8 @@ def quat_conjugate(quat_xyzw: Array) -> Array:
 
 def quat_rotate(quat_xyzw: Array, vector: Array) -> Array:
     """Turn a vector: R u = u + 2 w (q x u) + 2 q x (q x u), (q, w) the unit quaternion."""
-    half = cross(quat_xyzw[..., :3], vector)
-    turned: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross(quat_xyzw[..., :3], half))
+    half = cross_rows(quat_xyzw[..., :3], vector)
+    turned: Array = vector + 2.0 * (quat_xyzw[..., 3:] * half + cross_rows(quat_xyzw[..., :3], half))
     return turned
 
 
@@ -148,11 +148,13 @@ def vector_motion(r: Array, dr: Array, ddr: Array) -> RotationMotion:
     square = np.sum(r * r, axis=-1, keepdims=True)
     A, B, dA, dB = _jacobian_coefficients(square)
     rate = np.sum(r * dr, axis=-1, keepdims=True)  # half the derivative of the square
-    r_dr = cross(r, dr)
-    r_r_dr = cross(r, r_dr)
-    r_ddr = cross(r, ddr)
+    r_dr = cross_rows(r, dr)
+    r_r_dr = cross_rows(r, r_dr)
+    r_ddr = cross_rows(r, ddr)
     w = dr + A * r_dr + B * r_r_dr
-    dw = ddr + A * r_ddr + B * (cross(r, r_ddr) + cross(dr, r_dr)) + rate * (dA * r_dr + dB * r_r_dr)
+    dw = (
+        ddr + A * r_ddr + B * (cross_rows(r, r_ddr) + cross_rows(dr, r_dr)) + rate * (dA * r_dr + dB * r_r_dr)
+    )
     return RotationMotion(quat_exp(r), w, dw)
 
 
@@ -164,7 +166,7 @@ def turn_motion(vector: Array, s: Array, ds: Array, dds: Array) -> RotationMotio
 def compose(a: RotationMotion, b: RotationMotion) -> RotationMotion:
     """Motion of the product R_a R_b: w = w_a + R_a w_b, w' = w_a' + w_a x (R_a w_b) + R_a w_b'."""
     w_b = quat_rotate(a.quat, b.w)
-    dw = a.dw + cross(a.w, w_b) + quat_rotate(a.quat, b.dw)
+    dw = a.dw + cross_rows(a.w, w_b) + quat_rotate(a.quat, b.dw)
     return RotationMotion(quat_multiply(a.quat, b.quat), a.w + w_b, dw)
 
 

@@ -27,7 +27,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
 from nacelle.verify.efforts import Efforts, efforts
 from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeForces, TreeState, VerifyError, builder
-from nacelle.verify.loops import AxisMotion, ClosureAtState, coupling, loop, tree_axes
+from nacelle.verify.loops import AxisMotion, ClosureAtState, closure_at_state, coupling, tree_axes
 from nacelle.verify.projection import Projection, independent, projection
 from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
 from nacelle.verify.states import RandomStates, random_states
@@ -148,7 +148,7 @@ class _Seen:
 def _seen(engine: Engine, robot: Robot, state: TreeState) -> _Seen:
     now = engine.at(state)
     loops = tuple(
-        coupling(robot, joint, state.q) if joint.is_coupling else loop(robot, joint, now, state.u)
+        coupling(robot, joint, state.q) if joint.is_coupling else closure_at_state(robot, joint, now, state.u)
         for joint in robot.closures
     )
     in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))

@@ -185,7 +185,7 @@ def steps_of(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[
     return tuple(steps[primitive] for primitive in joint.primitives)
 
 
-def depth_first(robot: Robot) -> list[int]:
+def branch_by_branch(robot: Robot) -> list[int]:
     """The joints of the tree branch by branch, the platform's branch first, as engines require."""
     order: list[int] = []
     waiting = [j for root in (BASE, PLATFORM) for j in reversed(_children(robot, root))]

@@ -70,7 +70,7 @@ def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
     return ClosureAtState(row, np.zeros(1), (), np.array([gap / scale]))
 
 
-def loop(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> ClosureAtState:
+def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> ClosureAtState:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)

@@ -8,6 +8,6 @@ TRACE_COLOUR = "#D55E00"
 GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR = "#00785a", "#E69F00", "#c4262e"
 
 
-def rgb(colour: str) -> tuple[int, int, int]:
+def rgb_bytes(colour: str) -> tuple[int, int, int]:
     """Red, green and blue, 0 to 255, of #rrggbb."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

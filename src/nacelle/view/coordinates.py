@@ -51,7 +51,7 @@ class PoseCoordinate:
         return math.degrees(1.0) if self.angle else 1e3
 
 
-def coordinate_values(robot: Robot, x: Array) -> Array:
+def pose_coordinates(robot: Robot, x: Array) -> Array:
     """The coordinates (n,) of a pose (nx,), m and rad; a free orientation as a rotation vector."""
     linear, quat_xyzw = layout_of(robot.motion).split_x(x)
     turn = None if quat_xyzw is None else quat_log(quat_xyzw)
@@ -59,7 +59,7 @@ def coordinate_values(robot: Robot, x: Array) -> Array:
 
 
 def pose_of_values(robot: Robot, values: Array) -> Array:
-    """The pose x (nx,) that has coordinates (n,); inverse of `coordinate_values`."""
+    """The pose x (nx,) that has coordinates (n,); inverse of `pose_coordinates`."""
     linear, turn = layout_of(robot.motion).split_v(values)
     return layout_of(robot.motion).join_x(linear, None if turn is None else quat_exp(turn))
 
@@ -71,7 +71,7 @@ def motion_coordinates(robot: Robot) -> tuple[PoseCoordinate, ...]:
     it, the robot's size, or half a turn, to either side.
     """
     start = reference_pose(robot)
-    values = coordinate_values(robot, start)
+    values = pose_coordinates(robot, start)
     found = []
     for k, name in enumerate(robot.motion.coordinates):
         angle = is_angle(robot, name)

@@ -13,7 +13,7 @@ from nacelle.model.robot import Robot
 from nacelle.scene.arrows import Arrows
 from nacelle.scene.figure import SceneItem, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import body_motion, still
+from nacelle.scene.motion import poses_along, still
 from nacelle.spatial.scalar import Array
 from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.loads import state_loads
@@ -59,7 +59,7 @@ def _item(one: PageRobot) -> SceneItem:
         moving = still(one.robot, one.x)
     else:
         times, poses = one.motion.even(_SAMPLES)
-        moving = body_motion(one.robot, times, poses)
+        moving = poses_along(one.robot, times, poses)
         traces = (one.motion.trace(),)
     arrows = [arrow for kind in one.kinds for arrow in _arrows(one, kind, times, poses)]
     geometry = robot_geometry(one.robot, moving)

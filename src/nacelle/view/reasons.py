@@ -9,7 +9,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
-from nacelle.kinematics.limits import limited, outside
+from nacelle.kinematics.limits import has_limit, outside
 from nacelle.kinematics.singularity import Singularities
 from nacelle.model.joint import Joint, JointKind, Primitive
 
@@ -37,7 +37,7 @@ def limit_words(solution: InverseKinematics) -> str:
     robot = solution.robot
     beyond: dict[int, str] = {}
     for j, joint in enumerate(robot.joints):
-        if limited(joint) and joint.kind is not JointKind.POINT:
+        if has_limit(joint) and joint.kind is not JointKind.POINT:
             q = solution.joint(joint.name)
             if bool(outside(joint, q)):
                 beyond[j] = _joint_words(joint, q)

@@ -18,7 +18,7 @@ from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.view.coordinates import coordinate_values
+from nacelle.view.coordinates import pose_coordinates
 
 # Upper ends of the bands of the inverse condition number, and their colours (cividis, for all eyes).
 BANDS = (
@@ -90,7 +90,7 @@ def workspace_slice(robot: Robot, names: tuple[str, str], at: Array, origin: Arr
     grid = workspace(robot, over, at=at)
     axes = _axes(robot, names)
     vectors, steps = [], []
-    current = coordinate_values(robot, at)
+    current = pose_coordinates(robot, at)
     for name, values, axis in zip(names, grid.values, axes, strict=True):
         angle = is_angle(robot, name)
         scale = _ANGLE * extent / np.radians(45.0) if angle else 1.0
@@ -103,7 +103,7 @@ def workspace_slice(robot: Robot, names: tuple[str, str], at: Array, origin: Arr
 
 def _wide(robot: Robot, names: tuple[str, str], at: Array) -> Mapping[str, tuple[float, float, int]]:
     """Ranges of the coarse grid: the robot's size to either side, or half a turn."""
-    values = coordinate_values(robot, at)
+    values = pose_coordinates(robot, at)
     over = {}
     for name in names:
         angle = is_angle(robot, name)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.along import along, coordinate_rates
+from nacelle.kinematics.along import along, twist_from_rates
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.tools.tool import find_tool
@@ -88,7 +88,7 @@ class Playback:
         before, now, after = (self.pose(t + step) for step in (-h, 0.0, h))
         back, forth = (self._difference(now, before) / h, self._difference(after, now) / h)
         dx, ddx = 0.5 * (back + forth), (forth - back) / h
-        return coordinate_rates(self.robot, now, dx, ddx)
+        return twist_from_rates(self.robot, now, dx, ddx)
 
     def _place(self, t: float) -> tuple[int, float]:
         """The sample before a time and the part of the step since it."""

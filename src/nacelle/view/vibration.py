@@ -49,7 +49,7 @@ class Vibration:
         )
 
 
-def vibration(robot: Robot, x: Array) -> Vibration:
+def lowest_modes(robot: Robot, x: Array) -> Vibration:
     """The lowest modes of a robot at a pose, drives locked; a sentence where there are none."""
     try:
         modes = natural_frequencies(robot, x, modes=MODES)

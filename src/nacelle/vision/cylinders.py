@@ -84,7 +84,7 @@ class LegBlock:
     size: Array
 
 
-def body_solids(robot: Robot) -> list[list[Solid]]:
+def robot_solids(robot: Robot) -> list[list[Solid]]:
     """Solids of all bodies in their frames: described, or what the joints suggest at the reference pose."""
     described = [described_solids(body) for body in robot.bodies]
     if all(described[BASE + 1 :]):
@@ -129,7 +129,7 @@ def is_rod(solid: Solid) -> TypeGuard[Rod]:
 
 def _leg_solids(robot: Robot) -> list[tuple[int, int, list[Solid]]]:
     """Leg, body and solids of all bodies of legs."""
-    solids = body_solids(robot)
+    solids = robot_solids(robot)
     return [(k, b, solids[b]) for k, leg in enumerate(robot.legs) for b in leg.bodies]
 
 

@@ -18,7 +18,7 @@ from nacelle.vision.image.edges import Picture, searched_normals
 from nacelle.vision.image.fit import EdgeFit, fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
-from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_of
+from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.scene import CameraScene
 from nacelle.vision.shutter import Exposure
 from nacelle.vision.visibility import edge_visibility
@@ -51,7 +51,7 @@ class CylinderMeasurement:
         Raises:
             KinematicsError: if one edge alone was seen, or their planes are parallel.
         """
-        return line_of(self.edges[0], self.edges[-1], radius, self.cross)
+        return line_from_edges(self.edges[0], self.edges[-1], radius, self.cross)
 
 
 def measure(

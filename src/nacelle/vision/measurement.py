@@ -67,7 +67,7 @@ class LineMeasurement:
         return np.asarray(self.covariance[:3, :3])
 
 
-def line_of(
+def line_from_edges(
     first: EdgeMeasurement, second: EdgeMeasurement, radius: float, cross: Array | None = None
 ) -> LineMeasurement:
     """Direction and place of a cylinder from its edges, sides 0 and 1, with their covariance.

@@ -25,7 +25,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import CylinderMeasurement, measure
-from nacelle.vision.observer.process import Displacer, pose_difference
+from nacelle.vision.observer.process import Displacer, pose_step
 from nacelle.vision.placing import camera_for
 from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
 from nacelle.vision.scene import CameraScene, Scenery
@@ -97,7 +97,7 @@ class Observation(Drawn):
         if self.pose is None:
             return None
         y = inverse_kinematics(self.robot, self.x, limits=False).y
-        return pose_difference(self.robot, self.pose.x, self.x, y)
+        return pose_step(self.robot, self.pose.x, self.x, y)
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units, px."""

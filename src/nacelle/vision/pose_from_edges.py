@@ -27,7 +27,7 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.sight import camera_numbers, shapes_of
+from nacelle.vision.observer.sight import camera_numbers, cylinder_option
 from nacelle.vision.observer.sight import edges as expected
 
 _STEPS = 25
@@ -82,7 +82,7 @@ def pose_from_edges(
         raise UnobservableError(f"{robot.name}: no edge was measured", {}, n)
     there = inverse_kinematics(robot, x, limits=False)
     pose, y, displaced = there.x, there.y, Displacer(robot)
-    options = {"cylinders": shapes_of(cylinders)}
+    options = {"cylinders": cylinder_option(cylinders)}
     for _ in range(_STEPS):
         at = evaluated(expected, robot, pose, camera_numbers(camera), guess=y, options=options)
         y = at.y

@@ -22,7 +22,7 @@ from nacelle.shapes.solid import Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.cylinders import Cylinder, body_solids, is_rod, visible_cylinders
+from nacelle.vision.cylinders import Cylinder, is_rod, robot_solids, visible_cylinders
 from nacelle.vision.ray_casting import entry
 
 
@@ -54,7 +54,7 @@ class Scenery:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.cylinders: tuple[Cylinder, ...] = visible_cylinders(robot)
-        solids = body_solids(robot)
+        solids = robot_solids(robot)
         of_body: dict[int, list[int]] = {}
         for k, cylinder in enumerate(self.cylinders):
             of_body.setdefault(cylinder.body, []).append(k)

@@ -22,4 +22,4 @@ def test_a_run_that_ends_early(
     scenario = SimpleNamespace(run=lambda model: SimpleNamespace(runs=(run,)))
     monkeypatch.setattr(circle, "machine", lambda *_: scenario)
     with pytest.raises(kind):
-        circle.circle(load("palida"), DemoFolder(tmp_path))
+        circle.controlled_circle(load("palida"), DemoFolder(tmp_path))

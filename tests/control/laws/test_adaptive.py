@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import DesiredMotion, desired_motion, law_of
+from nacelle.control.kind import DesiredMotion, desired_of_row, law_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
 from nacelle.control.pieces.adapted import adapted_parameters, parameter_scales
@@ -139,8 +139,8 @@ def test_native_equals_python():
     for k in range(100, 103):
         q = control.coordinates(rows[k, :2] + 1e-5 * k)
         z = fields.split(memory)
-        plain = control.kind.step(robot, z, q, desired_motion(robot, rows[k]), gains)
-        force, memory = control.step(memory, q, desired_motion(robot, rows[k]))
+        plain = control.kind.step(robot, z, q, desired_of_row(robot, rows[k]), gains)
+        force, memory = control.step(memory, q, desired_of_row(robot, rows[k]))
         np.testing.assert_allclose(force, plain.force.astype(float), rtol=1e-9)
         np.testing.assert_allclose(memory, fields.join(plain.memory).astype(float), rtol=1e-7, atol=1e-9)
 

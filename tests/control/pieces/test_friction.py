@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from nacelle.control.pieces.friction import friction_along
+from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.library import library_robot
 
@@ -20,4 +20,4 @@ def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
     )
     assert np.linalg.norm(costs) > 0.0
     J = nacelle.jacobian(robot, x).inverse
-    np.testing.assert_allclose(friction_along(robot, x, y, v, 1e-3), J.T @ costs, rtol=1e-9)
+    np.testing.assert_allclose(friction_along_twist(robot, x, y, v, 1e-3), J.T @ costs, rtol=1e-9)

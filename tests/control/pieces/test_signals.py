@@ -10,12 +10,12 @@ from nacelle.control.pieces.signals import (
     difference,
     either,
     finite_limits,
-    limited,
     present,
     rate_of,
     safe,
     waited,
     weakest,
+    within_limits,
 )
 from support.library import library_robot
 
@@ -48,7 +48,7 @@ def test_angles_are_compared_within_half_a_turn() -> None:
 def test_forces_stay_within_limits() -> None:
     limits = finite_limits(np.array([2.0, np.inf]))
     assert limits.tolist() == [2.0, UNLIMITED]
-    assert limited(np.array([-5.0, 1e9]), limits).tolist() == [-2.0, 1e9]
+    assert within_limits(np.array([-5.0, 1e9]), limits).tolist() == [-2.0, 1e9]
 
 
 @pytest.mark.parametrize(("force", "stopped"), [([1.0, -1.0], 0.0), ([1.0, -1.0], 1.0), ([1.0, np.nan], 0.0)])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.relative_motion import body_motions, echelon, neighbours
+from nacelle.dynamics.base_parameters.relative_motion import echelon, neighbours, sampled_twists
 from nacelle.model.leg import BASE, PLATFORM
 from support.library import library_robot
 
 
 def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
     robot = library_robot("fivebar")
-    motions = body_motions(robot)
+    motions = sampled_twists(robot)
     for a, b, number in neighbours(robot):
         if number is None or robot.joints[number].kind != "revolute":
             continue
@@ -29,7 +29,7 @@ def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
 
 def test_a_platform_that_does_not_turn_moves_in_all_points_alike() -> None:
     """A Delta: the base shares every direction with the platform, but no point."""
-    motions = body_motions(library_robot("delta"))
+    motions = sampled_twists(library_robot("delta"))
     bond = motions.bond(BASE, PLATFORM)
     assert bond.point is None
     assert len(bond.directions) == 6
@@ -37,7 +37,7 @@ def test_a_platform_that_does_not_turn_moves_in_all_points_alike() -> None:
 
 def test_rates_of_joints_are_relative() -> None:
     robot = library_robot("fivebar")
-    motions = body_motions(robot)
+    motions = sampled_twists(robot)
     joint = robot.joints[robot.actuators[0].joint]
     rate = motions.friction_rate(joint, "rz")
     spin = motions.J[:, joint.successor, 5].ravel()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.base_parameters.relative_motion import body_motions
+from nacelle.dynamics.base_parameters.relative_motion import sampled_twists
 from nacelle.dynamics.base_parameters.transfers import Transfers
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
@@ -28,7 +28,7 @@ def sprung() -> Robot:
 def test_no_force_shows_a_transfer(make) -> None:
     robot = make()
     count = len(linear_parameters(robot).names)
-    listed = np.array([transfer.numbers(count) for transfer in Transfers(robot, body_motions(robot)).all()])
+    listed = np.array([transfer.numbers(count) for transfer in Transfers(robot, sampled_twists(robot)).all()])
     random = np.random.default_rng(1)
     x = nacelle.reference_pose(robot) + 0.02 * robot.size * random.normal(size=(40, robot.motion.n))
     v, a = random.normal(size=(2, 40, robot.motion.n))

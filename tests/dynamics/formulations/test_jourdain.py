@@ -49,7 +49,7 @@ def test_motions_in_the_axes_of_the_bodies(name: str) -> None:
     for state, a in cases(name):
         motion, moving = state.now.motion, state.moving
         u_dot = moving.U @ a + moving.bias
-        for k, local in jourdain.body_motions(state, u_dot).items():
+        for k, local in jourdain.carried_motions(state, u_dot).items():
             if k == 0:
                 continue
             R, p = motion.poses[k]

@@ -13,7 +13,7 @@ from nacelle.dynamics.general.efforts import (
 )
 from nacelle.dynamics.general.models import along_twist
 from nacelle.dynamics.general.required import Counted, Required
-from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
+from nacelle.kinematics.general.actuators import ClosureRate, node_closure_axes
 from nacelle.kinematics.general.legs import motion
 from nacelle.model.robot import Robot
 from support.general_states import after, loaded, sampled, twists, viscous
@@ -56,7 +56,7 @@ def test_acceleration_of_a_closure() -> None:
     legs, x, _ = sampled(robot)
     v, a = twists(robot)
     tie = legs.placed.ties[0][0]
-    rate = ClosureRate(tie, closure_axes(legs.placed, place, tie.axes)[0], True, None, 0.0)
+    rate = ClosureRate(tie, node_closure_axes(legs.placed, place, tie.axes)[0], True, None, 0.0)
     found = closure_acceleration(legs, motion(legs, v, a), rate)
     angles = [turned(robot, place, after(robot, x, v, a, s * H).motion.poses) for s in (-1.0, 0.0, 1.0)]
     second = (angles[0] - 2.0 * angles[1] + angles[2]) / H**2

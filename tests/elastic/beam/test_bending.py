@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
-from nacelle.elastic.beam.functions import Piecewise, Wave, inner
+from nacelle.elastic.beam.functions import Piecewise, Wave, integral_of_product
 
 Array = np.ndarray
 LENGTH = 0.4
@@ -33,11 +33,13 @@ CLAMPED_FREE = [1.875104068711961, 4.694091132974175, 7.854757438237613]
 def matrices(shapes: Sequence[Bend], plane: Plane) -> tuple[Array, Array]:
     """K over E I and M over rho A of shapes, lengths in units of the beam's, without rotary inertia."""
     L = plane.length
-    K = np.array([[inner(a.psi.derivative(), b.psi.derivative()) * L**2 for b in shapes] for a in shapes])
+    K = np.array(
+        [[integral_of_product(a.psi.derivative(), b.psi.derivative()) * L**2 for b in shapes] for a in shapes]
+    )
     if plane.s:
         slips = [slip(bend, L) for bend in shapes]
-        K += np.array([[inner(a, b) for b in slips] for a in slips]) * L**4 / plane.s
-    return K, np.array([[inner(a.v, b.v) for b in shapes] for a in shapes])
+        K += np.array([[integral_of_product(a, b) for b in slips] for a in slips]) * L**4 / plane.s
+    return K, np.array([[integral_of_product(a.v, b.v) for b in shapes] for a in shapes])
 
 
 def slip(bend: Bend, L: float) -> Piecewise | Wave:

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from nacelle.elastic.beam.bending import Plane, bends
-from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, inner, polynomial
+from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, integral_of_product, polynomial
 from support.beam_quadrature import integral, value
 
 PIECES = Piecewise(
@@ -43,8 +43,8 @@ def test_integrals(pair: tuple[Function, Function]) -> None:
     with mpmath.workdps(40):
         expected = integral(f, g)
         size = mpmath.sqrt(integral(f, f) * integral(g, g))
-        assert abs(inner(f, g) - expected) < 1e-14 * size
-        assert abs(inner(g, f) - expected) < 1e-14 * size
+        assert abs(integral_of_product(f, g) - expected) < 1e-14 * size
+        assert abs(integral_of_product(g, f) - expected) < 1e-14 * size
 
 
 @pytest.mark.parametrize("f", [PIECES, MODE, Wave(3, 0.6), Wave(2, 0.6, True)])
@@ -64,4 +64,4 @@ def test_ends_are_exact() -> None:
 
 def test_sines_over_pieces_are_refused() -> None:
     with pytest.raises(ValueError, match="one piece"):
-        inner(Wave(1), PIECES)
+        integral_of_product(Wave(1), PIECES)

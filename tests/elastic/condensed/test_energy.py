@@ -8,7 +8,7 @@ import pytest
 from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
 from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_energies
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
 from support.flexible_robots import prrrp
@@ -20,7 +20,7 @@ def test_weight_and_strain_against_points_of_mass() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
     p, y = natural_state(heavy, state)
-    masses, places = mass_points(reduced_motion(posed(plan_of(heavy), state.p), state.y).motion.at.frames)
+    masses, places = mass_points(reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion.at.frames)
     weight = -float(masses @ places @ np.array(GRAVITY))
     found, unloaded = condensed_energies(heavy, p, y), condensed_energies(light, p, y)
     assert found["potential"] - unloaded["potential"] == pytest.approx(weight, rel=1e-10)
@@ -32,7 +32,7 @@ def test_weight_and_strain_against_points_of_mass() -> None:
 def test_lengths_of_straight_links() -> None:
     """Both beams of [BK2013] are 0.4 m long."""
     robot = prrrp()
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     state = general_state(robot, np.random.default_rng(1))._replace(
         p=plan.reference, r=np.zeros(len(plan.reference) * 2)
     )

@@ -10,7 +10,7 @@ import pytest
 from nacelle.compile import compile_function
 from nacelle.elastic.condensed.lengths import lengths_forward, lengths_inverse
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
@@ -34,7 +34,7 @@ CASES: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_general_form(case: str) -> None:
     robot = CASES[case]()
-    extended = plan_of(robot).extended
+    extended = rate_choice(robot).extended
     random = np.random.default_rng(8)
     for _ in range(2):
         state = general_state(robot, random)
@@ -69,6 +69,6 @@ def test_operations(function: object, options: dict[str, object], operations: tu
 
 def test_platforms_that_lengths_do_not_place() -> None:
     robot = flexible("3rrr")
-    size = plan_of(robot).extended.ne
+    size = rate_choice(robot).extended.ne
     with pytest.raises(KinematicsError, match="no point on 2 flexible links"):
         lengths_inverse(robot, np.zeros(3), np.zeros(size), np.zeros(3), np.zeros(size), np.zeros(3))

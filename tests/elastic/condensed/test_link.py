@@ -11,9 +11,9 @@ from nacelle.elastic.condensed.link import (
     constants_of,
     corrected,
     end_forces,
-    end_inertia,
-    in_motion,
     link_at,
+    link_end_inertia,
+    link_in_motion,
 )
 from nacelle.elastic.extended import extended
 from support.flexible_robots import flexible
@@ -33,7 +33,7 @@ def moving(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, 
     n = (n1, np.cross(e, n1))
     v = v_P - v_A
     w = np.array([n_j @ v / length for n_j in n])
-    return in_motion(OWN, link_at(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
+    return link_in_motion(OWN, link_at(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
 
 
 def energy(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, first: Array) -> float:
@@ -107,7 +107,7 @@ def test_inertia_is_the_slope_of_the_forces() -> None:
     link = moving(*sample())
     start, end, change = np.random.default_rng(2).normal(size=(3, 3))
     before = end_forces(link, start, end)
-    I = end_inertia(link)
+    I = link_end_inertia(link)
     for changes, blocks in (
         ((change, np.zeros(3)), (I.start, I.mixed.T)),
         ((np.zeros(3), change), (I.mixed, I.end)),

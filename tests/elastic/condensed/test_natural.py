@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points, unit_positions
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from support.elastic_states import general_state, natural_state
@@ -18,11 +18,11 @@ from support.flexible_robots import flexible, prrrp
 def test_ends_of_links(make) -> None:
     robot = make()
     natural = natural_of(robot)
-    own = plan_of(robot).extended
+    own = rate_choice(robot).extended
     state = general_state(robot, np.random.default_rng(2))
     p, y = natural_state(robot, state)
     assert (len(p), len(y)) == (natural.size, natural.n)
-    frames = frames_at(own, *positions.split(own, state.p))
+    frames = frames_at(own, *positions.split_positions(own, state.p))
     now = now_at(natural, p, y)
     for link, ends, (a, b) in zip(natural.structure.links, now.tips, tip_points(natural, p), strict=True):
         # The start of a beam is the origin of its floating frame; loops are closed at its end.

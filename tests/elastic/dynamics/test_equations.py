@@ -18,7 +18,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_forward,
     elastic_inverse,
 )
-from nacelle.elastic.dynamics.plan import plan_of, undeformed
+from nacelle.elastic.dynamics.plan import rate_choice, undeformed
 from nacelle.elastic.extended import extended
 from nacelle.elastic.frames import frames_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -49,7 +49,7 @@ CASES: dict[str, Callable[[], Robot]] = {
 def test_power(case: str) -> None:
     """d(T + V)/dt = tau . q_a' - dissipation: velocity terms, closures and all forces together."""
     robot = CASES[case]()
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     state = general_state(robot, np.random.default_rng(1), 2e-4)
     result = elastic_inverse(robot, state.p, state.y, state.a)
     change = positions.rates(plan.extended, state.p, state.r)
@@ -116,7 +116,7 @@ def actuator_accelerations(robot: Robot, x: Array, v: Array, a: Array) -> Array:
 
 def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     """Forces at accelerations of the actuators where elastic coordinates are such that they stay constant."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x).y)
     u = np.asarray(rate_map(now) @ v, dtype=float)
     start = undeformed(plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))

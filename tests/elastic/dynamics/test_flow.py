@@ -7,7 +7,7 @@ import numpy as np
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.flow import elastic_flow, state_size
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from support.elastic_states import general_state
 from support.flexible_robots import prrrp
 
@@ -16,7 +16,7 @@ NONE = np.zeros(1)
 
 def test_flow_is_rates_and_accelerations() -> None:
     robot = prrrp((1.0, 0.0, -9.0))
-    own = plan_of(robot).extended
+    own = rate_choice(robot).extended
     state = general_state(robot, np.random.default_rng(8))
     s, size = np.concatenate([state.p, state.y]), positions.size(own)
     assert state_size(robot) == s.shape
@@ -32,12 +32,12 @@ def test_flow_is_rates_and_accelerations() -> None:
 
 def test_loops_that_have_opened_are_closed_first() -> None:
     robot = prrrp()
-    own = plan_of(robot).extended
+    own = rate_choice(robot).extended
     state = general_state(robot, np.random.default_rng(9))
     force = np.zeros(2)
     exact = elastic_flow(robot, np.concatenate([state.p, state.y]), force, NONE)
     r = np.zeros(len(state.r))
-    r[list(plan_of(robot).dependent)] = 1e-6
+    r[list(rate_choice(robot).dependent)] = 1e-6
     opened = positions.stepped(own, state.p, r)
     flow = elastic_flow(robot, np.concatenate([opened, state.y]), force, NONE)
     np.testing.assert_allclose(flow, exact, atol=1e-9 * np.max(np.abs(exact)))

@@ -13,7 +13,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_step,
     elastic_terms,
 )
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from support.elastic_states import general_state
 from support.flexible_robots import flexible, prrrp
 
@@ -31,7 +31,7 @@ def test_forward_of_inverse(make) -> None:
 def test_terms_give_the_same_equations() -> None:
     """M r'' + h = J^T-free forces of actuators: along every motion that the closures allow."""
     robot = prrrp((1.0, 0.0, -9.0))
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     state = general_state(robot, np.random.default_rng(6))
     inverse = elastic_inverse(robot, state.p, state.y, state.a)
     terms = elastic_terms(robot, state.p, state.r)
@@ -53,7 +53,7 @@ def test_a_step_opens_loops_by_its_square() -> None:
     gaps = []
     for h in (1e-3, 1e-4):
         p = elastic_step(robot, state.p, h * state.y)
-        assert len(p) == positions.size(plan_of(robot).extended)
+        assert len(p) == positions.size(rate_choice(robot).extended)
         gaps.append(float(np.max(np.abs(elastic_gaps(robot, p)["gap"]))))
     assert gaps[0] > 1e-9
     assert gaps[1] < 0.02 * gaps[0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
@@ -19,10 +19,11 @@ from support.flexible_robots import flexible, prrrp
 @pytest.mark.parametrize("make", [prrrp, lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
 def test_dependent_rates_follow_from_the_others(make) -> None:
     robot = make()
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     state = general_state(robot, np.random.default_rng(0))
     A = np.asarray(
-        frames_at(plan.extended, *positions.split(plan.extended, state.p)).constraints(), dtype=float
+        frames_at(plan.extended, *positions.split_positions(plan.extended, state.p)).constraints(),
+        dtype=float,
     )
     rank = np.linalg.matrix_rank(A, tol=1e-9)
     assert len(plan.dependent) == len(plan.rows) <= rank  # less what is zero out of the plane
@@ -48,13 +49,13 @@ def test_actuators_that_depend_on_each_other() -> None:
     robot = flexible("3rrr", ("leg1.coupler",))
     # The link's length is one freedom more: a fourth actuator moves apart from the three, a fifth does not.
     redundant = driven_twice(robot, "leg2.coupler-input")
-    assert plan_of(redundant).na == 4
+    assert rate_choice(redundant).na == 4
     with pytest.raises(KinematicsError, match="depend on each other"):
-        plan_of(driven_twice(redundant, "leg3.coupler-input"))
+        rate_choice(driven_twice(redundant, "leg3.coupler-input"))
 
 
 def test_an_actuator_that_closes_a_loop() -> None:
     robot = flexible("3rrr", ("coupler",))
     closure = robot.joints[robot.tree].name
     with pytest.raises(KinematicsError, match="where a loop is cut"):
-        plan_of(driven_twice(robot, closure))
+        rate_choice(driven_twice(robot, closure))

@@ -16,7 +16,7 @@ def test_sizes() -> None:
     assert positions.platform_size(point) == 3
     assert positions.platform_size(plate) == 7
     p = np.arange(positions.size(point), dtype=float)
-    platform, q, qe = positions.split(point, p)
+    platform, q, qe = positions.split_positions(point, p)
     np.testing.assert_array_equal(np.concatenate([platform.p, q, qe]), p)
 
 

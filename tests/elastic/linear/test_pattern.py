@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.elastic.linear.pattern import pattern_of
 from nacelle.model.robot import Robot
@@ -19,10 +19,10 @@ from support.flexible_robots import flexible
 @pytest.mark.parametrize("make", [lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
 def test_places(make: Callable[[], Robot]) -> None:
     robot = make()
-    own = plan_of(robot).extended
+    own = rate_choice(robot).extended
     pattern = pattern_of(own)
     p = general_state(robot, np.random.default_rng(2)).p
-    frames = frames_at(own, *positions.split(own, p))
+    frames = frames_at(own, *positions.split_positions(own, p))
     for matrix, places in (
         (np.triu(frames.mass_matrix()), pattern.mass),
         (frames.constraints(), pattern.constraints),

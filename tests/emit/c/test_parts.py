@@ -7,26 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from nacelle.emit.c.parts import LINE, call, cut, expression, helpers_used, number
+from nacelle.emit.c.parts import LINE, c_constant, call, cut, expression, helpers_used
 from nacelle.emit.schedule import arguments, is_operation
 from support.random_programs import random_program
 
 
 @pytest.mark.parametrize("value", [0.1, -1e-300, 5e-324, 1.0, -0.0, 123456789.123456789, math.pi])
 def test_constants_read_back(value: float) -> None:
-    text = number(value, "double").strip("()")
+    text = c_constant(value, "double").strip("()")
     assert float(text) == value
     assert math.copysign(1.0, float(text)) == math.copysign(1.0, value)
-    single = number(value, "float").strip("()")
+    single = c_constant(value, "float").strip("()")
     assert single.endswith("f")
     with np.errstate(all="ignore"):
         assert np.float32(single[:-1]) == np.float32(value)
 
 
 def test_special_constants() -> None:
-    assert number(math.nan, "double") == "NAN"
-    assert number(-math.inf, "float") == "(-INFINITY)"
-    assert number(1e300, "float") == "INFINITY"
+    assert c_constant(math.nan, "double") == "NAN"
+    assert c_constant(-math.inf, "float") == "(-INFINITY)"
+    assert c_constant(1e300, "float") == "INFINITY"
 
 
 def test_long_calls_have_lines() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.emit.cuda.kernel import kernels, layout_of
+from nacelle.emit.cuda.kernel import array_layout, kernels
 from nacelle.emit.cuda.plan import CudaOptions
 from support.cuda_run import Many
 from support.random_programs import (
@@ -83,7 +83,7 @@ def test_launches_and_names() -> None:
     assert made.plain.kernel == "it_eval_plain"
     assert made.tiled is not None
     assert made.tiled.kernel in made.text
-    assert made.tiled.shared_bytes >= 2 * layout_of(program, CudaOptions()).rows * 1024
+    assert made.tiled.shared_bytes >= 2 * array_layout(program, CudaOptions()).rows * 1024
     # Two states a thread in float, side by side.
     pair = kernels(program, CudaOptions(real="float", name="it"))
     assert pair.tiled is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacelle.emit.cuda.lower import lowered
-from nacelle.emit.cuda.order import clusters, depth_first, flow_of, ordered, set_aside
+from nacelle.emit.cuda.order import clusters, fewest_values_first, flow_of, ordered, set_aside
 from nacelle.emit.cuda.residence import moves
 from nacelle.program.program import Program, Variable
 from support.random_programs import random_program
@@ -18,7 +18,7 @@ def test_operands_come_first_and_the_best_is_no_worse(seed: int, registers: int)
     flow = flow_of(code)
     wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
     best = ordered(code, results, registers)
-    for order in (best, clusters(flow), depth_first(wanted, flow)):
+    for order in (best, clusters(flow), fewest_values_first(wanted, flow)):
         place = {k: at for at, k in enumerate(order)}
         assert sorted(place) == sorted(flow.given)
         assert all(place[a] < place[k] for k in order for a in flow.needs[k])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit.jit.library import address, aligned_memory, share, split, step_of
+from nacelle.emit.jit.library import address, aligned_memory, share, spans_of, step_of
 
 
 @pytest.mark.parametrize(
     ("count", "width", "parts"), [(1, 4, 3), (17, 4, 3), (1000, 8, 4), (3, 8, 2), (64, 2, 5)]
 )
 def test_spans_cover_all_samples(count: int, width: int, parts: int) -> None:
-    spans = split(count, width, parts)
+    spans = spans_of(count, width, parts)
     assert [k for a, b in spans for k in range(a, b)] == list(range(count))
     assert all(a % width == 0 for a, _ in spans)
     assert len(spans) <= parts

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.lu import factor_and_solve, stride
+from nacelle.emit.jit.lu import column_stride, factor_and_solve
 from nacelle.emit.jit.target import DEFAULT, compile_text, module, vector_width
 from nacelle.emit.machine import host
 
@@ -31,8 +31,8 @@ def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     kind, n, width = "complex" if np.iscomplexobj(A) else "real", len(A), vector_width(DEFAULT)
     matrices = []
     for part in (A.real, A.imag):
-        memory = np.full(2 * width + n * stride(n, width), np.nan)
-        memory[width : width + n * stride(n, width)].reshape(n, -1)[:, :n] = part.T
+        memory = np.full(2 * width + n * column_stride(n, width), np.nan)
+        memory[width : width + n * column_stride(n, width)].reshape(n, -1)[:, :n] = part.T
         matrices.append(memory)
     sides = [
         np.concatenate([np.full(width, np.nan), part, np.full(width, np.nan)]) for part in (b.real, b.imag)

@@ -11,7 +11,7 @@ from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory
-from nacelle.emit.jit.lu import stride as column_stride
+from nacelle.emit.jit.lu import column_stride
 from nacelle.emit.jit.stages import StageLayout, Stages
 from nacelle.emit.jit.target import DEFAULT, compile_text, make_plan, module, vector_width
 from nacelle.emit.machine import host

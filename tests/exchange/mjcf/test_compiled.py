@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.exchange.mjcf.compiled import compile_mjcf, rotation
+from nacelle.exchange.mjcf.compiled import compile_mjcf, quaternion_rotation
 
 TEXT = """<mujoco><worldbody>
   <body name="base"><joint name="turn"/><geom size="1"/></body>
@@ -49,5 +49,5 @@ def test_warnings_are_reported_and_not_left_in_a_file(
 
 def test_quaternions_have_the_scalar_first() -> None:
     np.testing.assert_allclose(
-        rotation(np.array([2.0, 0, 0, 2.0])), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15
+        quaternion_rotation(np.array([2.0, 0, 0, 2.0])), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.mjcf.compiled import compile_mjcf
-from nacelle.exchange.mjcf.drives import drives
+from nacelle.exchange.mjcf.drives import axes_by_joint
 
 TEXT = """<mujoco><worldbody>
   <body name="a"><joint name="one" armature="0.2" frictionloss="0.3" actuatorfrcrange="-3 3"/>
@@ -30,7 +30,7 @@ def test_motors_drive_their_joints(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_text(TEXT)
     read = compile_mjcf(path, ExchangeReport())
-    axes = drives(read)
+    axes = axes_by_joint(read)
     one, two, three = (axes[k] for k in range(3))
     assert one.motor is not None
     assert two.motor is not None
@@ -56,7 +56,7 @@ def test_inertia_and_damping_of_an_actuator_are_those_that_mujoco_has_at_the_joi
     mj.mj_forward(model, data)
     M = np.zeros((3, 3))
     mj.mj_fullM(model, data, M)
-    one = drives(read)[0]
+    one = axes_by_joint(read)[0]
     I = 0.4 * model.body_mass[1]
     assert np.isclose(one.armature, M[0, 0] - I, rtol=1e-12)
     assert np.isclose(-one.damping * 0.7, data.qfrc_passive[0] + data.qfrc_actuator[0], rtol=1e-12)

@@ -7,7 +7,7 @@ import numpy as np
 
 from nacelle.exchange.graph import Axis, ExchangeReport
 from nacelle.exchange.mjcf.compiled import compile_mjcf
-from nacelle.exchange.mjcf.drives import drives
+from nacelle.exchange.mjcf.drives import axes_by_joint
 from nacelle.exchange.mjcf.tendons import along_tendons, bounded_ends, fixed_terms, followed
 
 TEXT = """<mujoco><option gravity="0 0 0"/><worldbody>
@@ -71,7 +71,7 @@ def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> No
     file = tmp_path / "slack.xml"
     file.write_text(SLACK, encoding="utf-8")
     report = ExchangeReport()
-    axes = drives(compile_mjcf(file, report))
+    axes = axes_by_joint(compile_mjcf(file, report))
     assert not report.losses
     axis = axes[0]
     np.testing.assert_allclose(axis.limits, [-0.1, 0.2], rtol=1e-12)

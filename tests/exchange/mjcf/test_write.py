@@ -8,7 +8,7 @@ import pytest
 
 import nacelle
 from nacelle.exchange.mjcf.write import write_mjcf
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from support import exported_instants, round_trips
 from support.coupled_robots import coupled_robot
 from support.export_robot_text import all_kinds
@@ -32,7 +32,7 @@ DESCRIBED = (
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     robot = library_robot(name)
-    file = MujocoFile(write_mjcf(graph_of(robot)))
+    file = MujocoFile(write_mjcf(assembled_graph(robot)))
     assert max(errors(file, robot).values()) < 1e-9
     assert capfd.readouterr().err == ""
 
@@ -40,19 +40,19 @@ def test_library_robots_move_under_their_forces(name: str, capfd: pytest.Capture
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_couplings_and_free_bases(name: str) -> None:
     robot = coupled_robot(name)
-    assert max(errors(MujocoFile(write_mjcf(graph_of(robot))), robot).values()) < 1e-9
+    assert max(errors(MujocoFile(write_mjcf(assembled_graph(robot))), robot).values()) < 1e-9
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 5])
 def test_random_robots_in_their_assembly(seed: int) -> None:
     robot = plain(closing(seed).robot)
-    found = exported_instants.errors(MujocoFile(write_mjcf(graph_of(robot))), robot)
+    found = exported_instants.errors(MujocoFile(write_mjcf(assembled_graph(robot))), robot)
     assert max(found.values()) < 1e-9
 
 
 def test_all_that_a_file_can_hold() -> None:
     robot = all_kinds()
-    graph = graph_of(robot)
+    graph = assembled_graph(robot)
     text = write_mjcf(graph)
     file = MujocoFile(text)
     assert max(exported_instants.errors(file, robot).values()) < 1e-12
@@ -67,7 +67,7 @@ def test_all_that_a_file_can_hold() -> None:
 
 
 def test_a_hinge_in_which_nothing_acts_is_two_points() -> None:
-    text = write_mjcf(graph_of(coupled_robot("gripper")))
+    text = write_mjcf(assembled_graph(coupled_robot("gripper")))
     model = mj.MjModel.from_xml_string(text)
     assert [int(kind) for kind in model.eq_type] == [int(mj.mjtEq.mjEQ_CONNECT)] * 4
     data = mj.MjData(model)

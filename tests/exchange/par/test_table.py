@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.par.table import Expression, read_table
+from nacelle.exchange.par.table import Expression, read_par_table
 
 TEXT = b"""(* SYMORO+, 1 rue de la No\xeb *)
 (* Robotname = 'arm' *)
@@ -21,7 +21,7 @@ G = {0,0,G3}
 def test_lists_with_lines(tmp_path: Path) -> None:
     path = tmp_path / "arm.par"
     path.write_bytes(TEXT)
-    table = read_table(path)
+    table = read_par_table(path)
     assert (table.name, table.count("NL", 0), table.count("NJ", 7)) == ("arm", 3, 7)
     assert [entry.number for entry in table.column("ant", 3)] == [0.0, 1.0, 2.0]
     assert [entry.line for entry in table.lists["ant"]] == [4, 4, 5]

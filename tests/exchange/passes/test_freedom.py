@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Solid
-from nacelle.exchange.passes.freedom import freedom, rank_of
+from nacelle.exchange.passes.freedom import freedom, rank_above
 from nacelle.spatial.pose import Pose, identity
 
 X, Y, Z = np.eye(3)
@@ -70,6 +70,6 @@ def test_the_spin_of_a_rod_between_balls_is_none() -> None:
 
 def test_ranks_by_a_part_of_the_largest() -> None:
     rows = np.diag([1.0, 0.1, 0.001])
-    assert [rank_of(rows, part) for part in (0.5, 0.05, 1e-4)] == [1, 2, 3]
-    assert rank_of(rows, 0.05, 10.0) == 1
-    assert rank_of(np.zeros((0, 3)), 0.1) == 0
+    assert [rank_above(rows, part) for part in (0.5, 0.05, 1e-4)] == [1, 2, 3]
+    assert rank_above(rows, 0.05, 10.0) == 1
+    assert rank_above(np.zeros((0, 3)), 0.1) == 0

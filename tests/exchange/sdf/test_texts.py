@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.sdf.texts import direction, is_true, pose_of, value, word
+from nacelle.exchange.sdf.texts import is_true, pose_of, unit_axis, value, word
 from nacelle.exchange.xml import parsed
 
 
@@ -19,8 +19,8 @@ def test_words_numbers_and_directions() -> None:
         -math.inf,
         7.0,
     )
-    np.testing.assert_allclose(direction(element), [0, 0.6, 0.8])
-    np.testing.assert_array_equal(direction(parsed(b"<axis/>", "a")), [0, 0, 1])
+    np.testing.assert_allclose(unit_axis(element), [0, 0.6, 0.8])
+    np.testing.assert_array_equal(unit_axis(parsed(b"<axis/>", "a")), [0, 0, 1])
 
 
 def test_poses_in_all_their_forms() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.exchange.sdf.read import read_sdf
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from nacelle.exchange.xml import read_xml
 from support import round_trips
 from support.coupled_robots import coupled_robot
@@ -27,7 +27,7 @@ def test_bodies_and_joints_are_read_as_they_are(name: str, tmp_path: Path) -> No
     robot = library_robot(name) if name in NAMES else coupled_robot(name)
     path = tmp_path / "robot.sdf"
     nacelle.export_robot(robot, "sdf", out=path)
-    read, graph = read_sdf(read_xml(path), path), graph_of(robot)
+    read, graph = read_sdf(read_xml(path), path), assembled_graph(robot)
     placed, poses = read.poses(), graph.poses()
     np.testing.assert_allclose(read.gravity, robot.gravity)
     assert (read.floating is None) == (graph.floating is None)
@@ -63,7 +63,7 @@ def test_coordinates_are_zero_in_the_drawn_pose() -> None:
     model = ElementTree.fromstring(done.text).find("world/model")
     assert model is not None
     joints = {joint.get("name"): joint for joint in model.findall("joint")}
-    value = graph_of(robot).joints[0].axes[0].value
+    value = assembled_graph(robot).joints[0].axes[0].value
     lower = float(joints["arm-crank-joint"].findtext("axis/limit/lower", ""))
     assert lower == pytest.approx(np.radians(-100.0) - value)
     assert joints["arm-end"].get("type") == "ball"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid
-from nacelle.exchange.text.legs import pieces
+from nacelle.exchange.text.legs import legs_in_order
 from nacelle.spatial.pose import identity
 
 Z = (Axis(np.array([0.0, 0.0, 1.0])),)
@@ -21,7 +21,7 @@ def test_legs_are_connected_pieces_named_by_what_their_parts_share() -> None:
     graph = Graph(
         "g", "g.xml", np.zeros(3), {n: Solid() for n in names}, tuple(links), (closing,), floating="trunk"
     )
-    left, right, head = pieces(graph)
+    left, right, head = legs_in_order(graph)
     assert (left.name, left.bodies, left.short("left_rod")) == ("left", ("left_crank", "left_rod"), "rod")
     assert left.closures == (closing,)
     assert (right.name, head.name, head.short("neck")) == ("right", "leg3", "neck")
@@ -45,7 +45,7 @@ def test_parts_of_an_articulated_nacelle_are_in_no_leg() -> None:
         floating="plate",
         parts=("tool",),
     )
-    (leg,) = pieces(graph)
+    (leg,) = legs_in_order(graph)
     assert leg.bodies == ("a_arm", "a_plate")
     assert leg.joins(["tool"])
     assert not leg.joins(["plate"])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.write.points import is_one_point, without_point
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.pose import Pose
@@ -49,7 +49,7 @@ def test_what_is_no_single_point_is_a_body_on_strokes() -> None:
     assert not is_one_point(wide)
     spring = LineSpring("s", (0, 1), (np.zeros(3), np.ones(3)), 1.0, 1.0)
     assert not is_one_point(replace(robot, springs=(spring,)))
-    graph = graph_of(wide)
+    graph = assembled_graph(wide)
     strokes = [link for link in graph.joints if link.parent == "base" or "carrier" in link.parent]
     assert [link.kind for link in strokes].count("prismatic") == 3
     plate = robot.bodies[1].name

@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.errors import ExportError
 from nacelle.exchange.graph import BASE
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.robot import Robot
 from support.coupled_robots import coupled_robot
@@ -16,7 +16,7 @@ from support.random_robots import closing
 
 
 def check(robot: Robot) -> None:
-    graph, poses = graph_of(robot), assemble(robot).motion.poses
+    graph, poses = assembled_graph(robot), assemble(robot).motion.poses
     placed = graph.poses()
     assert set(placed) == {BASE, *graph.bodies}
     for index, body in enumerate(robot.bodies):
@@ -44,7 +44,7 @@ def test_bodies_are_where_the_robot_has_them(name: str) -> None:
 def test_free_bases_and_couplings(name: str) -> None:
     robot = coupled_robot(name)
     check(robot)
-    graph = graph_of(robot)
+    graph = assembled_graph(robot)
     assert (graph.floating is not None) == (name == "biped")
     assert len(graph.couplings) == len(robot.couplings)
 
@@ -58,4 +58,4 @@ def test_loops_that_do_not_close_are_one_error() -> None:
     robot = library_robot("fivebar")
     far = robot.reference._replace(p=np.array([9.0, 9.0, 0.0]))
     with pytest.raises(ExportError, match="do not close at its reference pose"):
-        graph_of(replace(robot, reference=far))
+        assembled_graph(replace(robot, reference=far))

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.exchange.write.text import XmlNode, document, number, numbers, principal, rpy
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, rpy, shortest_number
 from nacelle.spatial.rotation import rotation_rpy
 from support.random_robots import random_rotation
 
 
 def test_numbers_read_back_to_the_last_bit() -> None:
     values = np.random.default_rng(0).normal(size=50) * 10.0 ** np.arange(-25, 25)
-    assert [float(word) for word in numbers(values).split()] == values.tolist()
-    assert (number(2.0), number(-0.0)) == ("2", "0")
+    assert [float(word) for word in joined_numbers(values).split()] == values.tolist()
+    assert (shortest_number(2.0), shortest_number(-0.0)) == ("2", "0")
 
 
 @pytest.mark.parametrize("tip", [0.0, 1e-9, 1e-5])
@@ -42,7 +42,7 @@ def test_a_report_cannot_end_its_comment() -> None:
     root = XmlNode("a")
     root.add("b", name='x"<&>')
     report = ExchangeReport(["done -- so"], ["lost --> <c/>"])
-    text = document(root, "title", report)
+    text = file_text(root, "title", report)
     assert ElementTree.fromstring(text).find("b").get("name") == 'x"<&>'  # type: ignore[union-attr]  # it is there
     assert text.count("-->") == 1
     assert "- lost - -> <c/>" in text

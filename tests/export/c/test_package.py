@@ -13,7 +13,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.export.states import inputs_at, sample_states
+from nacelle.export.states import inputs_at, seeded_states
 from support.cc import COMPILERS, SANITIZE
 from support.library import library_robot
 from support.packages import call, compiled, hostile_fivebar, run_self_test
@@ -56,7 +56,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, 
     assert_nothing_allocated(done.out)
     # Double to 1e-12, float to what it can hold.
     library = compiled(done.out, QUICK)
-    states = sample_states(robot, seed=5)
+    states = seeded_states(robot, seed=5)
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     label = "inverse_dynamics" if source == "pose" else f"inverse_dynamics_{source}"
     inputs = list(inputs_at(states, shapes_of(done.out, done.name, label)).values())
@@ -102,7 +102,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
     done = nacelle.export(robot, models.split(","), out=tmp_path / "package", precision="double")
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compiled(done.out, QUICK)
-    states = sample_states(robot, seed=2)
+    states = seeded_states(robot, seed=2)
     x, v, a = states.x, states.v, states.a
     margins = nacelle.inverse_kinematics(robot, x).margins
     wanted = {
@@ -189,7 +189,7 @@ def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
 @needs_compiler
 def test_friction_and_smoothing(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
-    states = sample_states(robot, seed=3)
+    states = seeded_states(robot, seed=3)
     for k, options in enumerate(({"friction": False}, {"smooth": 0.05})):
         done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / str(k), precision="double", **options)
         assert run_self_test(done.out, QUICK).endswith("all is well\n")
@@ -271,7 +271,7 @@ def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
     size = sizes_of(done.out, done.name, "inverse_dynamics_prepare")[0]
     prepare = getattr(library, f"{done.name}_inverse_dynamics_prepare")
     prepared = call(prepare, [vector[None]], [size])[0]
-    states = sample_states(other, seed=5)
+    states = seeded_states(other, seed=5)
     shapes = shapes_of(done.out, done.name, "inverse_dynamics")
     inputs = inputs_at(states, {key: shape for key, shape in shapes.items() if key != "prepared"})
     rows = [np.tile(prepared, (len(states.x), 1)), *inputs.values()]

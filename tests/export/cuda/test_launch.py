@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from nacelle.emit.cuda.kernel import kernels, layout_of
+from nacelle.emit.cuda.kernel import array_layout, kernels
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.export.cuda.launch import launcher, newton_launcher, prototype
+from nacelle.export.cuda.launch import launch_head, launcher, newton_launcher
 from support.driver_programs import pendulum, square_roots
 
 
 def test_launcher() -> None:
     options = CudaOptions(name="robot_it")
-    layout, made = layout_of(pendulum(), options), kernels(pendulum(), options)
+    layout, made = array_layout(pendulum(), options), kernels(pendulum(), options)
     assert made.tiled is not None
     text = launcher(layout, made, "robot_it")
-    assert prototype(layout, "robot_it") in text
+    assert launch_head(layout, "robot_it") in text
     # Tiles where the device has them and rows are aligned, with a map for every input.
     assert text.index("capability >= 90") < text.index("robot_it_tiled<<<") < text.index("robot_it_plain<<<")
     for name, size in (("x", 2), ("u", 1), ("p", 2)):

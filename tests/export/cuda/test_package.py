@@ -15,7 +15,7 @@ import pytest
 import nacelle
 from nacelle.errors import ExportError
 from nacelle.export.entries import Wanted, entries
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.export.vectors import vectors
 from support import cuda_host
 from support.library import library_robot
@@ -44,7 +44,7 @@ def test_kernels_give_the_reference_vectors(package: Path, real: str) -> None:
     """The very source of the package, its launching functions cut off, run by this machine's compiler."""
     robot = library_robot("fivebar")
     (entry,) = entries(robot, "fivebar", Wanted(("inverse_dynamics",), bare=True))
-    wanted = vectors(entry, sample_states(robot))
+    wanted = vectors(entry, seeded_states(robot))
     name = "fivebar_inverse_dynamics" + ("_f" if real == "float" else "")
     text = (package / f"src/{name}.cu").read_text()
     text = text[text.index('extern "C"') : text.index("cudaError_t")]

@@ -6,7 +6,7 @@ import nacelle
 from nacelle.export.about import Package
 from nacelle.export.cuda.self_test import self_test
 from nacelle.export.entries import Wanted, entries
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.export.vectors import vectors
 from support.library import library_robot
 
@@ -16,7 +16,7 @@ def test_every_function_is_checked_in_every_precision() -> None:
     wanted = Wanted(("gravity_forces",), bare=True)
     made = entries(robot, "it", wanted)
     package = Package("it", robot, nacelle.__name__, wanted, made)
-    states = sample_states(robot)
+    states = seeded_states(robot)
     text = self_test(package, {entry.label: vectors(entry, states) for entry in made}, ["double", "float"])
     for name in ("it_gravity_forces(", "it_gravity_forces_f("):
         assert name in text

@@ -15,7 +15,7 @@ from nacelle.control.named import controller
 from nacelle.errors import ExportError
 from nacelle.export.entries import Wanted
 from nacelle.export.fmi.package import wanted_for_fmi
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.simulation.plant import RigidPlant
 from support.fmus import SMOOTH, fmu, loaded
 from support.library import NAMES, library_robot
@@ -30,7 +30,7 @@ def _simulated(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> 
 
 def _cosimulated(name: str) -> None:
     """Steps of the FMU and of `nacelle.simulate` from the same state under the same forces."""
-    states = sample_states(library_robot(name), 1, seed=3, smooth=SMOOTH)
+    states = seeded_states(library_robot(name), 1, seed=3, smooth=SMOOTH)
     x0, v0, force = states.x[0], 0.2 * states.v[0], 1.1 * states.tau[0]
     want = _simulated(name, x0, v0, force)
     with loaded(fmu(name)) as one:
@@ -65,7 +65,7 @@ def test_motion_of_every_robot(name: str) -> None:
 
 def test_model_exchange_and_states_to_come_back_to() -> None:
     """The Runge-Kutta method around the derivatives of the FMU; and the same again from a kept state."""
-    states = sample_states(library_robot("fivebar"), 1, seed=3, smooth=SMOOTH)
+    states = seeded_states(library_robot("fivebar"), 1, seed=3, smooth=SMOOTH)
     x0, v0, force = states.x[0], 0.2 * states.v[0], 1.1 * states.tau[0]
     want = _simulated("fivebar", x0, v0, force)
     with loaded(fmu("fivebar"), exchanged=True) as one:
@@ -113,7 +113,7 @@ def test_model_exchange_and_states_to_come_back_to() -> None:
 
 
 def _inverse(name: str) -> None:
-    states = sample_states(library_robot(name), 4, smooth=SMOOTH)
+    states = seeded_states(library_robot(name), 4, smooth=SMOOTH)
     with loaded(fmu(name, "inverse_dynamics")) as one:
         one.initialise()
         for x, v, a, force in zip(states.x, states.v, states.a, states.tau, strict=True):
@@ -137,7 +137,7 @@ def test_a_controller_takes_its_samples() -> None:
     """Two samples in a step, one, and none: forces are those of the controller in Python."""
     robot = library_robot("fivebar")
     law = controller(robot, "cf-rb-friction")
-    states = sample_states(robot, 1, smooth=SMOOTH)
+    states = seeded_states(robot, 1, smooth=SMOOTH)
     x, q = states.x[0], law.coordinates(states.x[0])
     memory, motion = law.start(x), DesiredMotion(x, np.zeros(2), np.zeros(2))
     with loaded(fmu("fivebar", "controller cf-rb-friction")) as one:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from support.library import library_robot
 from support.packages import hostile_fivebar, imported, run_python
 
@@ -19,7 +19,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     done = nacelle.export(robot, "inverse_dynamics,forward_dynamics", out=tmp_path / "p", target="numpy")
     assert run_python(done.out / f"{done.name}_self_test.py").endswith("all is well\n")
     module = imported(done.out / f"{done.name}.py")
-    states = sample_states(robot, 1500, seed=5)
+    states = seeded_states(robot, 1500, seed=5)
     found = module.inverse_dynamics(states.x, states.v, states.a)
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a)
     assert np.max(np.abs(found["force"] - wanted.force)) < 1e-12 * np.max(np.abs(wanted.force))
@@ -52,7 +52,7 @@ def test_legs_found_by_iteration(tmp_path: Path) -> None:
     assert done.name == "robot_3rps"
     assert run_python(done.out / "robot_3rps_self_test.py").endswith("all is well\n")
     module = imported(done.out / "robot_3rps.py")
-    states = sample_states(robot, seed=4)
+    states = seeded_states(robot, seed=4)
     y, closed = module.close_legs_newton(module.START, states.x)
     assert np.all(closed)
     found = module.inverse_dynamics(states.x, y, states.v, states.a)["force"]

@@ -90,7 +90,7 @@ def test_thickness_of_flat_thin_and_full_bodies():
         more = pi.added_thickness(body, ALL, 1.0)
         assert more > 0.0
         full = pi.thickened(body, ALL, more)
-        assert np.linalg.eigvalsh(pi.second_moments(full))[0] == pytest.approx(more, rel=1e-6)
+        assert np.linalg.eigvalsh(pi.central_second_moments(full))[0] == pytest.approx(more, rel=1e-6)
         assert pi.normaliser(full, ALL).shape == (4, 4)
     along = pi.thickened(point, (0,), 0.5)
     assert along[4:].tolist() == [0.0, 0.0, 0.5, 0.0, 0.0, 0.5]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.data.poses import least_squares_twists, nacelle_motion, path_poses, poses_near
+from nacelle.identification.data.poses import least_squares_twists, measured_motion, path_poses, poses_near
 from nacelle.kinematics.along import along
 from support.identification import fourier
 from support.library import library_robot
@@ -41,7 +41,7 @@ def test_there_and_back(name: str) -> None:
     robot = robot_of(name)
     path = fourier(robot, 0.02, duration=5.0)
     motion = along(robot, path, np.linspace(0.0, 1.5, 160))
-    found = nacelle_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=motion.x[0])
+    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=motion.x[0])
     assert np.all(found.ok)
     np.testing.assert_allclose(found.x, motion.x, atol=1e-9)
     np.testing.assert_allclose(found.v, motion.v, atol=1e-8)
@@ -77,7 +77,7 @@ def test_a_sample_that_fits_nothing_is_left_out() -> None:
         motion = along(robot, path, np.linspace(0.0, 0.5, 80))
         q, rates, accelerations = actuators_along(robot, motion.x, motion.v, motion.a)
         q[40] = np.nan
-        found = nacelle_motion(robot, q, rates, accelerations, None)
+        found = measured_motion(robot, q, rates, accelerations, None)
         assert not found.ok[40]
         assert np.all(np.delete(found.ok, 40))
         np.testing.assert_allclose(np.delete(found.x, 40, axis=0), np.delete(motion.x, 40, axis=0), atol=1e-9)
@@ -86,7 +86,7 @@ def test_a_sample_that_fits_nothing_is_left_out() -> None:
 def test_some_of_the_samples() -> None:
     robot = robot_of("fivebar")
     motion = along(robot, fourier(robot, 0.02), np.linspace(0.0, 0.5, 20))
-    found = nacelle_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=None)
+    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=None)
     part = found.part(slice(3, 9))
     np.testing.assert_array_equal(part.x, found.x[3:9])
     assert len(part.ok) == 6

@@ -12,10 +12,10 @@ from nacelle.identification.excitation.strokes import (
     Stroke,
     chosen_strokes,
     lines,
-    reach,
     records,
     shortest_durations,
     stroke_rows,
+    strokes_along,
 )
 from support.excitation import problem_of
 from support.library import library_robot
@@ -30,7 +30,7 @@ def uses(c: np.ndarray, dc: np.ndarray, ddc: np.ndarray) -> float:
 
 def test_reach_ends_at_a_limit() -> None:
     direction = 0.4 * np.array([[1.0, 0.0], [0.0, -1.0]])
-    for way, part in zip(direction, reach(PROBLEM, direction), strict=True):
+    for way, part in zip(direction, strokes_along(PROBLEM, direction), strict=True):
         assert 0.0 < part < 1.0
         zero = np.zeros((1, 2))
         assert uses((part * way)[None], zero, zero) <= 1.0

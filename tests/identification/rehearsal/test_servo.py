@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
-from nacelle.identification.rehearsal.servo import readings, servo, servo_rows
+from nacelle.identification.rehearsal.servo import encoder_readings, servo, servo_rows
 from support.library import library_robot
 
 ROBOT = library_robot("fivebar")
@@ -18,7 +18,7 @@ OPTIONS = {"resolution": (1e-3, 0.0), "stiffness": 900.0, "damping": 40.0, "filt
 
 def test_readings_are_the_nearest_steps() -> None:
     q = np.array([[0.12349, 0.5], [-0.12351, -0.5]])
-    np.testing.assert_allclose(readings(q, np.array([1e-4, 0.0])), [[0.1235, 0.5], [-0.1235, -0.5]])
+    np.testing.assert_allclose(encoder_readings(q, np.array([1e-4, 0.0])), [[0.1235, 0.5], [-0.1235, -0.5]])
 
 
 def test_the_law_by_hand() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    crossed,
+    cross_and_rate,
     dotted,
     resting,
     solved_rates,
@@ -29,7 +29,7 @@ def test_products_have_their_derivatives() -> None:
         return W[0] + W[1] * t, R[0] + R[1] * t
 
     for made, value in (
-        (crossed(w, R[0], R[1]), lambda t: np.cross(*at(t))),
+        (cross_and_rate(w, R[0], R[1]), lambda t: np.cross(*at(t))),
         (dotted(w, R[0], R[1]), lambda t: at(t)[0] @ at(t)[1]),
         (times(w[1], R[0], R[1]), lambda t: at(t)[0][1] * at(t)[1]),
     ):

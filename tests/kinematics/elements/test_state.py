@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.layout import direction
+from nacelle.kinematics.elements.layout import bar_direction
 from nacelle.kinematics.elements.placement import element_layout
 from nacelle.kinematics.elements.state import ElementState, element_state
 from nacelle.kinematics.general.plan import plan_of
@@ -53,7 +53,9 @@ def test_derivatives_by_differences(name: str) -> None:
         poses = tuple(Pose(R, p) for R, p in zip(bodies.bodies.R, bodies.bodies.p, strict=True))
         geometry = ElementGeometry(robot, poses)
         return {
-            variable.name: direction(geometry, layout.legs[variable.leg], variable.number)[list(layout.axes)]
+            variable.name: bar_direction(geometry, layout.legs[variable.leg], variable.number)[
+                list(layout.axes)
+            ]
             for variable in layout.variables
             if variable.kind == "direction"
         }

@@ -12,8 +12,8 @@ from nacelle.dynamics.general.models import legs_at
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.general.margins import (
     FREE,
-    distances,
     growth_figure,
+    iterated_distances,
     leg_determinant,
     margins,
     nacelle_determinant,
@@ -40,7 +40,7 @@ def test_determinants() -> None:
     product = float(nacelle_determinant(legs)) ** 2
     for k in legs.plan.mechanism.iterated_legs:
         product *= float(leg_determinant(legs, k)) ** 2
-    assert np.prod([float(value) for value in distances(legs)]) == pytest.approx(product)
+    assert np.prod([float(value) for value in iterated_distances(legs)]) == pytest.approx(product)
 
 
 def test_margins_are_those_of_the_tree_at_the_median_sample() -> None:

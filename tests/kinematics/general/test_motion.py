@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.general.legs import motion
-from nacelle.kinematics.general.motion import along, angular_velocity, columns, velocity
+from nacelle.kinematics.general.motion import angular_velocity, axis_velocity, columns, velocity
 from support.compare import assert_same
 from support.general_states import after, loaded, sampled, twists
 
@@ -39,5 +39,5 @@ def test_points_of_links(name: str) -> None:
 def test_along_is_the_rate_times_the_axis() -> None:
     legs, *_ = sampled(loaded("3rrr"))
     node = legs.placed.trees.node(1)
-    assert_same(along(node, {node.rates[0]: 0.7, 99: 3.0}), 0.7 * node.axes[0], 0.0)
-    assert not np.any(along(node, {}))
+    assert_same(axis_velocity(node, {node.rates[0]: 0.7, 99: 3.0}), 0.7 * node.axes[0], 0.0)
+    assert not np.any(axis_velocity(node, {}))

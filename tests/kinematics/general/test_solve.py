@@ -11,8 +11,8 @@ from nacelle.kinematics.general.solve import (
     determinant,
     multiplied,
     pivot_order,
-    reduced,
     solve_in_order,
+    without_constant_rows,
 )
 
 ONES = (np.ones(4), np.ones(4))
@@ -56,7 +56,7 @@ def test_constant_rows_are_taken_out() -> None:
     assert constant is not None
     assert 1 in constant.rows
     A, b = samples[2], rng.normal(size=4)
-    smaller, right, whole = reduced(A.tolist(), b.tolist(), constant)
+    smaller, right, whole = without_constant_rows(A.tolist(), b.tolist(), constant)
     assert len(smaller) == 4 - len(constant.rows)
     part = np.linalg.solve(np.array(smaller, dtype=float), np.array(right, dtype=float))
     np.testing.assert_allclose(whole(part).astype(float), np.linalg.solve(A, b), rtol=1e-9)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.export.states import sample_states
+from nacelle.export.states import seeded_states
 from nacelle.kinematics.iteration.closing import closing_of
 from support.library import library_robot
 
 
 def test_unknowns_are_those_of_the_robot() -> None:
     robot = library_robot("3rps")
-    closing, states = closing_of(robot), sample_states(robot, 3)
+    closing, states = closing_of(robot), seeded_states(robot, 3)
     assert closing.step is not None
     np.testing.assert_array_equal(closing.find(states.x, None), states.y)
     np.testing.assert_allclose(closing.find(states.x, states.y), states.y, atol=1e-12)

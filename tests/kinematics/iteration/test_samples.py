@@ -10,7 +10,7 @@ import pytest
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics.iteration.precise_states import open_loops
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.identities.samples import PreciseInputs
@@ -26,7 +26,7 @@ ROUNDING = Decimal("1e-15")
 
 def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> PreciseInputs:
     robot = library_robot(name)
-    found = samples_of(robot, shapes or input_shapes(dynamics.inverse, robot) or {})
+    found = input_samples(robot, shapes or input_shapes(dynamics.inverse, robot) or {})
     assert found is not None
     return found
 

@@ -8,11 +8,11 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.trajectory.arguments import (
     displacements,
+    positive_limit,
     read_layout,
     read_points,
     read_positive,
     read_times,
-    read_vector,
 )
 from nacelle.kinematics.trajectory.error import TrajectoryError
 
@@ -54,9 +54,9 @@ def test_times() -> None:
 
 
 def test_limits_are_above_zero() -> None:
-    assert read_vector(read_layout("xyz"), 2.0, "speed").tolist() == [2.0, 2.0, 2.0]
+    assert positive_limit(read_layout("xyz"), 2.0, "speed").tolist() == [2.0, 2.0, 2.0]
     for value in (0.0, -1.0, np.nan, [1.0, 2.0]):
         with pytest.raises(TrajectoryError, match="speed"):
-            read_vector(read_layout("xyz"), value, "speed")
+            positive_limit(read_layout("xyz"), value, "speed")
     with pytest.raises(TrajectoryError, match="duration"):
         read_positive(float("inf"), "duration")

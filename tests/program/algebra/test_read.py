@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.program.algebra.read import read, source
+from nacelle.program.algebra.read import read_algebra, source
 from nacelle.program.graph import Graph
 from nacelle.program.symbol import symbols
 
@@ -11,7 +11,7 @@ def test_sums_are_merged_and_products_are_powers() -> None:
     graph = Graph()
     a, b, c = symbols(graph, 0, (3,))
     root = (a + b) + (c - 2.0 * a) + a * a * b / c
-    algebra = read(source(graph, [root.index]))
+    algebra = read_algebra(source(graph, [root.index]))
     _, item = algebra.roots[0]
     form = algebra.linear[item]
     # a + b + c - 2 a is b + c - a, beside the product.

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from nacelle.program.algebra.read import read, source
-from nacelle.program.algebra.write import write
+from nacelle.program.algebra.read import read_algebra, source
+from nacelle.program.algebra.write import write_algebra
 from nacelle.program.trace import linear, trace
 from nacelle.spatial.scalar import sin, sqrt
 
@@ -25,7 +25,7 @@ def function(x: Any) -> Any:
 @pytest.mark.parametrize("spread", [True, False])
 def test_values_stay(keep: bool, spread: bool) -> None:
     traced = trace(function, {"x": (4,)})
-    graph, roots = write(read(source(traced.graph, traced.roots), keep, spread))
+    graph, roots = write_algebra(read_algebra(source(traced.graph, traced.roots), keep, spread))
     program = linear("written", graph, traced.inputs, traced.outputs, roots)
     program.check()
     with mpmath.workdps(40):

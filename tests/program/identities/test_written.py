@@ -6,7 +6,7 @@ import pytest
 
 from nacelle.program.cost import count
 from nacelle.program.identities.values import Values
-from nacelle.program.identities.written import children, order, written
+from nacelle.program.identities.written import child_classes, class_order, written
 from support.identities import Writer, samples
 
 
@@ -23,6 +23,6 @@ def test_equal_values_are_written_once() -> None:
     row = [0.3, -0.7, 1.9]
     assert found.evaluate(row) == pytest.approx(program.evaluate(row), rel=1e-15)
     chosen = [makings[0] for makings in values.makings]
-    place = {k: n for n, k in enumerate(order(values, chosen))}
+    place = {k: n for n, k in enumerate(class_order(values, chosen))}
     for k, at in place.items():
-        assert all(place[child] < at for child in children(values, chosen[k], k))
+        assert all(place[child] < at for child in child_classes(values, chosen[k], k))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of, runs
-from nacelle.report.results.quantity import quantity
+from nacelle.report.results.quantity import quantity_of_rows
 from support.drawings import figure_axes
 
 
 def test_of_many_entries_the_largest_are_drawn() -> None:
     sizes = np.arange(40.0)
     values = sizes * np.ones((3, 1))
-    (panel,) = panels_of([quantity("forces", [(f"joint {k}", "N") for k in range(40)], values)])
+    (panel,) = panels_of([quantity_of_rows("forces", [(f"joint {k}", "N") for k in range(40)], values)])
     assert panel.largest(MOST_CURVES) == list(range(40 - MOST_CURVES, 40))
     (ax,) = draw_panels([panel], shown=False).axes
     assert ax.get_title(loc="right").startswith(f"{MOST_CURVES} of 40")

@@ -12,7 +12,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.loaded import body_parameters
-from nacelle.report.elements.equations import coordinates
+from nacelle.report.elements.equations import coordinate_equations
 from nacelle.report.elements.leg import LegPage
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
@@ -102,7 +102,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
     for number, moved in enumerate(motion.legs, start=1):
         page = LegPage(ElementGeometry(robot, poses), number, moved.leg)
         values = symbols(page)
-        grid = coordinates(page)
+        grid = coordinate_equations(page)
         for k, member in enumerate(page.members):
             rigid = next(c.rigid for c in moved.carried if c.body == member.body)
             ten = body_parameters(robot, member.body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 import nacelle
-from nacelle.report.results.described import HOMES, quantities, robot_of
+from nacelle.report.results.described import HOMES, quantities, robot_in
 from support.library import library_robot
 
 
@@ -17,4 +17,4 @@ def test_every_function_is_there() -> None:
 def test_quantities_of_what_has_none() -> None:
     robot = library_robot("fivebar")
     assert quantities(nacelle.mobility(robot)) == []
-    assert robot_of(nacelle.base_parameters(robot)) is robot
+    assert robot_in(nacelle.base_parameters(robot)) is robot

@@ -9,7 +9,7 @@ from nacelle.compile.specification import make_program
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import DriveNumbers, Drives
 from nacelle.simulation.drives.lugre import LuGre
-from nacelle.simulation.drives.model import cogging_force, driven_model, limited
+from nacelle.simulation.drives.model import cogging_force, driven_model, force_limited
 from nacelle.simulation.feedback import RIGID, LoopModel
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
@@ -66,6 +66,6 @@ def test_the_flow_by_hand() -> None:
 
 
 def test_pieces() -> None:
-    assert [limited(u, 2.0) for u in (-3.0, 1.5, 2.5)] == [-2.0, 1.5, 2.0]
+    assert [force_limited(u, 2.0) for u in (-3.0, 1.5, 2.5)] == [-2.0, 1.5, 2.0]
     terms = Drives(cogging=(0.5, 10.0, 0.2)).numbers(library_robot("fivebar")).cogging
     assert cogging_force(terms[0], 0.3) == pytest.approx(0.5 * np.sin(3.2))

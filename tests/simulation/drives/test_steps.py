@@ -12,7 +12,7 @@ import nacelle
 from nacelle.simulation.drives.drives import Drives
 from nacelle.simulation.drives.lugre import LuGre
 from nacelle.simulation.drives.plant import DrivenPlant
-from nacelle.simulation.drives.steps import mobility, sliding_rate, sticking_rate
+from nacelle.simulation.drives.steps import accelerations_per_force, sliding_rate, sticking_rate
 from nacelle.simulation.plant import RigidPlant
 from support.cart import MASS, cart
 from support.library import library_robot
@@ -24,7 +24,9 @@ def test_mobility_is_that_of_the_mass_matrix() -> None:
     robot = library_robot("fivebar")
     plant, x = RigidPlant(robot), nacelle.reference_pose(robot) + 0.03
     driven = DrivenPlant(plant)
-    W = mobility(plant.derivative(), lambda s: driven.encoders(s)[1], plant.state(x, [0.3, 0.1]), np.ones(2))
+    W = accelerations_per_force(
+        plant.derivative(), lambda s: driven.encoders(s)[1], plant.state(x, [0.3, 0.1]), np.ones(2)
+    )
     np.testing.assert_allclose(
         W, np.linalg.inv(nacelle.mass_matrix(robot, x, coordinates="actuators")), rtol=1e-9
     )

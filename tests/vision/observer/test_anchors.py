@@ -13,9 +13,9 @@ from nacelle.vision.observer.sight import (
     anchored_edges,
     anchored_readings,
     camera_numbers,
+    cylinder_option,
     edges,
     readings,
-    shapes_of,
 )
 from support.observed import camera_of, displaced_anchors
 
@@ -32,7 +32,7 @@ def test_edges_and_readings_of_displaced_anchors(name):
     """The displaced robot itself, its loops closed, gives the values; its differences the derivatives."""
     robot = nacelle.load(name)
     anchors, camera = anchors_of(robot), camera_numbers(camera_of(robot))
-    shapes = shapes_of(visible_cylinders(robot))
+    shapes = cylinder_option(visible_cylinders(robot))
     rng = np.random.default_rng(1)
     o = 1e-3 * robot.size * rng.uniform(-1.0, 1.0, len(anchors))
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))

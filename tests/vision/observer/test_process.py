@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.vision.observer.process import Accelerations, Displacer, ObserverState, Process, pose_difference
+from nacelle.vision.observer.process import Accelerations, Displacer, ObserverState, Process, pose_step
 
 
 def test_displacements_of_an_orientation():
@@ -20,7 +20,7 @@ def test_displacements_of_an_orientation():
         np.testing.assert_allclose(moved[:3], x[:3] + d[:3], atol=1e-15)
         expected = Rotation.from_rotvec(d[3:]) * Rotation.from_quat(x[3:])
         assert (Rotation.from_quat(moved[3:]) * expected.inv()).magnitude() < 1e-14
-        np.testing.assert_allclose(pose_difference(robot, moved, x, np.zeros(0)), d, atol=1e-15)
+        np.testing.assert_allclose(pose_step(robot, moved, x, np.zeros(0)), d, atol=1e-15)
 
 
 def test_tilts_move_along_the_twist():
@@ -33,7 +33,7 @@ def test_tilts_move_along_the_twist():
     assert np.allclose(moved.bodies.p[1] - ik.bodies.p[1], J[:3] @ d, atol=1e-9)
     turn = Rotation.from_matrix(moved.bodies.R[1] @ ik.bodies.R[1].T).as_rotvec()
     assert np.allclose(turn, J[3:] @ d, atol=1e-9)
-    assert np.allclose(pose_difference(robot, moved.x, ik.x, ik.y), d, atol=1e-12)
+    assert np.allclose(pose_step(robot, moved.x, ik.x, ik.y), d, atol=1e-12)
 
 
 def test_accelerations_hold_until_the_next():

@@ -13,7 +13,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_vector import rotation_vector
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.observer.process import displacement
-from nacelle.vision.observer.sight import camera_numbers, directions, edges, readings, shapes_of
+from nacelle.vision.observer.sight import camera_numbers, cylinder_option, directions, edges, readings
 from support.observed import camera_of
 
 
@@ -49,7 +49,7 @@ def differences(seen, function):
 
 def test_edges_and_their_jacobian(seen):
     robot, cylinders, camera, ik = seen
-    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=shapes_of(cylinders))
+    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=cylinder_option(cylinders))
     n = normals(robot, cylinders, camera, ik)
     np.testing.assert_allclose(at["frame"][:, :, 0], n, atol=1e-13)
     frames = at["frame"]
@@ -64,7 +64,7 @@ def test_edges_and_their_jacobian(seen):
 def test_a_camera_that_moves(seen):
     """Rows [0, -m], [n/q, u] of the head of the file."""
     robot, cylinders, camera, ik = seen
-    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=shapes_of(cylinders))
+    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=cylinder_option(cylinders))
     frame, (R, p), h = at["frame"], camera.pose, 1e-6
     for k in range(6):
         ends = []
@@ -90,7 +90,7 @@ def test_readings_and_their_jacobian(seen):
 
 def test_directions_turn_with_their_bodies(seen):
     robot, cylinders, _, ik = seen
-    at = directions(robot, ik.x, ik.y, cylinders=shapes_of(cylinders))
+    at = directions(robot, ik.x, ik.y, cylinders=cylinder_option(cylinders))
 
     def axes(one):
         return np.array([one.bodies.R[c.body] @ c.direction for c in cylinders])
@@ -107,7 +107,7 @@ def test_within_a_cylinder_there_are_no_edges():
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
     first, other = cylinders[0].placed(*ik.bodies)
     camera = replace(camera_of(robot), pose=Pose(np.eye(3), 0.5 * (first + other)))
-    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=shapes_of(cylinders))
+    at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=cylinder_option(cylinders))
     assert at["tangent"][0] == -1.0
     assert np.all(at["tangent"][1:] > 0.0)
     assert np.all(np.isfinite(at["frame"]))

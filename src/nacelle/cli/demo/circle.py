@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nacelle.report.demo.circle import CircleRuns
 
 
-def circle(robot: Robot, folder: DemoFolder) -> CircleRuns:
+def controlled_circle(robot: Robot, folder: DemoFolder) -> CircleRuns:
     """Run all controllers with the identified model; with the described one if nothing was identified.
 
     Args:

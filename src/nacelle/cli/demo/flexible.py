@@ -51,7 +51,7 @@ def tip(slider: float) -> Array:
     return np.asarray(0.5 * chord + math.sqrt(_BEAM**2 - 0.25 * float(chord @ chord)) * across)
 
 
-def in_mode(robot: Robot, slider: float) -> Robot:
+def in_working_mode(robot: Robot, slider: float) -> Robot:
     """The robot in the working mode of a position of the second slider.
 
     A beam that has passed the direction across its rail is in the other mode of its leg.
@@ -68,7 +68,7 @@ def _frequencies(robot: Robot, sliders: Array) -> Array:
 
     modes: dict[Robot, list[int]] = {}
     for k, slider in enumerate(sliders.tolist()):
-        modes.setdefault(in_mode(robot, slider), []).append(k)
+        modes.setdefault(in_working_mode(robot, slider), []).append(k)
     result = np.full((len(sliders), 6), np.nan)
     for one, places in modes.items():
         x = np.array([tip(float(sliders[k])) for k in places])
@@ -81,7 +81,7 @@ def _commands(paper: Robot, sliders: Array, folder: DemoFolder) -> list[str]:
     written: dict[Robot, str] = {}
     lines = []
     for slider in sliders.tolist():
-        robot = in_mode(paper, slider)
+        robot = in_working_mode(paper, slider)
         if robot not in written:
             turned = "".join(f"-{leg.name}-turned" for leg in robot.legs if leg.branch < 0)
             written[robot] = f"prrrp-one-element{turned}.yaml"

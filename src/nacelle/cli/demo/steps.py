@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def tasks(robot: Robot, folder: DemoFolder) -> list[DemoTask]:
     """What is to be done, each with its title."""
-    from nacelle.cli.demo.circle import circle
+    from nacelle.cli.demo.circle import controlled_circle
     from nacelle.cli.demo.exported import exported
     from nacelle.cli.demo.flexible import flexible
     from nacelle.cli.demo.identified import identified
@@ -28,7 +28,7 @@ def tasks(robot: Robot, folder: DemoFolder) -> list[DemoTask]:
         DemoTask("verified", "The same robot in other engines", lambda: verified(robot)),
         DemoTask("counted", "Operations from the pose to the drive forces", lambda: counted(robot)),
         DemoTask("identified", "Parameters from noisy measurements", lambda: identified(robot, folder)),
-        DemoTask("circle", "A fast circle under three controllers", lambda: circle(robot, folder)),
+        DemoTask("circle", "A fast circle under three controllers", lambda: controlled_circle(robot, folder)),
         DemoTask("exported", "The model as C for the controller", lambda: exported(robot, folder)),
         DemoTask("flexible", "Flexible links: a published table", lambda: flexible(folder)),
     ]

@@ -9,9 +9,9 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, check_new, console, print_json
-from nacelle.cli.inputs import ModeOption, load_robot, quantity
+from nacelle.cli.inputs import ModeOption, load_robot, value_with_unit
 from nacelle.cli.loads import PayloadOption, loaded
-from nacelle.cli.outputs import deliver, shown
+from nacelle.cli.outputs import deliver, for_people
 from nacelle.errors import NacelleError
 from nacelle.progress import task
 
@@ -73,7 +73,7 @@ def _place(text: str) -> tuple[str, list[float]]:
     parts = place.split(",")
     if not sign or len(parts) != 3:
         raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
-    return name.strip(), [quantity(part.strip(), angle=False) for part in parts]
+    return name.strip(), [value_with_unit(part.strip(), angle=False) for part in parts]
 
 
 def _data(result: GravityBalance) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _show(result: GravityBalance) -> None:
         unit = "N m/rad" if spring.revolute else "N/m"
         out.print(
             f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at "
-            f"{shown(spring.rest, spring.revolute)}",
+            f"{for_people(spring.rest, spring.revolute)}",
             markup=False,
         )
     for weight in result.counterweights:

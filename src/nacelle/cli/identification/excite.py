@@ -20,7 +20,7 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.identification.options import AssumeOption, SharedOption, sharing
-from nacelle.cli.inputs import FORCE, RATE, AtOption, ModeOption, load_robot, pose_at, quantity
+from nacelle.cli.inputs import FORCE, RATE, AtOption, ModeOption, load_robot, pose_at, value_with_unit
 from nacelle.cli.loads import PayloadOption, loaded
 from nacelle.cli.trajectory import check_rate
 from nacelle.errors import NacelleError
@@ -170,7 +170,7 @@ def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, st
 
 def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: tuple[str, str]) -> float:
     if not text.endswith("%"):
-        return quantity(text, angle=turning, of=of)
+        return value_with_unit(text, angle=turning, of=of)
     from nacelle.identification.excitation.limits import limits
     from nacelle.kinematics.pose_input import reference_pose
 

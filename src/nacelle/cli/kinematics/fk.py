@@ -28,10 +28,10 @@ from nacelle.cli.outputs import (
     dependent_columns,
     dependent_data,
     flag_words,
+    for_people,
     leave_if_failed,
     print_dependent,
     print_tool,
-    shown,
     tool_columns,
     tool_data,
 )
@@ -116,7 +116,7 @@ def _single(
         return
     kinds_x = coordinate_kinds(robot)
     for name, value in zip(layout.x_names, result.x, strict=True):
-        text = shown(float(value), bool(kinds_x[name])) if name in kinds_x else f"{value:.8f}"
+        text = for_people(float(value), bool(kinds_x[name])) if name in kinds_x else f"{value:.8f}"
         console().print(f"{name:>6} = {text}")
     print_dependent(result)
     print_tool(robot, result.x, tool)

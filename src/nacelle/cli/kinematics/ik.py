@@ -28,11 +28,11 @@ from nacelle.cli.outputs import (
     dependent_columns,
     dependent_data,
     flag_words,
+    for_people,
     joint_units,
     leave_if_failed,
     print_dependent,
     print_tool,
-    shown,
     tool_data,
 )
 from nacelle.errors import NacelleError
@@ -110,7 +110,7 @@ def _single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             if primitive.nq == 4:
                 words.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
             else:
-                words.append(shown(part[0], primitive.is_rotation))
+                words.append(for_people(part[0], primitive.is_rotation))
         table.add_row(joint.name, str(joint.kind), drive.get(k, ""), ", ".join(words))
     console().print(
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),

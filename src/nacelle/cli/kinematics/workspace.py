@@ -12,7 +12,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
 from nacelle.cli.draw import write_picture
-from nacelle.cli.inputs import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at, quantity
+from nacelle.cli.inputs import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at, value_with_unit
 from nacelle.cli.loads import ToolOption
 from nacelle.cli.outputs import deliver, table_text, tool_columns
 from nacelle.errors import NacelleError, did_you_mean
@@ -189,7 +189,7 @@ def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tup
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:
             raise NacelleError(f"{name} is to vary twice")
-        low, high = (quantity(part, angle=kinds[name]) for part in parts[:2])
+        low, high = (value_with_unit(part, angle=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)
         elif parts[2].isdecimal() and len(parts[2]) < 7:

@@ -63,7 +63,7 @@ from nacelle.control.pieces.pose import (
     platform_gains,
     platform_memory,
 )
-from nacelle.control.pieces.signals import finite_limits, limited, safe
+from nacelle.control.pieces.signals import finite_limits, safe, within_limits
 from nacelle.control.pieces.sliding import Sliding, sliding
 from nacelle.control.words import ADAPTIVE
 from nacelle.dynamics import smallest
@@ -193,7 +193,7 @@ class Adaptive(ControllerKind):
         Y, felt = self._forms(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
         asked = Y @ z["parameters"] + least_forces(platform.J, load)
-        force = limited(asked, k["limit"])
+        force = within_limits(asked, k["limit"])
         memory = platform_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
         if self.adapts:

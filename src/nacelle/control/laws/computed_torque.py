@@ -33,7 +33,7 @@ from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import closed_unknowns, model_force
-from nacelle.control.pieces.friction import SMOOTH, friction_along
+from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
 from nacelle.control.pieces.poles import gains_of_poles
 from nacelle.control.pieces.pose import (
     FILTER,
@@ -47,7 +47,7 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     pose_difference,
 )
-from nacelle.control.pieces.signals import difference, finite_limits, limited, safe
+from nacelle.control.pieces.signals import difference, finite_limits, safe, within_limits
 from nacelle.control.words import COMPUTED_TORQUE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.settings import Settings, above_zero
@@ -158,10 +158,10 @@ class ComputedTorque(ControllerKind):
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
-            load = -friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
+            load = -friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
         v = ahead.v + (0.5 * k["period"][0]) * (a - before)
         asked = model_force(robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, friction=False)
-        force = limited(asked, k["limit"])
+        force = within_limits(asked, k["limit"])
         if self.observer:
             cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration

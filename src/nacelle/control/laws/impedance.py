@@ -34,7 +34,7 @@ from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import model_force
-from nacelle.control.pieces.friction import SMOOTH, friction_along
+from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
@@ -45,7 +45,7 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     pose_difference,
 )
-from nacelle.control.pieces.signals import finite_limits, limited, safe
+from nacelle.control.pieces.signals import finite_limits, safe, within_limits
 from nacelle.control.words import IMPEDANCE
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
@@ -120,10 +120,10 @@ class Impedance(ControllerKind):
         load = Errors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
         opposed = load
         if self.friction:
-            opposed = load + friction_along(robot, ahead.x, ahead.y, desired.v, self.smooth)
+            opposed = load + friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
         at = DesiredMotion(ahead.x, ahead.v, desired.a)
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
-        force = limited(asked, k["limit"])
+        force = within_limits(asked, k["limit"])
         a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
         return safe(force, z, platform_after(z, platform, a) | {"a_d": motion.a})
 

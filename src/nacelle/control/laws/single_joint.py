@@ -31,8 +31,8 @@ from nacelle.control.pieces.signals import (
     difference,
     finite_limits,
     halted,
-    limited,
     rate_of,
+    within_limits,
 )
 from nacelle.control.words import SINGLE_JOINT
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -97,7 +97,7 @@ class SingleJoint(ControllerKind):
         wanted = without_internal(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more
         asked = given + wanted + integral
-        force = limited(asked, k["limit"])
+        force = within_limits(asked, k["limit"])
         # What a drive cannot give is taken out of the integral.
         integral = integral + k["unwinding"][0] * (force - asked)
         memory = {

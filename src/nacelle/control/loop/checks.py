@@ -19,7 +19,7 @@ from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import Flag, failed, flag_words
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.limits import limited, outside
+from nacelle.kinematics.limits import has_limit, outside
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -42,7 +42,7 @@ class PathRequirement(NamedTuple):
     force: Array
 
 
-def required_forces(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
+def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
     """What the desired motion requires of the actuators of a robot.
 
     Args:
@@ -54,7 +54,7 @@ def required_forces(robot: Robot, desired: Desired, smooth: float | None) -> Pat
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
         SingularError: if a pose is singular.
     """
-    joints = reached(robot, desired)
+    joints = joints_along(robot, desired)
     dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
     bad = failed(dynamics.flags)
     if np.any(bad):
@@ -66,7 +66,7 @@ def required_forces(robot: Robot, desired: Desired, smooth: float | None) -> Pat
     return PathRequirement(unwrapped(robot, joints.actuators), rate, dynamics.force)
 
 
-def reached(robot: Robot, desired: Desired) -> InverseKinematics:
+def joints_along(robot: Robot, desired: Desired) -> InverseKinematics:
     """All joints of a robot along the desired motion.
 
     Raises:
@@ -107,7 +107,7 @@ def _beyond(joints: InverseKinematics, k: int) -> list[str]:
             words.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
-        if j not in driven and limited(joint) and bool(outside(joint, joints.joint(joint.name)[k])):
+        if j not in driven and has_limit(joint) and bool(outside(joint, joints.joint(joint.name)[k])):
             words.append(f"joint {joint.name} is beyond its limits")
     return words
 

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import PathRequirement, check_gravity, notes, reached, required_forces
+from nacelle.control.loop.checks import (
+    PathRequirement,
+    check_gravity,
+    joints_along,
+    notes,
+    required_of_actuators,
+)
 from nacelle.control.loop.desired import Course, Desired, desired_motion
 from nacelle.control.loop.run import ControlRun
 from nacelle.control.loop.steps import integration_step
@@ -152,7 +158,7 @@ class ControlLoop:
         self.changes = self._samples([change.time for change in ordered])
         for own in self.plants:
             _check_alike(model, own)
-        self.required: PathRequirement = required_forces(model, self.desired, SMOOTH)
+        self.required: PathRequirement = required_of_actuators(model, self.desired, SMOOTH)
         self.limits = np.min([_limits(own) for own in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
@@ -181,7 +187,7 @@ class ControlLoop:
             part = _part(self.desired, begin, max(end, begin + 1))
             true = robot_of(plant)
             if true.hash != self.model.hash:
-                reached(true, part)
+                joints_along(true, part)
             check_gravity(true, part, self.limits, _external(plant))
 
     def run(

@@ -12,7 +12,7 @@ from nacelle.spatial.scalar import Array
 SMOOTH = 1e-3
 
 
-def friction_along(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
+def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
     """Force (n,) that friction of all joints requires along the twist at a twist v (n,), N or N m."""
     with_it = smallest.bias(robot, x, y, v, outputs="h", friction=True, smooth=smooth)["h"]
     without = smallest.bias(robot, x, y, v, outputs="h", friction=False)["h"]

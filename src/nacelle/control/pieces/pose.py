@@ -38,7 +38,7 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import coordinate_rates
+from nacelle.simulation.flow import twist_as_rates
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.rotation_vector import half_turn
 from nacelle.spatial.scalar import Array, dot, minimum, pack, where
@@ -128,7 +128,7 @@ def _coordinates(robot: Robot, x: Array, y: Array) -> Array | None:
     if not mechanism.parasitic:
         return None
     U = rate_map(configuration(robot, x, y))[: robot.platform_nv]
-    own, numbers = coordinate_rates(robot, x, y, U)
+    own, numbers = twist_as_rates(robot, x, y, U)
     rows = [np.eye(n)[k] for k in range(n)]
     for place, k in enumerate(own):
         rows[k] = numbers[place]

@@ -100,7 +100,7 @@ def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
     return pack([where(z["started"][0], rate, 0.0) for rate in rates])
 
 
-def limited(force: Array, most: Array) -> Array:
+def within_limits(force: Array, most: Array) -> Array:
     """Forces (actuators,) within the limits of the drives."""
     return pack([maximum(minimum(f, m), -m) for f, m in zip(force, most, strict=True)])
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.control.controller import STOPPED, Controller
-from nacelle.control.kind import desired_motion, row_size
+from nacelle.control.kind import desired_of_row, row_size
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
@@ -59,7 +59,7 @@ def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
             stopped=memory["stopped"],
         )
         step = kind.commanded(
-            robot, memory, platform, desired_motion(robot, r), kind.gains(robot).split(gains)
+            robot, memory, platform, desired_of_row(robot, r), kind.gains(robot).split(gains)
         )
         return {"force": step.force, "memory": fields.join(step.memory)}
 

@@ -23,7 +23,14 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import bound, coordinates_of, flow, pose_of, reference_orientation, state_size
+from nacelle.simulation.flow import (
+    bound,
+    coordinates_of,
+    flow,
+    pose_from_coordinates,
+    reference_orientation,
+    state_size,
+)
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
 
@@ -72,7 +79,7 @@ def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
 def _split(robot: Robot, s: Array, constants: Array) -> tuple[Array, Array, Array, Robot]:
     true = deviating_robot(robot, constants[4:])
     mechanism, n = mechanism_of(true), robot.motion.n
-    x, v, y = pose_of(mechanism, s[:n], constants[:4]), s[n : 2 * n], s[2 * n :]
+    x, v, y = pose_from_coordinates(mechanism, s[:n], constants[:4]), s[n : 2 * n], s[2 * n :]
     if mechanism.ny:
         y = y + closing_step(true, y, x)["dy"]
     return x, y, v, true
@@ -198,7 +205,9 @@ class TruePlant:
     def split(self, state: Array) -> tuple[Array, Array]:
         """Reduced pose (nx,) and twist (n,) of a state (size,)."""
         n = self.model.motion.n
-        return np.asarray(pose_of(mechanism_of(self.model), state[:n], self.quat_0)), state[n : 2 * n]
+        return np.asarray(pose_from_coordinates(mechanism_of(self.model), state[:n], self.quat_0)), state[
+            n : 2 * n
+        ]
 
     def signals(self, state: Array | None = None, time: float | None = None) -> dict[str, Array]:
         """Pose "x", twist "v" and the actuators' coordinates "q" at a state and time; now if None."""

@@ -22,7 +22,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.choice import Choice, choose
 from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbolic_coefficients
 from nacelle.dynamics.base_parameters.polynomial import Polynomial, number_text, polynomial_text
-from nacelle.dynamics.base_parameters.relative_motion import body_motions
+from nacelle.dynamics.base_parameters.relative_motion import sampled_twists
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
 from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
 from nacelle.dynamics.reduction.reduction import Reduction, reduction
@@ -192,7 +192,7 @@ def base_parameters(
     W = sampled_regressor(robot, seed) @ choice.E
     reduced = reduction(W, [[k] for k in _order(robot, choice)]).ascending
     K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
-    transfers = list(Transfers(robot, body_motions(robot)).all())
+    transfers = list(Transfers(robot, sampled_twists(robot)).all())
     outside = _outside(robot, choice, transfers)
     structural = int(np.linalg.matrix_rank(outside, tol=_NO_TRANSFER))
     dependent = [k for k in _order(robot, choice) if k not in reduced.kept]

@@ -143,7 +143,7 @@ def echelon(rows: Array) -> Array:
 
 
 @lru_cache(maxsize=32)
-def body_motions(robot: Robot) -> BodyMotions:
+def sampled_twists(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the sample states of the robot's plan."""
     R, p, J = [], [], []
     for x, y in plan_of(robot).samples:

@@ -29,7 +29,7 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics.derivatives.tape import DerivativeTape
-from nacelle.dynamics.external import along_twist, checked_wrenches
+from nacelle.dynamics.external import checked_wrenches, wrenches_along_twist
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.inverse import checked_forces
@@ -77,7 +77,7 @@ class _Residual:
         self.state = state_at(robot, x, y, v)
         self.A = actuator_rows(robot, self.state.now.motion) @ self.state.moving.U
         self.R = generalised_force(self.state, a, Settings(friction, smooth)) - self.A.T @ tau
-        self.R = self.R - along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
+        self.R = self.R - wrenches_along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
 
     @property
     def rates(self) -> Array:

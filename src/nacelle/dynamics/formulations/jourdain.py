@@ -117,7 +117,7 @@ def across_joint(
     return now.seen(joint.frame_successor.inverse())
 
 
-def body_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
+def carried_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
     """Motions of all bodies in their own axes, each from the body that carries it; u_dot (rates,).
 
     Accelerations are less gravity, so that weight needs no term of its own.
@@ -170,7 +170,7 @@ def generalised_force(state: State, a: Array, settings: Settings) -> Array:
     robot, poses = state.robot, state.now.motion.poses
     settings = with_forces_between(state, settings)
     u_dot = state.moving.U @ a + state.moving.bias
-    bodies = body_motions(state, u_dot)
+    bodies = carried_motions(state, u_dot)
     tau: Array = np.zeros(len(a))
     for index, body in bodies.items():
         if index != BASE and has_mass(robot, index):

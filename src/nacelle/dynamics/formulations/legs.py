@@ -116,7 +116,7 @@ def platform_columns(state: State, body: int, point: Array) -> Array:
     return np.concatenate([np.concatenate([np.eye(3), -skew(r)], axis=1), below])[:, :nv]
 
 
-def leg_axes(state: State, leg: int) -> dict[int, list[tuple[JointAxis, slice]]]:
+def axes_of_leg(state: State, leg: int) -> dict[int, list[tuple[JointAxis, slice]]]:
     """For each joint of a leg its axes, each with the place of its rates in q_i'."""
     result: dict[int, list[tuple[JointAxis, slice]]] = {}
     start = 0
@@ -140,7 +140,7 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
     A rotation about s through P gives [s x (point - P); s], a slide [s; 0] ([KI2007] (35)); a body outside
     the leg does not move.
     """
-    axes = leg_axes(state, leg)
+    axes = axes_of_leg(state, leg)
     placed_by = {state.robot.joints[j].successor: j for j in axes}
     columns: list[Array] = [np.zeros(6)] * rate_count(state, leg)
     while body in placed_by:
@@ -158,7 +158,7 @@ def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, Poin
     robot, poses = state.robot, state.now.motion.poses
     zero = np.zeros(3)
     result = {BASE: PointMotion(zero, zero, zero, zero)}
-    for j, axes in leg_axes(state, leg).items():
+    for j, axes in axes_of_leg(state, leg).items():
         joint = robot.joints[j]
         now, at = result[joint.predecessor], poses[joint.predecessor].p
         for axis, place in axes:
@@ -291,7 +291,7 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, settings: Settin
         for body in robot.legs[leg].bodies
     }
     H: list[Scalar] = [0.0] * len(dq)
-    for j, axes in reversed(leg_axes(state, leg).items()):
+    for j, axes in reversed(axes_of_leg(state, leg).items()):
         joint = robot.joints[j]
         wrench, p = wrenches[joint.successor], poses[joint.successor].p
         for number, (axis, place) in enumerate(axes):

@@ -16,7 +16,7 @@ import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
-from nacelle.dynamics.external import along_twist, load_count
+from nacelle.dynamics.external import load_count, wrenches_along_twist
 from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.formulations.tree import generalised_force
@@ -180,4 +180,4 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
-    return along_twist(state, dict(enumerate(wrench[1:], start=1)))
+    return wrenches_along_twist(state, dict(enumerate(wrench[1:], start=1)))

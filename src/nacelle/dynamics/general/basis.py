@@ -260,7 +260,7 @@ def _without_rounding(keys: tuple[Key, ...], values: Array, terms: Array) -> Arr
     return np.array(cleaned)
 
 
-def reduced(numbers: InertialNumbers, basis: Basis, ends: list[tuple[int, int]]) -> InertialNumbers:
+def cheapest_numbers(numbers: InertialNumbers, basis: Basis, ends: list[tuple[int, int]]) -> InertialNumbers:
     """The numbers in the cheapest basis."""
     given = as_list(numbers, {})
     values = [given[key] for key in basis.keys]

@@ -28,7 +28,7 @@ from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.dynamics.joint_effort import axis_coordinate
 from nacelle.dynamics.state import State
-from nacelle.kinematics.general.actuators import ClosureRate, closure_axes
+from nacelle.kinematics.general.actuators import ClosureRate, node_closure_axes
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
 from nacelle.kinematics.general.nacelle import MovingFrame
@@ -168,7 +168,7 @@ def _effort(
     slip, turn = twist
     force: Array = ZERO
     moment: Array = ZERO
-    for number, e in enumerate(closure_axes(placed, index, axes)):
+    for number, e in enumerate(node_closure_axes(placed, index, axes)):
         primitive, (spring, terms) = joint.primitives[number], _acting(joint, number, counted)
         if primitive is Primitive.SPHERICAL:
             moment = add(moment, spherical_friction(terms, turn, counted.smooth) if terms else ZERO)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.general.inertial import heavy_ends
-from nacelle.dynamics.general.models import actuator_forces, is_direct, numbers_of, settled_way
+from nacelle.dynamics.general.models import actuator_forces, is_direct, numbers_for_inertia, settled_way
 from nacelle.dynamics.general.regressor import linear_form, required_power
 from nacelle.dynamics.general.required import Counted
 from nacelle.kinematics.elements.from_encoders import elements_from_encoders
@@ -25,7 +25,7 @@ from nacelle.kinematics.elements.samples import element_samples
 from nacelle.kinematics.general.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
 from nacelle.kinematics.general.placed import WHOLE, Way, place_as_seen
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import sampled
@@ -41,7 +41,7 @@ def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> L
 def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:
     """The motion of everything as it is measured; `heavy` where inertia will be counted in the basis."""
     given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
-    ends = heavy_ends(legs.placed, numbers_of(legs)) if heavy else frozenset()
+    ends = heavy_ends(legs.placed, numbers_for_inertia(legs)) if heavy else frozenset()
     return motion_as_given(legs, given, ends, friction=friction)
 
 
@@ -84,7 +84,7 @@ def regressor_from_elements(
     return {name: results[name] for name in outputs.split()}
 
 
-@sampled(samples_of)
+@sampled(input_samples)
 def inverse_from_encoders(
     robot: Robot, q: Array, q_dot: Array, q_ddot: Array, **options: Any
 ) -> dict[str, Array]:

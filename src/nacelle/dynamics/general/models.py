@@ -21,7 +21,7 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
-from nacelle.dynamics.general.basis import Basis, find_basis, reduced
+from nacelle.dynamics.general.basis import Basis, cheapest_numbers, find_basis
 from nacelle.dynamics.general.carried import carried_inwards, in_lengths, lengths
 from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
@@ -38,7 +38,7 @@ from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
-from nacelle.kinematics.general.actuators import actuator_jacobian, closure_rates, rotor_rates
+from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, factorised, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.placed import (
@@ -87,19 +87,23 @@ def _shared_basis(plan: GeneralPlan) -> tuple[list[tuple[int, int]], Basis | Non
     return find_basis(plan, [plan_of(other, plan.parts.way) for other in others])
 
 
-def numbers_of(legs: Legs) -> InertialNumbers:
+def numbers_for_inertia(legs: Legs) -> InertialNumbers:
     """The inertial numbers in the cheapest basis, in one for every geometry if that is given at run time."""
     placed, plan = legs.placed, legs.plan
     numbers = inertial_numbers(placed)
     if _has_constant_geometry(placed.robot):
         ends, basis = _basis(plan)
-        return numbers if basis is None else with_mass_point(reduced(numbers, basis, ends), placed, ends)
+        return (
+            numbers
+            if basis is None
+            else with_mass_point(cheapest_numbers(numbers, basis, ends), placed, ends)
+        )
     numbers = carried_inwards(numbers, placed)
     ends, basis = _shared_basis(plan)
     if basis is None:
         return numbers
     unit = lengths(placed)
-    return in_lengths(reduced(in_lengths(numbers, unit), basis, ends), unit, back=True)
+    return in_lengths(cheapest_numbers(in_lengths(numbers, unit), basis, ends), unit, back=True)
 
 
 def _has_constant_geometry(robot: Robot) -> bool:
@@ -122,7 +126,7 @@ def _moving(
     legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = heavy_ends(legs.placed, numbers_of(legs))
+    heavy = heavy_ends(legs.placed, numbers_for_inertia(legs))
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
@@ -130,11 +134,11 @@ def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array |
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
     into = Required(placed)
-    require_inertia(legs, moving, numbers_of(legs), into)
+    require_inertia(legs, moving, numbers_for_inertia(legs), into)
     for rate in rotor_rates(placed):
         into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted, numbers_of(legs).ends)
+    require_bars(legs, moving, into, counted, numbers_for_inertia(legs).ends)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
     require_nacelle_closures(legs, moving, into, counted)
@@ -143,7 +147,7 @@ def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array |
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             into.along(place_, -tau[k])
-        for rate in closure_rates(placed).values():
+        for rate in driven_closure_rates(placed).values():
             if rate.actuator is not None:
                 into.along_closure(legs, rate, -tau[rate.actuator])
     return into
@@ -275,7 +279,7 @@ def forward(
 def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
-    M = mass_matrix(legs, numbers_of(legs))
+    M = mass_matrix(legs, numbers_for_inertia(legs))
     for rate in rotor_rates(placed):
         row = pack(legs.held_along_v(*rate.unit_force(legs)))
         M = M + rate.rotor * np.outer(row, row)
@@ -295,7 +299,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, **options: Any) -> dict[str
     way, counted = settled_way(robot, **options)
     legs = legs_at(robot, x, y, way=way)
     moving = _moving(legs, v, np.zeros(robot.motion.n), friction=counted.friction)
-    closing = closure_rates(legs.placed)
+    closing = driven_closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     accelerations = {**moving.w_dot, **moving.u_dot}
     biases = [
@@ -320,10 +324,10 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
-    require_inertia(legs, moving, numbers_of(legs), into)
+    require_inertia(legs, moving, numbers_for_inertia(legs), into)
     weight = Counted(friction=False, springs=False)
     require_rods(legs, moving, into, weight)
-    require_bars(legs, moving, into, weight, numbers_of(legs).ends)
+    require_bars(legs, moving, into, weight, numbers_for_inertia(legs).ends)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -343,7 +347,7 @@ def energies(
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, numbers_of(legs))])[0],
+        "kinetic": pack([kinetic_energy(legs, moving, numbers_for_inertia(legs))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
         **guards(legs),

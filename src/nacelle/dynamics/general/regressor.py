@@ -32,7 +32,7 @@ from nacelle.dynamics.general.models import WITHOUT_INERTIA, legs_at
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.general.virtual_power import VirtualPower, wrench_power
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.kinematics.general.actuators import closure_rates, rotor_rates
+from nacelle.kinematics.general.actuators import driven_closure_rates, rotor_rates
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge, motion
 from nacelle.kinematics.general.margins import growth_figure, margins
 from nacelle.kinematics.general.motion import NodeMotion, angular_velocity, columns, velocity, with_root
@@ -252,7 +252,7 @@ def _require_rod_ends(legs: Legs, part: MechanismMotion, into: Required) -> None
 def _require_rotors(legs: Legs, part: MechanismMotion, into: Required) -> None:
     """Rotors behind gears, in the tree and at closures."""
     robot = legs.placed.robot
-    closing = closure_rates(legs.placed)
+    closing = driven_closure_rates(legs.placed)
     for index, joint in enumerate(robot.joints):
         if not has_rotor(robot, index) or (joint.kind is JointKind.SPHERICAL and index >= robot.tree):
             continue

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.external import along_twist
+from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.joint_effort import axis_coordinate, rate_rows
 from nacelle.dynamics.settings import Settings
@@ -48,7 +48,7 @@ def balance_columns(
     weights = []
     for body, *place in places:
         arm = motion.poses[body].R @ np.array(place)
-        weights.append(-along_twist(state, {body: pack([*g, *cross(arm, g)])}))
+        weights.append(-wrenches_along_twist(state, {body: pack([*g, *cross(arm, g)])}))
     return {
         "q": pack([axis_coordinate(state, joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),

@@ -27,7 +27,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.functions import Coefficients, Function, Piecewise, Wave, inner, polynomial
+from nacelle.elastic.beam.functions import (
+    Coefficients,
+    Function,
+    Piecewise,
+    Wave,
+    integral_of_product,
+    polynomial,
+)
 
 # Modes are found with this many polynomials beyond their number, and rounded to this many digits: what is
 # rounded is a shape function as good, and the same on every machine.
@@ -197,7 +204,7 @@ def _interior(plane: Plane) -> list[Bend]:
             shape = shape.plus(_polynomial(correction.v).scaled(-slope))
         candidates.append(Bend(shape, _rotation(shape, plane)))
     K = np.array([[_energy(a, b, plane) for b in candidates] for a in candidates])
-    M = np.array([[inner(a.v, b.v) for b in candidates] for a in candidates])
+    M = np.array([[integral_of_product(a.v, b.v) for b in candidates] for a in candidates])
     shapes = []
     for column in _lowest(K, M, plane.number):
         v_total: Piecewise | None = None
@@ -225,12 +232,12 @@ def _legendre(n: int) -> list[Fraction]:
 def _energy(a: Bend, b: Bend, plane: Plane) -> float:
     """Twice the strain energy of two shapes, over E I."""
     L = plane.length
-    total = inner(a.psi.derivative(), b.psi.derivative()) / L
+    total = integral_of_product(a.psi.derivative(), b.psi.derivative()) / L
     if plane.s:
         shears = [
             _polynomial(f.v).derivative().scaled(1.0 / L).plus(_polynomial(f.psi).scaled(-1)) for f in (a, b)
         ]
-        total += inner(shears[0], shears[1]) * L / plane.s
+        total += integral_of_product(shears[0], shears[1]) * L / plane.s
     return total
 
 

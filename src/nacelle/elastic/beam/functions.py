@@ -102,7 +102,7 @@ ONE = polynomial([1])
 XI = polynomial([0, 1])
 
 
-def inner(f: Function, g: Function) -> float:
+def integral_of_product(f: Function, g: Function) -> float:
     """Integral of f g over [0, 1]."""
     if isinstance(f, Piecewise) and isinstance(g, Piecewise):
         return float(_polynomials(f, g))

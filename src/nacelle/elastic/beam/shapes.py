@@ -34,7 +34,7 @@ import numpy as np
 
 from nacelle.elastic.beam.bending import Bend, Plane, bends
 from nacelle.elastic.beam.ends import MomentsCarried, carried_moments
-from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, inner
+from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, integral_of_product
 from nacelle.model.flexible import Beam
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -98,7 +98,7 @@ class Shapes:
         return self._single(XI) * self.beam.mass * self.beam.length
 
     def _single(self, weight: Function) -> Array:
-        return np.array([0.0 if c.d is None else inner(c.d, weight) for c in self.coordinates])
+        return np.array([0.0 if c.d is None else integral_of_product(c.d, weight) for c in self.coordinates])
 
     @cached_property
     def N(self) -> Array:
@@ -107,7 +107,7 @@ class Shapes:
         for i, a in enumerate(self.coordinates):
             for j, b in enumerate(self.coordinates):
                 if a.d is not None and b.d is not None:
-                    result[i, j] = inner(a.d, b.d) * self.beam.mass
+                    result[i, j] = integral_of_product(a.d, b.d) * self.beam.mass
         return result
 
     @cached_property
@@ -123,7 +123,9 @@ class Shapes:
         for i, c in enumerate(self.coordinates):
             if c.r is not None:
                 axis, sign = _ABOUT[c.kind]
-                result[axis, i] = sign * self.section_inertia[axis] * self.beam.length * inner(c.r, ONE)
+                result[axis, i] = (
+                    sign * self.section_inertia[axis] * self.beam.length * integral_of_product(c.r, ONE)
+                )
         return result
 
     @cached_property
@@ -134,7 +136,9 @@ class Shapes:
             for j, b in enumerate(self.coordinates):
                 if a.kind == b.kind and a.r is not None and b.r is not None:
                     axis = _ABOUT[a.kind][0]
-                    result[i, j] = self.section_inertia[axis] * self.beam.length * inner(a.r, b.r)
+                    result[i, j] = (
+                        self.section_inertia[axis] * self.beam.length * integral_of_product(a.r, b.r)
+                    )
         return result
 
     @cached_property
@@ -155,7 +159,7 @@ class Shapes:
             for j, b in enumerate(self.coordinates):
                 if a.kind != b.kind or a.r is None or b.r is None:
                     continue
-                change = inner(a.r.derivative(), b.r.derivative()) / L
+                change = integral_of_product(a.r.derivative(), b.r.derivative()) / L
                 if a.kind == TORSION:
                     K[i, j] = beam.G * section.J * change
                     continue
@@ -164,7 +168,9 @@ class Shapes:
                 )
                 K[i, j] = beam.E * moment * change
                 if beam.shear:
-                    K[i, j] += factor * beam.G * section.area * L * inner(_slip(a, L), _slip(b, L))
+                    K[i, j] += (
+                        factor * beam.G * section.area * L * integral_of_product(_slip(a, L), _slip(b, L))
+                    )
         return K
 
     @cached_property
@@ -254,17 +260,17 @@ def _slip(c: ElasticCoordinate, L: float) -> Function:
 def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
     """Integral of f g over one of equal pieces of [0, 1]."""
     if pieces == 1:
-        return inner(f, g)
+        return integral_of_product(f, g)
     assert isinstance(f, Piecewise)
     assert isinstance(g, Piecewise)
     if not any(f.pieces[piece]) or not any(g.pieces[piece]):
         return 0.0
     zero = (Fraction(0),)
     cut = tuple(c if k == piece else zero for k, c in enumerate(f.pieces))
-    return inner(Piecewise(f.breaks, cut), g)
+    return integral_of_product(Piecewise(f.breaks, cut), g)
 
 
-def shapes_of(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True, True, True)) -> Shapes:
+def beam_shapes(robot: Robot, beam: Beam, planes: tuple[bool, bool, bool] = (True, True, True)) -> Shapes:
     """The shape functions of a beam of a robot.
 
     Args:

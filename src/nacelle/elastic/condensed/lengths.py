@@ -53,7 +53,7 @@ def of_elastic(robot: Robot) -> tuple[int]:
     return (natural_of(robot).structure.extended.ne,)
 
 
-def samples_of(
+def random_coordinates(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any = None
 ) -> PreciseInputs | None:
     """Random actuator and elastic coordinates near the reference pose.
@@ -193,7 +193,7 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
     return pack(result)
 
 
-@sampled(samples_of)
+@sampled(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, a=of_inputs)
 def lengths_inverse(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
@@ -215,7 +215,7 @@ def lengths_inverse(
     return {"force": tau, "elastic": _elastic(natural, now, rate, ends)}
 
 
-@sampled(samples_of)
+@sampled(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, tau=of_inputs)
 def lengths_forward(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, **options: Any

@@ -203,7 +203,7 @@ class Driven(NamedTuple):
     fixed: Fixed
 
 
-def in_motion(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
+def link_in_motion(own: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
     """A link in motion, with what does not depend on accelerations."""
     return Driven(own, at, now, fixed(own, at, now))
 
@@ -269,7 +269,7 @@ def corrected(link: Driven, first: Ends, ends: tuple[Array, Array], changes: tup
     a, b = _responses(own)
     start_n, end_n = ([dot(n, change) for n in at.n] for change in changes)
     t = [first.t[i] - a[i] * start_n[own.plane[i]] - b[i] * end_n[own.plane[i]] for i in range(own.n)]
-    I = end_inertia(link)
+    I = link_end_inertia(link)
     force = first.end + product(I.mixed.T, changes[0]) + product(I.end, changes[1])
     bent = pack(t) if t else np.zeros(0)
     return Ends(_momentum(link, _accelerations(link, *ends), bent) - force, force, bent)
@@ -309,7 +309,7 @@ class Inertia(NamedTuple):
     end: Array
 
 
-def end_inertia(link: Driven) -> Inertia:
+def link_end_inertia(link: Driven) -> Inertia:
     """The inertia of a link condensed at its ends.
 
     Across and along, with kappa = m/3 or m/6 less what its bending takes off, s_j = sum x_i t_i, u_j = sum

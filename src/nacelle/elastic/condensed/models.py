@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.condensed.link import Ends, corrected, end_forces, end_inertia
+from nacelle.elastic.condensed.link import Ends, corrected, end_forces, link_end_inertia
 from nacelle.elastic.condensed.natural import Now, natural_of, now_at, position_rates
 from nacelle.elastic.dynamics.equations import beam_loads
 from nacelle.elastic.dynamics.models import of_inputs
@@ -122,7 +122,7 @@ def _mass(now: Now, rows: list[int]) -> Array:
     S = now.J[:, rows]
     M = product(S.T, product(now.frames.mass_matrix(), S))
     for link, (a, b) in zip(now.links, now.tips, strict=True):
-        I = end_inertia(link)
+        I = link_end_inertia(link)
         A, B = a.J[:, rows], b.J[:, rows]
         mixed = product(A.T, product(I.mixed, B))
         M = M + product(A.T, product(I.start, A)) + product(B.T, product(I.end, B)) + mixed + mixed.T

@@ -17,7 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.state import State
-from nacelle.elastic.condensed.link import Driven, LinkConstants, LinkRates, constants_of, in_motion, link_at
+from nacelle.elastic.condensed.link import (
+    Driven,
+    LinkConstants,
+    LinkRates,
+    constants_of,
+    link_at,
+    link_in_motion,
+)
 from nacelle.elastic.condensed.structure import CondensedStructure, LinkEnd, structure_of
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.frames import ElasticFrames
@@ -186,7 +193,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
     Lengths of the links and their rates follow if they are not given.
     """
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
+    platform, q, qe = positions.split_positions(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     motion = motion_of_steps(stumps.tree, platform, steps)
     frames = ElasticFrames(stumps, qe, motion)
@@ -223,7 +230,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
-        links.append(in_motion(own, at, LinkRates(stretch, w, part[: own.n], rate)))
+        links.append(link_in_motion(own, at, LinkRates(stretch, w, part[: own.n], rate)))
         tips.append((ends[0], ends[1]))
     return Now(natural, frames, state, r, tuple(tips), tuple(links))
 
@@ -231,7 +238,7 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
 def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
     stumps = natural.structure.stumps
-    platform, q, qe = positions.split(stumps, unit_positions(natural, p)[: natural.stumps_size])
+    platform, q, qe = positions.split_positions(stumps, unit_positions(natural, p)[: natural.stumps_size])
     steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
     poses = motion_of_steps(stumps.tree, platform, steps).poses
 

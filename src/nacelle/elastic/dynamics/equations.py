@@ -61,7 +61,7 @@ class Posed:
 def posed(plan: RatePlan, p: Array) -> Posed:
     """The robot at positions p (size,)."""
     extended = plan.extended
-    platform, q, qe = positions.split(extended, p)
+    platform, q, qe = positions.split_positions(extended, p)
     steps = steps_from_coordinates(extended.tree, extended.coordinates(q, qe))
     motion = motion_of_steps(extended.tree, platform, steps)
     frames = ElasticFrames(extended, qe, motion)
@@ -78,7 +78,7 @@ def open_rows(at: Posed) -> Array:
     return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
 
 
-def closing_step(at: Posed) -> Array:
+def loop_step(at: Posed) -> Array:
     """Step (r,) of the dependent rates towards closed loops: Newton's."""
     change = solve(at.A[:, list(at.plan.dependent)], -open_rows(at))
     return _placed(at.plan, change, np.zeros(at.plan.n))
@@ -108,7 +108,7 @@ class Moved:
     state: State
 
 
-def in_motion(at: Posed, r: Array) -> Moved:
+def robot_in_motion(at: Posed, r: Array) -> Moved:
     """The robot at rates r (r,) that satisfy its closures."""
     extended = at.plan.extended
     u = product(extended.embedding, r)
@@ -153,7 +153,7 @@ def reduced_motion(at: Posed, y: Array) -> Reduced:
     for k, place in enumerate(plan.independent):
         rows[place] = np.eye(plan.n)[k]
     J = np.stack(rows)
-    motion = in_motion(at, product(J, y))
+    motion = robot_in_motion(at, product(J, y))
     return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
 
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import closing_step, posed, reduced_motion
+from nacelle.elastic.dynamics.equations import loop_step, posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse, of_inputs
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
@@ -25,7 +25,7 @@ from nacelle.spatial.scalar import Array, pack
 
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     return (positions.size(plan.extended) + plan.n,)
 
 
@@ -34,10 +34,10 @@ def elastic_flow(
     robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
 ) -> Array:
     """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     size = positions.size(plan.extended)
     p, y = s[:size], s[size:]
-    p = positions.stepped(plan.extended, p, closing_step(posed(plan, p)))
+    p = positions.stepped(plan.extended, p, loop_step(posed(plan, p)))
     if prescribed:
         others = elastic_inverse(robot, p, y, u, **options)["acceleration"]
         accelerations = [*u, *others]

@@ -16,16 +16,16 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import energy, positions
 from nacelle.elastic.dynamics.equations import (
-    closing_step,
-    in_motion,
+    loop_step,
     motion_equations,
     open_rows,
     posed,
     reduced_motion,
     required_forces,
+    robot_in_motion,
     second_rates,
 )
-from nacelle.elastic.dynamics.plan import plan_of
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack, product
@@ -34,12 +34,12 @@ from nacelle.spatial.solve import solve
 
 def of_positions(robot: Robot) -> tuple[int]:
     """Shape of the positions."""
-    return (positions.size(plan_of(robot).extended),)
+    return (positions.size(rate_choice(robot).extended),)
 
 
 def of_rates(robot: Robot) -> tuple[int]:
     """Shape of the independent rates."""
-    return (plan_of(robot).n,)
+    return (rate_choice(robot).n,)
 
 
 def of_inputs(robot: Robot) -> tuple[int]:
@@ -54,7 +54,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
     M [a; z] + c = [tau; 0] at positions p (size,) and independent rates y (n,), the actuators' first: z from
     the lower rows, tau from the upper ones.
     """
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
     k = plan.na
     others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
@@ -67,7 +67,7 @@ def elastic_inverse(robot: Robot, p: Array, y: Array, a: Array, **options: Any) 
 @physics(p=of_positions, y=of_rates, tau=of_inputs)
 def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any) -> dict[str, Array]:
     """Accelerations y' (n,) at positions p (size,), rates y (n,), forces tau (na,): M y' + c = [tau; 0]."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     M, c = motion_equations(reduced_motion(posed(plan, p), y), Settings(**options))
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
     return {"acceleration": solve(M, right, "spd")}
@@ -76,7 +76,7 @@ def elastic_forward(robot: Robot, p: Array, y: Array, tau: Array, **options: Any
 @physics(p=of_positions, y=of_rates)
 def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
-    motion = reduced_motion(posed(plan_of(robot), p), y).motion
+    motion = reduced_motion(posed(rate_choice(robot), p), y).motion
     frames, state = motion.at.frames, motion.state
     return {
         "kinetic": energy.kinetic(frames, motion.r),
@@ -88,7 +88,7 @@ def elastic_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[s
 
 def of_all_rates(robot: Robot) -> tuple[int]:
     """Shape of all rates r."""
-    return (plan_of(robot).extended.embedding.shape[1],)
+    return (rate_choice(robot).extended.embedding.shape[1],)
 
 
 @physics(p=of_positions, r=of_all_rates)
@@ -97,8 +97,8 @@ def elastic_terms(robot: Robot, p: Array, r: Array, **options: Any) -> dict[str,
 
     Also A (d, r) and second derivatives of the closures' chosen rows, and energies.
     """
-    at = posed(plan_of(robot), p)
-    motion = in_motion(at, r)
+    at = posed(rate_choice(robot), p)
+    motion = robot_in_motion(at, r)
     settings = Settings(**options)
     return {
         "M": at.frames.mass_matrix(),
@@ -113,20 +113,20 @@ def elastic_terms(robot: Robot, p: Array, r: Array, **options: Any) -> dict[str,
 @physics(p=of_positions)
 def elastic_gaps(robot: Robot, p: Array) -> dict[str, Any]:
     """A (d, r) and what the closures' chosen rows leave open (d,)."""
-    at = posed(plan_of(robot), p)
+    at = posed(rate_choice(robot), p)
     return {"A": at.A, "gap": open_rows(at)}
 
 
 @physics(p=of_positions)
 def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
     """Positions "p" (size,) after one of Newton's steps towards closed loops, and the "step" (rates,)."""
-    plan = plan_of(robot)
-    step = closing_step(posed(plan, p))
+    plan = rate_choice(robot)
+    step = loop_step(posed(plan, p))
     return {"p": positions.stepped(plan.extended, p, step), "step": step}
 
 
 @physics(p=of_positions, step=of_rates)
 def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
     """Positions after a small step (n,) of the independent rates, loops open by its square."""
-    plan = plan_of(robot)
+    plan = rate_choice(robot)
     return positions.stepped(plan.extended, p, reduced_motion(posed(plan, p), step).motion.r)

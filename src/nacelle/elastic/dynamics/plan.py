@@ -70,7 +70,7 @@ class RatePlan:
         return self.independent[self.na :]
 
 
-def plan_of(robot: Robot) -> RatePlan:
+def rate_choice(robot: Robot) -> RatePlan:
     """The choice of independent rates of a robot.
 
     Raises:
@@ -111,7 +111,7 @@ def _plan(robot: Robot, names: tuple[str, ...]) -> RatePlan:
 
 def _scaled(frame: Extended, p: Array) -> Array:
     """The closures' rows A (rows, r) at positions p, columns of size one."""
-    A = frames_at(frame, *positions.split(frame, p)).constraints().astype(float)
+    A = frames_at(frame, *positions.split_positions(frame, p)).constraints().astype(float)
     return np.asarray(A / np.maximum(np.max(np.abs(A), axis=0), 1e-12))
 
 
@@ -130,7 +130,7 @@ def _generic(frame: Extended, reference: Array) -> Array:
         frame, p, 0.03 * robot.size * random.standard_normal(frame.embedding.shape[1]) * _plane(frame)
     )
     for _ in range(30):
-        now = frames_at(frame, *positions.split(frame, p))
+        now = frames_at(frame, *positions.split_positions(frame, p))
         gaps = closure_gaps(tree, now.motion) / scale
         A = now.constraints().astype(float)
         step = -np.linalg.lstsq(A[: len(gaps)], gaps, rcond=1e-12)[0]

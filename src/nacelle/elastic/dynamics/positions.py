@@ -30,7 +30,7 @@ def size(extended: Extended) -> int:
     return platform_size(extended) + extended.robot.nq + extended.ne
 
 
-def split(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
+def split_positions(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
     """Platform pose, joints of the tree (nq,) and elastic coordinates (ne,)."""
     m = platform_size(extended)
     platform = Pose(np.eye(3), p[:3]) if m == 3 else Pose(rotation_quat(p[3:7]), p[:3])

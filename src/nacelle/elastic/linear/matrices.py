@@ -36,7 +36,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack, product
 
 
-def undeformed(own: Extended, now: Configuration) -> ElasticFrames:
+def straight_frames(own: Extended, now: Configuration) -> ElasticFrames:
     """The frames of a robot whose links are straight, at a configuration of the rigid robot."""
     given, steps = iter(now.steps), list[Step]()
     joints = set(own.joint_of)
@@ -57,7 +57,7 @@ def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) 
     """
     own = extended(robot, planar=planar)
     now = configuration(robot, x, y)
-    frames = undeformed(own, now)
+    frames = straight_frames(own, now)
     places = pattern_of(own)
     results = {
         "mass": frames.mass_matrix()[places.mass],
@@ -74,14 +74,14 @@ def pose_jacobian(
     robot: Robot, x: Array, y: Array, place: int = PLATFORM, planar: bool | None = None
 ) -> dict[str, Array]:
     """Twist [v; w] (6, r) of a body or tool (after the bodies), base axes."""
-    frames = undeformed(extended(robot, planar=planar), configuration(robot, x, y))
+    frames = straight_frames(extended(robot, planar=planar), configuration(robot, x, y))
     return {"J": place_jacobian(frames, place)}
 
 
 @physics(x=of_pose, y=of_unknowns)
 def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
     """Sum of m J (3, r) over all that has mass, J of centres of mass: what gravity acts on."""
-    return {"W": weights(undeformed(extended(robot, planar=planar), configuration(robot, x, y)))}
+    return {"W": weights(straight_frames(extended(robot, planar=planar), configuration(robot, x, y)))}
 
 
 def weights(frames: ElasticFrames) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.elastic.extended import extended
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
-from nacelle.elastic.linear.matrices import undeformed
+from nacelle.elastic.linear.matrices import straight_frames
 from nacelle.errors import NacelleError
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.spatial.scalar import Array
@@ -109,4 +109,4 @@ def _frames(modes: NaturalFrequencies) -> ElasticFrames:
     if modes.load is not None:
         return modes.load.balances[()].state.frames()
     own = extended(modes.robot, planar=modes.planar)
-    return undeformed(own, configuration(modes.robot, modes.x, modes.model.y))
+    return straight_frames(own, configuration(modes.robot, modes.x, modes.model.y))

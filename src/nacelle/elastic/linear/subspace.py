@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.functions import inner
+from nacelle.elastic.beam.functions import integral_of_product
 from nacelle.elastic.extended import Extended
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.spatial.scalar import Array
@@ -44,8 +44,8 @@ def rate_scales(extended: Extended) -> Array:
     sizes = rate_scale(robot).tolist()
     for shapes in extended.shapes:
         for c in shapes.coordinates:
-            moved = 0.0 if c.d is None else inner(c.d, c.d) / robot.size**2
-            turned = 0.0 if c.r is None else inner(c.r, c.r)
+            moved = 0.0 if c.d is None else integral_of_product(c.d, c.d) / robot.size**2
+            turned = 0.0 if c.r is None else integral_of_product(c.r, c.r)
             sizes.append(1.0 / float(np.sqrt(moved + turned)))
     for drive in extended.springs:
         sizes.append(1.0 if robot.joints[drive.joint].primitives[0].is_rotation else robot.size)

@@ -50,7 +50,7 @@ _HELPER_REMARKS = {
 }
 
 
-def number(value: float, real: str) -> str:
+def c_constant(value: float, real: str) -> str:
     """Write a constant so that C reads the same number back, rounded to `real` here and not there."""
     if real == "float":
         with np.errstate(all="ignore"):

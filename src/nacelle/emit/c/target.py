@@ -43,7 +43,7 @@ class _Writer:
         """Write the value of an instruction inside a part that makes the values `here`."""
         op, *operands = self.program.code[k]
         if op == "const":
-            return c_parts.number(operands[0], self.options.real)
+            return c_parts.c_constant(operands[0], self.options.real)
         if op == "input":
             array, place = self.inputs[operands[0]]
             return self.at(array.name, place)

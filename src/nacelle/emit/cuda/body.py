@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nacelle.emit.c.parts import number
+from nacelle.emit.c.parts import c_constant
 from nacelle.emit.cuda.plan import ThreadPlan
 
 _CALLS = {
@@ -85,7 +85,7 @@ class _Writer:
         step = self.plan.code[k]
         assert step is not None
         if step[0] == "const":
-            return [number(step[1], self.real)] * self.plan.states
+            return [c_constant(step[1], self.real)] * self.plan.states
         return self._names(k)
 
     def _fetch(self, k: int) -> list[str]:

@@ -191,7 +191,7 @@ def head(name: str, arguments: list[str], blocks: int) -> list[str]:
     ]
 
 
-def loop() -> str:
+def sample_loop() -> str:
     """The loop over the samples of a thread."""
     first = f"blockIdx.x * {THREADS}ull + lane"
     return f"    for (unsigned long long i = {first}; i < n; i += gridDim.x * {THREADS}ull) {{"

@@ -96,7 +96,7 @@ class KernelLayout:
         return -(-self.common * self.options.bytes // 128) * 128
 
 
-def layout_of(program: Program, options: CudaOptions, shared: Sequence[str] = ()) -> KernelLayout:
+def array_layout(program: Program, options: CudaOptions, shared: Sequence[str] = ()) -> KernelLayout:
     """Name the arrays of a program; `shared` names variables of which all states have one."""
     name = entry_name(options.name or program.name)
     names = Identifiers((*_OWN.split(), name))
@@ -155,7 +155,7 @@ def kernels(program: Program, options: CudaOptions | None = None, shared: Sequen
         shared: names of inputs that all states share.
     """
     options = options or CudaOptions()
-    layout = layout_of(program, options, shared)
+    layout = array_layout(program, options, shared)
     tiled = planned(program, options, fits=lambda plan: _fits(layout, plan, _BUFFERS))
     plain = tiled if tiled.states == 1 else planned(program, options, states=1)
     staged = _fits(layout, plain, 1)

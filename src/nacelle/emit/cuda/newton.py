@@ -10,8 +10,8 @@ from nacelle.emit.cuda.drivers import (
     driver_name,
     driver_plan,
     head,
-    loop,
     reads_of,
+    sample_loop,
 )
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.newton import newton_sizes
@@ -67,7 +67,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     lines = [
         *head(name, arguments, plan.blocks),
         *frame.begin("p", 0 if own else k),
-        loop(),
+        sample_loop(),
         f"        for (unsigned j = 0; j < {n}; ++j) {{ nc_keep({frame.walk(y)}, y0[j * y0_ld + i]); }}",
         *numbers.fill(),
         "        long long taken = 0, state = 1;",

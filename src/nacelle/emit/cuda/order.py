@@ -60,7 +60,7 @@ def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
     listed = [native.order(code, results, registers + _SPARE)]
     if len(flow.given) <= _LONG:
         wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
-        made = depth_first(wanted, flow), clusters(flow)
+        made = fewest_values_first(wanted, flow), clusters(flow)
         listed += [native.eager(order, flow.needs, flow.users) for order in made]
     return min(listed, key=lambda order: set_aside(order, flow, results, registers))
 
@@ -71,7 +71,7 @@ def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], register
     return moves(order, flow.reads, kept, registers)
 
 
-def depth_first(results: Sequence[int], flow: Flow) -> list[int]:
+def fewest_values_first(results: Sequence[int], flow: Flow) -> list[int]:
     """From the results down, the operand that needs more values at once first (Sethi and Ullman 1970)."""
     label: dict[int, int] = {}
     for k in flow.given:

@@ -20,8 +20,8 @@ from nacelle.emit.cuda.drivers import (
     driver_name,
     driver_plan,
     head,
-    loop,
     reads_of,
+    sample_loop,
 )
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.rk4 import sizes
@@ -122,7 +122,7 @@ def rk4_kernel(
     lines = [
         *head(name, arguments, blocks),
         *frame.begin("p", 0 if given.p == "own" else k),
-        loop(),
+        sample_loop(),
         *_each(n, f"nc_keep({frame.walk(x)}, x0[j * x0_ld + i]);", 8),
         *numbers.fill(),
         "        unsigned long long step = 0;",

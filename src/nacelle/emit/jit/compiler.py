@@ -278,7 +278,7 @@ class Compiler:
         position = running.position()
         running.connection.settimeout(_PATIENCE * seconds)
         try:
-            _send(running.connection, compiler_worker.pack({**job, **limits, "number": number}, text))
+            _send(running.connection, compiler_worker.message({**job, **limits, "number": number}, text))
             message = compiler_worker.receive(running.connection)
             damage = None
         except TimeoutError:

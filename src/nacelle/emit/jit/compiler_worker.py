@@ -33,7 +33,7 @@ class MessageError(Exception):
     """A message is not whole."""
 
 
-def pack(words: Mapping[str, Any], body: bytes = b"") -> bytes:
+def message(words: Mapping[str, Any], body: bytes = b"") -> bytes:
     """Write a message."""
     line = json.dumps(words).encode()
     return _HEAD.pack(_MAGIC, len(line), len(body), hashlib.sha256(line + body).digest()) + line + body
@@ -176,9 +176,9 @@ def main() -> int:
 
     for option in options:
         llvm.set_option("nacelle", option)
-    connection.sendall(pack(versions()))
-    while (message := _next(connection, parent)) is not None:
-        job, text = message
+    connection.sendall(message(versions()))
+    while (received := _next(connection, parent)) is not None:
+        job, text = received
         _set_limits(job)
         body = b""
         reply: dict[str, Any] = {"number": job["number"]}
@@ -189,7 +189,7 @@ def main() -> int:
         except Exception as error:
             reply["error"] = " ".join(str(error).split()) or type(error).__name__
         _set_limit("RLIMIT_AS", None)
-        connection.sendall(pack(reply, body))
+        connection.sendall(message(reply, body))
     return 0
 
 

@@ -81,10 +81,10 @@ def share(part: Callable[[int, int], None], count: int, width: int, threads: int
     if threads <= 1 or count <= width:
         part(0, count)
     else:
-        list(_pool(threads).map(part, *zip(*split(count, width, threads), strict=True)))
+        list(_pool(threads).map(part, *zip(*spans_of(count, width, threads), strict=True)))
 
 
-def split(count: int, width: int, parts: int) -> list[tuple[int, int]]:
+def spans_of(count: int, width: int, parts: int) -> list[tuple[int, int]]:
     """Split samples into nearly equal spans of whole vectors."""
     vectors = -(-count // width)
     parts = max(1, min(parts, vectors))

@@ -1,10 +1,10 @@
 """LLVM IR text of LU factorisation and solves, real and complex, of one size.
 
-Matrices are by columns, `stride` apart, followed and preceded by at least a vector of numbers that are not
-used; complex ones are two real ones, real and imaginary parts. P A = L U is made in place, column by column
-behind each pivot: columns that have a zero in the pivot's row are left alone, so that the rows of positions
-in the Jacobian of a mechanism, which have few entries, cost little. For that reason the diagonal is the
-pivot, unless another row has an entry more than ten times as large, each against the largest of its row.
+Matrices are by columns, `column_stride` apart, followed and preceded by at least a vector of numbers that
+are not used; complex ones are two real ones, real and imaginary parts. P A = L U is made in place, column by
+column behind each pivot: columns that have a zero in the pivot's row are left alone, so that the rows of
+positions in the Jacobian of a mechanism, which have few entries, cost little. For that reason the diagonal is
+the pivot, unless another row has an entry more than ten times as large, each against the largest of its row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nacelle.emit.jit.loops import Lines
 _PREFERENCE = 0.1
 
 
-def stride(n: int, width: int) -> int:
+def column_stride(n: int, width: int) -> int:
     """Distance of two columns: a vector that begins in one does not reach into the next."""
     return width * ((n + 2 * width - 2) // width)
 
@@ -36,7 +36,7 @@ class _Writer:
     def __init__(self, n: int, width: int, fma: bool, prefix: str, complex_: bool) -> None:
         self.n, self.width, self.fma, self.prefix = n, width, fma, prefix
         self.parts = ("%re", "%im") if complex_ else ("%re",)
-        self.stride = stride(n, width)
+        self.stride = column_stride(n, width)
 
     def _begin(self, name: str, parameters: str) -> Lines:
         return Lines(

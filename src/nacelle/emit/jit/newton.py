@@ -28,7 +28,7 @@ from nacelle.emit.jit.target import (
 )
 from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
 from nacelle.emit.jit.vectors import splat
-from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, samples
+from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, sample_count
 from nacelle.program.program import Program
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -160,7 +160,7 @@ class Newton(Solver):
     def _solve(
         self, y0: NDArray[Any], p: NDArray[Any], rules: Rules, follow: bool, threads: int
     ) -> NewtonResult:
-        count = samples(y0, p)
+        count = sample_count(y0, p)
         width = 1 if follow else self.width
         y = np.empty((count, self.n))
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.

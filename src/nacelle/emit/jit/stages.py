@@ -31,8 +31,7 @@ from nacelle.emit.irk5 import (
     T,
 )
 from nacelle.emit.jit.loops import Lines
-from nacelle.emit.jit.lu import factor_and_solve
-from nacelle.emit.jit.lu import stride as column_stride
+from nacelle.emit.jit.lu import column_stride, factor_and_solve
 from nacelle.emit.jit.plan import NativePlan
 
 # Integers that live through the steps: how often the step is halved, whether there are stages to go on from,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.emit.python.target import number
+from nacelle.emit.python.target import python_constant
 from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
 from nacelle.program.program import Program
 
@@ -41,7 +41,7 @@ def statements(
     def value(k: int) -> str:
         op, *operands = program.code[k]
         if op == "const":
-            return number(operands[0]).replace("math.", f"{library}.")
+            return python_constant(operands[0]).replace("math.", f"{library}.")
         return inputs[operands[0]] if op == "input" else f"{prefix}{slots[k]}"
 
     lines = []

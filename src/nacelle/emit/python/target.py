@@ -82,7 +82,7 @@ _FORMS: dict[str, str] = {
 } | {op: f"_{op}({{}}, {{}})" if op in ("div", "min", "max") else f"_{op}({{}})" for op in _FUNCTIONS}
 
 
-def number(value: float) -> str:
+def python_constant(value: float) -> str:
     """Write a constant so that Python reads the same number back."""
     value = float(value)
     if math.isnan(value):
@@ -128,7 +128,7 @@ def source(program: Program) -> str:
     def value(k: int) -> str:
         op, *operands = program.code[k]
         if op == "const":
-            return number(operands[0])
+            return python_constant(operands[0])
         return scalars[operands[0]] if op == "input" else local[k]
 
     used = {program.code[k][0] for k in order}

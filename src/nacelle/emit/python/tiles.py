@@ -66,7 +66,7 @@ def {own}({arguments}):
 
 def _constant(value: float) -> str:
     """Write a constant as NumPy reads it."""
-    return python_source.number(value).replace("math.", "np.")
+    return python_source.python_constant(value).replace("math.", "np.")
 
 
 class _Plan:

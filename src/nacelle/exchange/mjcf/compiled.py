@@ -93,7 +93,7 @@ def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError
     return broken(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
 
 
-def rotation(quat_wxyz: Array) -> Array:
+def quaternion_rotation(quat_wxyz: Array) -> Array:
     """The rotation (3, 3) of a quaternion in MuJoCo's order."""
     R = np.zeros(9)
     mj.mju_quat2Mat(R, np.asarray(quat_wxyz, dtype=float) / np.linalg.norm(quat_wxyz))

@@ -23,7 +23,7 @@ from nacelle.exchange.names import Names
 _HINGE, _SLIDE = int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)
 
 
-def drives(read: CompiledMjcf) -> dict[int, Axis]:
+def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
     """The axes of all hinges and slides by the numbers of their joints; the values are not set."""
     model, report = read.model, read.report
     axes = {

@@ -16,7 +16,7 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Coupling, Link, Strut
-from nacelle.exchange.mjcf.compiled import CompiledMjcf, rotation
+from nacelle.exchange.mjcf.compiled import CompiledMjcf, quaternion_rotation
 from nacelle.exchange.mjcf.tendons import fixed_terms
 from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
@@ -90,7 +90,7 @@ class _Ties:
                 at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
             first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
         elif is_weld:
-            at, child_at = Pose(rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
+            at, child_at = Pose(quaternion_rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
         else:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
         word = "weld" if is_weld else "connect"
@@ -100,7 +100,7 @@ class _Ties:
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
 
     def _site(self, site: int) -> Pose:
-        return Pose(rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
+        return Pose(quaternion_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
     def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
         """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""

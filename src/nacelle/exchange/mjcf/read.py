@@ -13,8 +13,8 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.exchange.graph import Axis, ExchangeReport, Graph, Link, Shape, Solid, broken
-from nacelle.exchange.mjcf.compiled import CompiledMjcf, compile_mjcf, rotation
-from nacelle.exchange.mjcf.drives import drives
+from nacelle.exchange.mjcf.compiled import CompiledMjcf, compile_mjcf, quaternion_rotation
+from nacelle.exchange.mjcf.drives import axes_by_joint
 from nacelle.exchange.mjcf.equalities import Ties, equalities
 from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
@@ -59,7 +59,7 @@ class _Reader:
     def graph(self) -> Graph:
         """The whole file."""
         model = self.model
-        axes = drives(self.read)
+        axes = axes_by_joint(self.read)
         for body in range(1, model.nbody):
             self._add_body(body, axes)
         read: Ties = equalities(self.read)
@@ -85,18 +85,20 @@ class _Reader:
 
     def _add_body(self, body: int, axes: dict[int, Axis]) -> None:
         model, name = self.model, self.bodies[body]
-        R = rotation(model.body_iquat[body])
+        R = quaternion_rotation(model.body_iquat[body])
         inertia = R @ np.diag(model.body_inertia[body]) @ R.T
         solid = Solid(
             float(model.body_mass[body]), np.array(model.body_ipos[body]), inertia, self._shapes(body)
         )
-        placed = Pose(rotation(model.body_quat[body]), np.array(model.body_pos[body]))
+        placed = Pose(quaternion_rotation(model.body_quat[body]), np.array(model.body_pos[body]))
         parent = self.bodies[int(model.body_parentid[body])]
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         if count == 1 and int(model.jnt_type[first]) == _FREE:
             at = int(model.jnt_qposadr[first])
             self.solids[name] = solid
-            self.loose[name] = Pose(rotation(self.qpos[at + 3 : at + 7]), self.qpos[at : at + 3].copy())
+            self.loose[name] = Pose(
+                quaternion_rotation(self.qpos[at + 3 : at + 7]), self.qpos[at : at + 3].copy()
+            )
             return
         if count == 0:
             self.solids[name] = solid
@@ -133,7 +135,7 @@ class _Reader:
         shapes = []
         first = int(model.body_geomadr[body])
         for geom in range(first, first + int(model.body_geomnum[body])):
-            at = Pose(rotation(model.geom_quat[geom]), np.array(model.geom_pos[geom]))
+            at = Pose(quaternion_rotation(model.geom_quat[geom]), np.array(model.geom_pos[geom]))
             kind, size = int(model.geom_type[geom]), [float(v) for v in model.geom_size[geom]]
             if kind == int(mj.mjtGeom.mjGEOM_SPHERE):
                 shapes.append(Shape("sphere", (size[0],), at))

@@ -19,7 +19,7 @@ from nacelle.exchange.names import Names
 from nacelle.exchange.write.carriers import JointChain, chains
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.inertia import heavy_enough
-from nacelle.exchange.write.text import XmlNode, document, number, numbers, principal
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -50,12 +50,12 @@ def _moves(link: Link) -> bool:
 
 def _quat(R: Array) -> str:
     """A rotation, scalar first."""
-    return numbers(np.roll(relative_quat(R), 1))
+    return joined_numbers(np.roll(relative_quat(R), 1))
 
 
 def _placed(pose: Pose) -> dict[str, str]:
     """Attributes that place something; nothing where it is at the origin."""
-    data = {"pos": numbers(pose.p)} if np.any(pose.p) else {}
+    data = {"pos": joined_numbers(pose.p)} if np.any(pose.p) else {}
     return data | ({"quat": _quat(pose.R)} if np.any(np.eye(3) != pose.R) else {})
 
 
@@ -75,7 +75,7 @@ class _Writer:
         graph = self.graph
         root = XmlNode("mujoco", {"model": graph.name})
         root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-        root.add("option", timestep=number(_STEP), gravity=numbers(graph.gravity))
+        root.add("option", timestep=shortest_number(_STEP), gravity=joined_numbers(graph.gravity))
         defaults = root.add("default")
         defaults.add("geom", **_GEOM)
         defaults.add("equality", **_EQUALITY)
@@ -103,10 +103,10 @@ class _Writer:
             self._acting(link, tendons, actuators)
         root.children += [node for node in (equalities, tendons, actuators) if node.children]
         if self.qpos:
-            root.add("keyframe").add("key", name="home", qpos=numbers(self.qpos))
+            root.add("keyframe").add("key", name="home", qpos=joined_numbers(self.qpos))
         if self.slow:
             graph.report.lost(f"largest rates of drives left out, MuJoCo has none: {', '.join(self.slow)}")
-        return document(root, f"{graph.name}, MJCF for MuJoCo; keyframe 'home' is assembled", graph.report)
+        return file_text(root, f"{graph.name}, MJCF for MuJoCo; keyframe 'home' is assembled", graph.report)
 
     def _below(self, body: str) -> None:
         """Write what hangs on a body, branch by branch: so MuJoCo orders coordinates."""
@@ -136,8 +136,8 @@ class _Writer:
         if solid.mass:
             moments, axes = principal(solid.inertia)
             turned = {"quat": _quat(axes)} if np.any(axes != np.eye(3)) else {}
-            inertial = {"mass": number(solid.mass), "pos": numbers(solid.com), **turned}
-            body.add("inertial", **inertial, diaginertia=numbers(moments))
+            inertial = {"mass": shortest_number(solid.mass), "pos": joined_numbers(solid.com), **turned}
+            body.add("inertial", **inertial, diaginertia=joined_numbers(moments))
         self._shapes(body, solid.shapes)
         return body
 
@@ -148,11 +148,11 @@ class _Writer:
                 size = (shape.size[0], 0.5 * shape.size[1])
             elif shape.kind == "box":
                 size = tuple(0.5 * edge for edge in shape.size)
-            body.add("geom", type=shape.kind, size=numbers(size), **_placed(shape.at))
+            body.add("geom", type=shape.kind, size=joined_numbers(size), **_placed(shape.at))
 
     def _joints(self, link: Link, frame: Pose) -> list[XmlNode]:
         """The joints of a link, whose frame is given in the body that they move."""
-        place = {"pos": numbers(frame.p)} if np.any(frame.p) else {}
+        place = {"pos": joined_numbers(frame.p)} if np.any(frame.p) else {}
         if link.spherical:
             name = self.names.new(link.name, "ball")
             self.joints[link.name] = [name]
@@ -160,9 +160,9 @@ class _Writer:
             self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
             node = XmlNode("joint", {"name": name, "type": "ball", **place})
             if link.damping:
-                node.attributes["damping"] = number(link.damping)
+                node.attributes["damping"] = shortest_number(link.damping)
             if link.armature:
-                node.attributes["armature"] = number(link.armature)
+                node.attributes["armature"] = shortest_number(link.armature)
             return [node]
         nodes = []
         for k, axis in enumerate(link.axes):
@@ -170,13 +170,13 @@ class _Writer:
             self.joints.setdefault(link.name, []).append(name)
             self.qpos.append(axis.value)
             kind = {"type": "hinge" if axis.turns else "slide"}
-            given = {"name": name, **kind, **place, "axis": numbers(frame.R @ axis.direction)}
+            given = {"name": name, **kind, **place, "axis": joined_numbers(frame.R @ axis.direction)}
             nodes.append(XmlNode("joint", given | _effects(axis)))
         return nodes
 
     def _site(self, body: str, name: str, point: Array) -> str:
         made = self.sites.new(name, "site")
-        where = {"pos": numbers(point)} if np.any(point) else {}
+        where = {"pos": joined_numbers(point)} if np.any(point) else {}
         self.elements[body].children.append(XmlNode("site", {"name": made, **where}))
         return made
 
@@ -184,7 +184,7 @@ class _Writer:
         if link.kind == "fixed":
             relative = link.at @ link.child_at.inverse()
             ends = {"body1": _named(link.parent), "body2": _named(link.child)}
-            pose = f"{numbers(relative.p)} {_quat(relative.R)}"
+            pose = f"{joined_numbers(relative.p)} {_quat(relative.R)}"
             equalities.add("weld", name=link.name, **ends, relpose=pose)
             return
         points = [np.zeros(3)]
@@ -210,7 +210,7 @@ class _Writer:
         joint = self.joints[coupling.joint][0]
         if len(coupling.follows) == 1:
             (other, ratio), *_ = coupling.follows.items()
-            law = f"{number(coupling.offset)} {number(ratio)} 0 0 0"
+            law = f"{shortest_number(coupling.offset)} {shortest_number(ratio)} 0 0 0"
             equalities.add(
                 "joint", name=coupling.name, joint1=joint, joint2=self.joints[other][0], polycoef=law
             )
@@ -218,17 +218,20 @@ class _Writer:
         sum_ = tendons.add("fixed", name=coupling.name)
         sum_.add("joint", joint=joint, coef="1")
         for other, ratio in coupling.follows.items():
-            sum_.add("joint", joint=self.joints[other][0], coef=number(-ratio))
-        law = f"{number(coupling.offset)} 0 0 0 0"
+            sum_.add("joint", joint=self.joints[other][0], coef=shortest_number(-ratio))
+        law = f"{shortest_number(coupling.offset)} 0 0 0 0"
         equalities.add("tendon", name=coupling.name, tendon1=coupling.name, polycoef=law)
 
     def _struts(self, tendons: XmlNode) -> None:
         for strut in self.graph.struts:
             ends = zip(strut.bodies, strut.points, "ab", strict=True)
             sites = [self._site(body, f"{strut.name}-{side}", point) for body, point, side in ends]
-            forces = {"stiffness": number(strut.stiffness), "springlength": number(strut.length)}
+            forces = {
+                "stiffness": shortest_number(strut.stiffness),
+                "springlength": shortest_number(strut.length),
+            }
             if strut.damping:
-                forces["damping"] = number(strut.damping)
+                forces["damping"] = shortest_number(strut.damping)
             spatial = tendons.add("spatial", name=strut.name, **forces)
             for site in sites:
                 spatial.add("site", site=site)
@@ -238,17 +241,17 @@ class _Writer:
         for axis, name in zip(link.axes, self.joints.get(link.name, ()), strict=False):
             if axis.stop:
                 # A spring that is free between the limits.
-                free = f"{number(max(axis.limits[0], -_FAR))} {number(min(axis.limits[1], _FAR))}"
+                free = joined_numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
                 stop = tendons.add(
-                    "fixed", name=f"{name}-stop", stiffness=number(axis.stop), springlength=free
+                    "fixed", name=f"{name}-stop", stiffness=shortest_number(axis.stop), springlength=free
                 )
                 stop.add("joint", joint=name, coef="1")
             motor = axis.motor
             if motor is not None:
-                drive = {"name": motor.name, "joint": name, "gear": number(motor.gear)}
+                drive = {"name": motor.name, "joint": name, "gear": shortest_number(motor.gear)}
                 if math.isfinite(motor.force):
                     most = motor.force / abs(motor.gear)
-                    drive["ctrlrange"] = numbers((-most, most))
+                    drive["ctrlrange"] = joined_numbers((-most, most))
                 actuators.add("motor", **drive)
                 if math.isfinite(motor.speed):
                     self.slow.append(motor.name)
@@ -262,15 +265,15 @@ def _effects(axis: Axis) -> dict[str, str]:
     """What acts along an axis, as attributes of a joint."""
     data: dict[str, str] = {}
     if axis.quadratic or axis.cubic:
-        data["damping"] = numbers((axis.damping, axis.quadratic, axis.cubic))
+        data["damping"] = joined_numbers((axis.damping, axis.quadratic, axis.cubic))
     elif axis.damping:
-        data["damping"] = number(axis.damping)
+        data["damping"] = shortest_number(axis.damping)
     if axis.coulomb:
-        data["frictionloss"] = number(axis.coulomb)
+        data["frictionloss"] = shortest_number(axis.coulomb)
     if axis.armature:
-        data["armature"] = number(axis.armature)
+        data["armature"] = shortest_number(axis.armature)
     if axis.stiffness:
-        data |= {"stiffness": number(axis.stiffness), "springref": number(axis.rest)}
+        data |= {"stiffness": shortest_number(axis.stiffness), "springref": shortest_number(axis.rest)}
     if any(math.isfinite(end) for end in axis.limits) and not axis.stop:
-        data["range"] = numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
+        data["range"] = joined_numbers((max(axis.limits[0], -_FAR), min(axis.limits[1], _FAR)))
     return data

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.exchange.fields import possible_solid, symmetric
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Solid, broken
 from nacelle.exchange.names import Names
-from nacelle.exchange.par.table import Expression, ParTable, read_table
+from nacelle.exchange.par.table import Expression, ParTable, read_par_table
 from nacelle.exchange.tree import spanned
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_x, rotation_z
@@ -36,7 +36,7 @@ def read_par(path: Path) -> Graph:
     Raises:
         DescriptionError: with the line of what is wrong, of a symbol for instance.
     """
-    return _Reader(read_table(path), path).graph()
+    return _Reader(read_par_table(path), path).graph()
 
 
 class _Reader:

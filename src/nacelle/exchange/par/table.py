@@ -168,7 +168,7 @@ class ParTable:
         return entries
 
 
-def read_table(path: Path) -> ParTable:
+def read_par_table(path: Path) -> ParTable:
     """Read a file.
 
     Raises:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Graph, Link
-from nacelle.exchange.passes.freedom import Freedom, freedom, rank_of
+from nacelle.exchange.passes.freedom import Freedom, freedom, rank_above
 from nacelle.exchange.passes.motion import at_assembly
 from nacelle.exchange.passes.nacelle import DRIVEN, LegCount, ends_a_leg, legs_of
 from nacelle.exchange.passes.roots import at_pose
@@ -78,7 +78,7 @@ def _motors(graph: Graph) -> list[Link]:
 def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     motion = freedom(graph)
     driven = np.array([motion.rates[link.name] for link in _motors(graph)])
-    if not motion.count or rank_of(driven, _DRIVEN) < motion.count:
+    if not motion.count or rank_above(driven, _DRIVEN) < motion.count:
         return None
     links = (*graph.joints, *graph.closures)
     barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
@@ -98,11 +98,11 @@ def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _
     bodies = [main]
 
     def seen(more: Sequence[str] = ()) -> int:
-        return rank_of(np.concatenate([motion.twists[body] for body in (*bodies, *more)]), _CLEAR)
+        return rank_above(np.concatenate([motion.twists[body] for body in (*bodies, *more)]), _CLEAR)
 
     def own(more: Sequence[str] = ()) -> int:
         relative = [motion.twists[body] - motion.twists[main] for body in (*bodies, *more)]
-        return rank_of(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
+        return rank_above(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
 
     while seen() < motion.count:
         showing = [body for body in _beside(graph, bodies, barred) if seen([body]) > seen()]

@@ -37,7 +37,7 @@ class Freedom:
     rates: dict[str, Array]
 
 
-def rank_of(rows: Array, part: float, largest: float | None = None) -> int:
+def rank_above(rows: Array, part: float, largest: float | None = None) -> int:
     """How many singular values of some rows (rows, count) are more than a part of the largest.
 
     Args:

@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Solid, broken
 from nacelle.exchange.text.description import Written, described
-from nacelle.exchange.text.legs import pieces
+from nacelle.exchange.text.legs import legs_in_order
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
 from nacelle.kinematics.mechanism.closed import scaled_closures
 from nacelle.model.platform import AXES
@@ -248,13 +248,13 @@ def _placed_joints(graph: Graph) -> set[str]:
     if graph.floating is None:
         return set()
     aboard = (graph.floating, *graph.parts)
-    legs = [leg for leg in pieces(graph) if leg.joins([BASE]) and leg.joins(aboard)]
+    legs = [leg for leg in legs_in_order(graph) if leg.joins([BASE]) and leg.joins(aboard)]
     return {joint.name for leg in legs for joint in leg.joints}
 
 
 def _beside_nacelle(graph: Graph) -> tuple[str, ...]:
     """A joint of each chain that stands on the base and does not reach the nacelle."""
-    alone = [leg for leg in pieces(graph) if not leg.joins((graph.floating, *graph.parts))]
+    alone = [leg for leg in legs_in_order(graph) if not leg.joins((graph.floating, *graph.parts))]
     singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
     return tuple(names[0] for names in singles if names)
 

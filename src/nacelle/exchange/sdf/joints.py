@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.exchange.graph import Axis, Coupling, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import Frames
-from nacelle.exchange.sdf.texts import direction, is_true, value, word
+from nacelle.exchange.sdf.texts import is_true, unit_axis, value, word
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
@@ -133,7 +133,7 @@ class _Reader:
     def axis_direction(self, axis: Element, scope: str, here: Pose) -> Array:
         """The direction of an axis in the joint's frame, whatever frame it is expressed in."""
         xyz = axis.first("xyz")
-        given = direction(axis)
+        given = unit_axis(axis)
         frame = "" if xyz is None else xyz.get("expressed_in")
         if not frame and (self.in_model or is_true(axis, "use_parent_model_frame")):
             frame = "__model__"

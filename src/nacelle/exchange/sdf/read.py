@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, possible_solid, symmetric
+from nacelle.exchange.fields import finite_numbers, possible_solid, symmetric
 from nacelle.exchange.graph import BASE, ExchangeReport, Graph, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
@@ -63,7 +63,7 @@ def _gravity(worlds: list[Element]) -> Array:
     for world in worlds:
         found = world.first("gravity")
         if found is not None:
-            return numbers(found, found.text, 3, "<gravity>")
+            return finite_numbers(found, found.text, 3, "<gravity>")
     return np.array(GRAVITY)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.exchange.fields import numbers
+from nacelle.exchange.fields import finite_numbers
 from nacelle.exchange.graph import ExchangeReport, Shape
 from nacelle.exchange.sdf.texts import pose_of, value
 from nacelle.exchange.xml import Element
@@ -17,7 +17,7 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
             for solid in geometry.children:
                 size = solid.first("size")
                 if solid.tag == "box" and size is not None:
-                    x, y, z = numbers(size, size.text, 3, "<size>")
+                    x, y, z = finite_numbers(size, size.text, 3, "<size>")
                     shapes.append(Shape("box", (float(x), float(y), float(z)), at))
                 elif solid.tag in ("cylinder", "capsule"):
                     shapes.append(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nacelle.exchange.fields import numbers, unit_direction
+from nacelle.exchange.fields import finite_numbers, unit_direction
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
@@ -31,15 +31,15 @@ def value(element: Element | None, tag: str, default: float) -> float:
         return default
     if child.text.strip().lstrip("+-") in ("inf", "Inf", "infinity"):
         return -math.inf if child.text.strip().startswith("-") else math.inf
-    return float(numbers(child, child.text, 1, f"<{tag}>")[0])
+    return float(finite_numbers(child, child.text, 1, f"<{tag}>")[0])
 
 
-def direction(axis: Element) -> Array:
+def unit_axis(axis: Element) -> Array:
     """The unit vector of an axis; z where none is given."""
     child = axis.first("xyz")
     if child is None:
         return np.array([0.0, 0.0, 1.0])
-    return unit_direction(child, numbers(child, child.text, 3, "<xyz>"))
+    return unit_direction(child, finite_numbers(child, child.text, 3, "<xyz>"))
 
 
 def pose_of(element: Element | None) -> Pose:
@@ -47,11 +47,11 @@ def pose_of(element: Element | None) -> Pose:
     if element is None or not element.text.strip():
         return identity()
     if element.get("rotation_format") == "quat_xyzw":
-        values = numbers(element, element.text, 7, "<pose> with a quaternion")
+        values = finite_numbers(element, element.text, 7, "<pose> with a quaternion")
         long = np.linalg.norm(values[3:])
         if long < 1e-9:
             raise element.fault("a quaternion of zeros is no rotation")
         return Pose(rotation_quat(values[3:] / long), values[:3])
-    values = numbers(element, element.text, 6, "<pose>")
+    values = finite_numbers(element, element.text, 6, "<pose>")
     angles = np.radians(values[3:]) if element.get("degrees") in ("1", "true") else values[3:]
     return Pose(rotation_rpy(angles), values[:3])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.write.inertia import heavy_enough
-from nacelle.exchange.write.text import XmlNode, document, number, numbers, rpy
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -30,7 +30,7 @@ def write_sdf(graph: Graph) -> str:
 
 
 def _pose(pose: Pose) -> str:
-    return f"{numbers(pose.p)} {numbers(rpy(pose.R))}"
+    return f"{joined_numbers(pose.p)} {joined_numbers(rpy(pose.R))}"
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class _Writer:
         graph = self.graph
         root = XmlNode("sdf", {"version": _VERSION})
         world = root.add("world", name="world")
-        world.add("gravity", numbers(graph.gravity))
+        world.add("gravity", joined_numbers(graph.gravity))
         model = world.add("model", name=graph.name)
         if graph.floating is not None:
             model.attributes["canonical_link"] = graph.floating
@@ -73,7 +73,7 @@ class _Writer:
         for _, name in sorted(driven):
             model.add("plugin", **_FORCE).add("joint_name", self.named[name])
         self._note_losses()
-        return document(root, f"{graph.name}, SDF for Gazebo, drawn in its assembly", graph.report)
+        return file_text(root, f"{graph.name}, SDF for Gazebo, drawn in its assembly", graph.report)
 
     def _lost(self, what: str, name: str) -> None:
         self.left_out.setdefault(what, []).append(name)
@@ -90,11 +90,11 @@ class _Writer:
         node = model.add("link", name=name)
         node.add("pose", _pose(self.poses[name]))
         inertial = node.add("inertial")
-        inertial.add("pose", f"{numbers(solid.com)} 0 0 0")
-        inertial.add("mass", number(solid.mass))
+        inertial.add("pose", f"{joined_numbers(solid.com)} 0 0 0")
+        inertial.add("mass", shortest_number(solid.mass))
         inertia = inertial.add("inertia")
         for moment, place in _MOMENTS.items():
-            inertia.add(moment, number(solid.inertia[place]))
+            inertia.add(moment, shortest_number(solid.inertia[place]))
         self._shapes(node, solid.shapes)
 
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...]) -> None:
@@ -103,11 +103,11 @@ class _Writer:
             visual.add("pose", _pose(shape.at))
             form = visual.add("geometry").add(shape.kind)
             if shape.kind == "box":
-                form.add("size", numbers(shape.size))
+                form.add("size", joined_numbers(shape.size))
                 continue
-            form.add("radius", number(shape.size[0]))
+            form.add("radius", shortest_number(shape.size[0]))
             if shape.kind == "cylinder":
-                form.add("length", number(shape.size[1]))
+                form.add("length", shortest_number(shape.size[1]))
 
     def _joint(self, model: XmlNode, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
@@ -128,26 +128,26 @@ class _Writer:
             self._note_axis(name, axis)
 
     def _axis(self, node: XmlNode, axis: Axis, direction: Array) -> XmlNode:
-        node.add("xyz", numbers(direction))
+        node.add("xyz", joined_numbers(direction))
         lower, upper = (end - axis.value for end in axis.limits)
         motor = axis.motor
         if motor is not None or math.isfinite(lower) or math.isfinite(upper):
             limit = node.add("limit")
             for tag, end in (("lower", lower), ("upper", upper)):
                 if math.isfinite(end):
-                    limit.add(tag, number(end))
+                    limit.add(tag, shortest_number(end))
             for tag, most in (
                 (("effort", motor.force), ("velocity", motor.speed)) if motor is not None else ()
             ):
                 if math.isfinite(most):
-                    limit.add(tag, number(most))
+                    limit.add(tag, shortest_number(most))
         if axis.damping or axis.coulomb or axis.stiffness:
             dynamics = node.add("dynamics")
-            dynamics.add("damping", number(axis.damping))
-            dynamics.add("friction", number(axis.coulomb))
+            dynamics.add("damping", shortest_number(axis.damping))
+            dynamics.add("friction", shortest_number(axis.coulomb))
             if axis.stiffness:
-                dynamics.add("spring_reference", number(axis.rest - axis.value))
-                dynamics.add("spring_stiffness", number(axis.stiffness))
+                dynamics.add("spring_reference", shortest_number(axis.rest - axis.value))
+                dynamics.add("spring_stiffness", shortest_number(axis.stiffness))
         return node
 
     def _note_axis(self, name: str, axis: Axis) -> None:
@@ -167,7 +167,7 @@ class _Writer:
             (other, ratio), *_ = coupling.follows.items()
             mimic = self.axes[coupling.joint].add("mimic", joint=self.named[other])
             for tag, value in (("multiplier", ratio), ("offset", 0.0), ("reference", 0.0)):
-                mimic.add(tag, number(value))
+                mimic.add(tag, shortest_number(value))
 
     def _note_losses(self) -> None:
         graph = self.graph

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, RotationDamper, Shape, Solid
-from nacelle.exchange.text.legs import Piece, pieces
-from nacelle.exchange.text.quantities import angle, direction, frame, length, rotation, short, vector
+from nacelle.exchange.text.legs import Piece, legs_in_order
+from nacelle.exchange.text.quantities import (
+    angle,
+    frame,
+    length,
+    shortest_decimal,
+    written_direction,
+    written_rotation,
+    written_vector,
+)
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.scalar import Array
@@ -52,7 +60,7 @@ def described(
 class _Writer:
     def __init__(self, graph: Graph, near: float) -> None:
         self.graph, self.near = graph, near
-        self.legs = pieces(graph)
+        self.legs = legs_in_order(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
         self.joints = {
@@ -79,7 +87,7 @@ class _Writer:
         names = [*([named] if named else axes), *(self.shortest(name) for name in motion)]
         data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
         data["motion"] = names[0] if names == [named] else names
-        data["gravity"] = vector(graph.gravity, "m/s^2")
+        data["gravity"] = written_vector(graph.gravity, "m/s^2")
         if graph.floating is not None:
             data["reference"] = self.reference()
         if graph.shapes:
@@ -112,9 +120,9 @@ class _Writer:
 
     def reference(self) -> dict[str, Any]:
         pose = self.graph.pose
-        data: dict[str, Any] = {"position": vector(pose.p, "mm", 1e3)}
+        data: dict[str, Any] = {"position": written_vector(pose.p, "mm", 1e3)}
         if np.max(np.abs(pose.R - np.eye(3))) > 1e-15:
-            data["rotation"] = rotation(pose.R)
+            data["rotation"] = written_rotation(pose.R)
         return data
 
     def nacelle(self, main: str) -> dict[str, Any]:
@@ -141,9 +149,13 @@ class _Writer:
         solid: Solid = self.graph.bodies[name]
         data: dict[str, Any] = {}
         if solid.mass or np.any(solid.inertia):
-            data["mass"] = f"{short(solid.mass)} kg" if solid.mass >= 1e-3 else f"{short(1e3 * solid.mass)} g"
+            data["mass"] = (
+                f"{shortest_decimal(solid.mass)} kg"
+                if solid.mass >= 1e-3
+                else f"{shortest_decimal(1e3 * solid.mass)} g"
+            )
             if np.any(solid.com):
-                data["com"] = vector(solid.com, "mm", 1e3)
+                data["com"] = written_vector(solid.com, "mm", 1e3)
             data["inertia"] = _inertia(solid.inertia)
         if solid.shapes:
             data["display"] = [self.shape(shape) for shape in solid.shapes]
@@ -152,13 +164,13 @@ class _Writer:
     def shape(self, shape: Shape) -> dict[str, Any]:
         at = shape.at
         if shape.kind == "sphere":
-            return {"sphere": {"radius": length(shape.size[0]), "at": vector(at.p, "mm", 1e3)}}
+            return {"sphere": {"radius": length(shape.size[0]), "at": written_vector(at.p, "mm", 1e3)}}
         if shape.kind == "cylinder":
             radius, long = shape.size
             half = 0.5 * long * at.R[:, 2]
-            ends = [vector(_rounded(end), "mm", 1e3) for end in (at.p - half, at.p + half)]
+            ends = [written_vector(_rounded(end), "mm", 1e3) for end in (at.p - half, at.p + half)]
             return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length(radius)}}
-        box: dict[str, Any] = {"size": vector(shape.size, "mm", 1e3)}
+        box: dict[str, Any] = {"size": written_vector(shape.size, "mm", 1e3)}
         place = frame(at, self.size)
         return {"box": box | ({"at": place} if place is not None else {})}
 
@@ -174,9 +186,9 @@ class _Writer:
             if place is not None:
                 data[key] = place
         if len(joint.axes) == 1:
-            data["axis"] = direction(joint.axes[0].direction)
+            data["axis"] = written_direction(joint.axes[0].direction)
         elif joint.axes:
-            data["axes"] = [direction(axis.direction) for axis in joint.axes]
+            data["axes"] = [written_direction(axis.direction) for axis in joint.axes]
         data |= self.drive(joint, leg)
         if not closes:
             data |= _guess(joint, self.near)
@@ -186,15 +198,15 @@ class _Writer:
         data: dict[str, Any] = {}
         if joint.spherical:
             if joint.damping:
-                data["friction"] = {"viscous": f"{short(joint.damping)} N*m*s/rad"}
+                data["friction"] = {"viscous": f"{shortest_decimal(joint.damping)} N*m*s/rad"}
             if joint.armature:
-                data["rotor_inertia"] = f"{short(joint.armature)} kg*m^2"
+                data["rotor_inertia"] = f"{shortest_decimal(joint.armature)} kg*m^2"
             return data
         if joint.motor is not None:
             data["actuator"] = _actuator(joint, leg)
         elif joint.axes and joint.axes[0].armature:
             unit = "kg*m^2" if joint.axes[0].turns else "kg"
-            data["rotor_inertia"] = f"{short(joint.axes[0].armature)} {unit}"
+            data["rotor_inertia"] = f"{shortest_decimal(joint.axes[0].armature)} {unit}"
         if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
             data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
         if any(axis.stiffness for axis in joint.axes):
@@ -226,15 +238,15 @@ class _Writer:
         strut = next(s for s in self.graph.struts if s.name == name)
         data = {
             "between": [self.names[body] for body in strut.bodies],
-            "at": [vector(point, "mm", 1e3) for point in strut.points],
-            "stiffness": f"{short(strut.stiffness)} N/m",
+            "at": [written_vector(point, "mm", 1e3) for point in strut.points],
+            "stiffness": f"{shortest_decimal(strut.stiffness)} N/m",
             "length": length(strut.length),
         }
-        return data | ({"damping": f"{short(strut.damping)} N*s/m"} if strut.damping else {})
+        return data | ({"damping": f"{shortest_decimal(strut.damping)} N*s/m"} if strut.damping else {})
 
     def damper(self, damper: RotationDamper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
-        return {"between": between, "damping": f"{short(damper.damping)} N*m*s/rad"}
+        return {"between": between, "damping": f"{shortest_decimal(damper.damping)} N*m*s/rad"}
 
 
 def _distinct(joint: str) -> str:
@@ -250,7 +262,7 @@ def _rounded(values: Array) -> Array:
 def _inertia(I: Array) -> str:
     largest = float(np.max(np.abs(I)))
     order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-    numbers = [short(float(I[i, j]), largest) for i, j in order]
+    numbers = [shortest_decimal(float(I[i, j]), largest) for i, j in order]
     if numbers[1] == numbers[3] == numbers[4] == "0":
         numbers = [numbers[0], numbers[2], numbers[5]]
     return " ".join(numbers) + " kg*m^2"
@@ -258,7 +270,7 @@ def _inertia(I: Array) -> str:
 
 def _guess(joint: Link, near: float) -> dict[str, Any]:
     if joint.spherical:
-        quat = [float(short(v, 1.0, near)) for v in joint.quat]
+        quat = [float(shortest_decimal(v, 1.0, near)) for v in joint.quat]
         return {"guess": quat} if quat != [0.0, 0.0, 0.0, 1.0] else {}
     if not any(abs(axis.value) > near for axis in joint.axes):
         return {}
@@ -268,9 +280,9 @@ def _guess(joint: Link, near: float) -> dict[str, Any]:
 
 def _coordinate(axis: Axis, close: float) -> str:
     if not axis.turns:
-        return f"{short(1e3 * axis.value, 1.0, close)} mm"
+        return f"{shortest_decimal(1e3 * axis.value, 1.0, close)} mm"
     degrees = math.degrees(axis.value)
-    return f"{short(degrees, 1.0, close)} deg"
+    return f"{shortest_decimal(degrees, 1.0, close)} deg"
 
 
 def _one_or_list(entries: list[Any]) -> Any:
@@ -286,19 +298,19 @@ def _friction(axis: Axis) -> dict[str, str]:
         "quadratic": (axis.quadratic, square),
         "cubic": (axis.cubic, third),
     }
-    return {key: f"{short(value)} {unit}" for key, (value, unit) in terms.items() if value}
+    return {key: f"{shortest_decimal(value)} {unit}" for key, (value, unit) in terms.items() if value}
 
 
 def _stop(axis: Axis) -> dict[str, str] | None:
     if not axis.stop:
         return None
-    return {"stiffness": f"{short(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    return {"stiffness": f"{shortest_decimal(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
 
 
 def _spring(axis: Axis) -> dict[str, str] | None:
     if not axis.stiffness:
         return None
-    data = {"stiffness": f"{short(axis.stiffness)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    data = {"stiffness": f"{shortest_decimal(axis.stiffness)} {'N*m/rad' if axis.turns else 'N/m'}"}
     if axis.rest:
         data["rest"] = angle(axis.rest) if axis.turns else length(axis.rest)
     return data
@@ -320,22 +332,22 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
         data["gear_ratio"] = _number(gear)
     if axis.armature:
         unit = "kg*m^2" if axis.turns else "kg"
-        data["rotor_inertia"] = f"{short(axis.armature / gear**2)} {unit}"
+        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear**2)} {unit}"
     limits = {}
     if math.isfinite(motor.speed):
-        limits["speed"] = f"{short(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"
+        limits["speed"] = f"{shortest_decimal(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"
     if math.isfinite(motor.force):
-        limits["force"] = f"{short(motor.force)} {'N*m' if axis.turns else 'N'}"
+        limits["force"] = f"{shortest_decimal(motor.force)} {'N*m' if axis.turns else 'N'}"
     return data | ({"limits": limits} if limits else {})
 
 
 def _number(value: float) -> float | int:
     """A pure number, without a point where it is whole."""
-    read = float(short(value))
+    read = float(shortest_decimal(value))
     return int(read) if read.is_integer() and abs(read) < 1e9 else read
 
 
 def _ratio(value: float, own_turns: bool, other_turns: bool) -> Any:
     if own_turns == other_turns:
         return _number(value)
-    return f"{short(1e3 * value)} mm/rad" if other_turns else f"{short(value)} rad/m"
+    return f"{shortest_decimal(1e3 * value)} mm/rad" if other_turns else f"{shortest_decimal(value)} rad/m"

@@ -29,7 +29,7 @@ class Piece:
         return name.removeprefix(self.prefix)
 
 
-def pieces(graph: Graph) -> list[Piece]:
+def legs_in_order(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
     group = {body: body for body in graph.bodies if body not in outside}

@@ -21,7 +21,7 @@ _CLOSE = 2e-15
 _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 
-def short(value: float, beside: float = 0.0, close: float = _CLOSE) -> str:
+def shortest_decimal(value: float, beside: float = 0.0, close: float = _CLOSE) -> str:
     """The shortest decimal of a number, as near to it as `close` of the larger of it and `beside`."""
     within = close * max(abs(value), beside)
     if abs(value) <= within:
@@ -43,25 +43,27 @@ def _plain(text: str) -> str:
     return written if len(written) <= 7 and float(written) == float(text) else f"{mantissa}e{power}"
 
 
-def vector(values: Sequence[float] | Array, unit: str, factor: float = 1.0, beside: float = 0.0) -> str:
+def written_vector(
+    values: Sequence[float] | Array, unit: str, factor: float = 1.0, beside: float = 0.0
+) -> str:
     """Numbers with one unit: "0 0 300 mm"."""
     scaled = [float(value) * factor for value in values]
     largest = max([beside * factor, *(abs(value) for value in scaled)])
-    return " ".join(short(value, largest) for value in scaled) + f" {unit}"
+    return " ".join(shortest_decimal(value, largest) for value in scaled) + f" {unit}"
 
 
 def length(value: float, unit: str = "mm") -> str:
     """A length in mm."""
-    return f"{short(1e3 * value)} {unit}"
+    return f"{shortest_decimal(1e3 * value)} {unit}"
 
 
 def angle(value: float, close: float = _CLOSE) -> str:
     """An angle in degrees, or in radians where that is shorter."""
-    degrees, radians = short(math.degrees(value), 0.0, close), short(value, 0.0, close)
+    degrees, radians = shortest_decimal(math.degrees(value), 0.0, close), shortest_decimal(value, 0.0, close)
     return f"{radians} rad" if len(radians) + 3 < len(degrees) else f"{degrees} deg"
 
 
-def direction(values: Array) -> str | list[float]:
+def written_direction(values: Array) -> str | list[float]:
     """A direction: a letter, or three numbers."""
     unit = [0.0 if abs(v) < 1e-15 else float(v) for v in values]
     for axis, letter in _AXES.items():
@@ -69,7 +71,7 @@ def direction(values: Array) -> str | list[float]:
             return letter
         if [-v for v in unit] == list(axis):
             return f"-{letter}"
-    return [float(short(v, 1.0)) for v in unit]
+    return [float(shortest_decimal(v, 1.0)) for v in unit]
 
 
 def frame(pose: Pose, size: float) -> Any:
@@ -77,15 +79,15 @@ def frame(pose: Pose, size: float) -> Any:
     R, p = pose.R, pose.p
     moved = bool(np.max(np.abs(p)) > _CLOSE * size)
     turned = bool(np.max(np.abs(R - np.eye(3))) > 1e-15)
-    place = vector(p, "mm", 1e3, size)
+    place = written_vector(p, "mm", 1e3, size)
     if not turned:
         return place if moved else None
     data: dict[str, Any] = {"translation": place} if moved else {}
-    data["rotation"] = rotation(R)
+    data["rotation"] = written_rotation(R)
     return data
 
 
-def rotation(R: Array) -> dict[str, Any]:
+def written_rotation(R: Array) -> dict[str, Any]:
     """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
     pitch = math.asin(min(1.0, max(-1.0, -R[2, 0])))
     if abs(R[2, 0]) > 1.0 - 1e-12:
@@ -93,11 +95,11 @@ def rotation(R: Array) -> dict[str, Any]:
         rpy = [0.0, pitch, math.atan2(-R[0, 1], R[1, 1])]
     else:
         rpy = [math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])]
-    degrees = [float(short(math.degrees(v), 180.0)) for v in rpy]
-    radians = [float(short(v, math.pi)) for v in rpy]
+    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy]
+    radians = [float(shortest_decimal(v, math.pi)) for v in rpy]
     for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
-        text = " ".join(short(v) for v in angles)
+        text = " ".join(shortest_decimal(v) for v in angles)
         if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:
             return {"rpy": f"{text} {unit}"}
     quat = np.asarray(quat_from_rotation(R), dtype=float)
-    return {"quat_xyzw": [float(short(v, 1.0, 1e-16)) for v in quat]}
+    return {"quat_xyzw": [float(shortest_decimal(v, 1.0, 1e-16)) for v in quat]}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nacelle.exchange.fields import number, numbers
+from nacelle.exchange.fields import finite_numbers, number_attribute
 from nacelle.exchange.graph import ExchangeReport, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.urdf.gepetto import Side
@@ -64,8 +64,8 @@ def driven(
 
 def _with_motor(link: Link, drive: _Drive, element: Element, name: str) -> Link:
     limit = element.first("limit")
-    force = number(limit, "effort", 0.0) or math.inf
-    speed = number(limit, "velocity", 0.0) or math.inf
+    force = number_attribute(limit, "effort", 0.0) or math.inf
+    speed = number_attribute(limit, "velocity", 0.0) or math.inf
     motor = Motor(name, abs(drive.gear), abs(force), abs(speed), drive.sure)
     return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
@@ -96,8 +96,8 @@ def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
             yield _Drive(
                 joint.get("name"),
                 (actuators[0].get("name") if len(actuators) == 1 else "") or joint.get("name"),
-                number(outer, "value", gear),
-                number(inner, "value", 0.0),
+                number_attribute(outer, "value", gear),
+                number_attribute(inner, "value", 0.0),
                 joint,
             )
 
@@ -108,7 +108,7 @@ def _gear(places: Sequence[Element]) -> float:
         for tag in ("mechanicalReduction", "mechanical_reduction"):
             found = place.first(tag)
             if found is not None:
-                value = float(numbers(found, found.text, 1, f"<{tag}>")[0])
+                value = float(finite_numbers(found, found.text, 1, f"<{tag}>")[0])
                 if value == 0.0:
                     raise found.fault("a reduction of zero")
                 return value
@@ -127,6 +127,10 @@ def _of_effort(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_
     drives = []
     for name, element in elements.items():
         free = element.first("mimic") is None and element.get("independent", "true").lower() != "false"
-        if free and len(by_name[name].axes) == 1 and number(element.first("limit"), "effort", 0.0) > 0.0:
+        if (
+            free
+            and len(by_name[name].axes) == 1
+            and number_attribute(element.first("limit"), "effort", 0.0) > 0.0
+        ):
             drives.append(_Drive(name, name, 1.0, 0.0, element, sure=False))
     return drives

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from nacelle.exchange.graph import BASE, Axis, Link
 from nacelle.exchange.names import Names
-from nacelle.exchange.sdf.texts import direction, pose_of
+from nacelle.exchange.sdf.texts import pose_of, unit_axis
 from nacelle.exchange.urdf.places import Links
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
@@ -23,7 +23,7 @@ def joints_of(root: Element) -> list[Element]:
     return [joint for gazebo in root.named("gazebo") for joint in gazebo.named("joint")]
 
 
-def closures_of(root: Element, links: Links, poses: Mapping[str, Pose], names: Names) -> list[Link]:
+def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: Names) -> list[Link]:
     """These joints as closures.
 
     Args:
@@ -65,4 +65,4 @@ def _typed(element: Element, link: Link) -> Link:
         raise element.fault(
             f"the joint {element.get('name')!r} of the type {kind!r} has no axis or is not read"
         )
-    return replace(link, axes=(Axis(direction(axis), _TURNS[kind]),))
+    return replace(link, axes=(Axis(unit_axis(axis), _TURNS[kind]),))

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.fields import number
+from nacelle.exchange.fields import number_attribute
 from nacelle.exchange.graph import Axis, Coupling, Link
 from nacelle.exchange.names import Names
 from nacelle.exchange.urdf.places import Links, axis_of, pose_of
@@ -123,7 +123,7 @@ def mimics_of(elements: dict[str, Element], links: dict[str, Link], names: Names
             raise mimic.fault(f"the joint {name!r} mimics {mimic.get('joint')!r}, which is no joint")
         if len(links[name].axes) != 1 or len(other.axes) != 1 or other is links[name]:
             raise mimic.fault(f"{name!r} and {mimic.get('joint')!r} must be two joints of one axis each")
-        ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset", 0.0)
+        ratio, offset = number_attribute(mimic, "multiplier", 1.0), number_attribute(mimic, "offset", 0.0)
         follows = {other.name: ratio} if ratio else {}
         found.append(Coupling(names.new(f"{name}-mimic", "mimic"), links[name].name, follows, offset))
     return found
@@ -140,7 +140,7 @@ def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: N
         second = [link for link in after if link.name not in common]
         if not second or any(len(link.axes) > 1 or link.spherical for link in (*first, *second)):
             raise element.fault("a coupling must lead over joints of one axis to another link")
-        ratio = number(element.first("ratio"), "value", 1.0)
+        ratio = number_attribute(element.first("ratio"), "value", 1.0)
         moving = [link for link in second if link.axes]
         follows = {link.name: ratio for link in first if link.axes}
         follows |= {link.name: -1.0 for link in moving[1:]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.exchange.fields import rotation_of, unit_direction, vector
+from nacelle.exchange.fields import rotation_of, unit_direction, vector_attribute
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -12,14 +12,14 @@ from nacelle.spatial.scalar import Array
 
 def pose_of(element: Element | None) -> Pose:
     """The pose of an element with the attributes xyz and rpy (or quat_xyzw); none where it is missing."""
-    return Pose(rotation_of(element), vector(element, "xyz", (0.0, 0.0, 0.0)))
+    return Pose(rotation_of(element), vector_attribute(element, "xyz", (0.0, 0.0, 0.0)))
 
 
 def axis_of(element: Element | None) -> Array:
     """The direction of an element with the attribute xyz; x where it is missing."""
     if element is None or "xyz" not in element.attributes:
         return np.array([1.0, 0.0, 0.0])
-    return unit_direction(element, vector(element, "xyz", (1.0, 0.0, 0.0)))
+    return unit_direction(element, vector_attribute(element, "xyz", (1.0, 0.0, 0.0)))
 
 
 class Links:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import moments_of, number, possible_solid
+from nacelle.exchange.fields import moments_of, number_attribute, possible_solid
 from nacelle.exchange.graph import BASE, Axis, Coupling, ExchangeReport, Graph, Link, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import massless, single_axes, spanned
@@ -106,7 +106,7 @@ class _Reader:
         self._note_losses()
         closures = closures_of(self.root, self.links, self.joint_names)
         if gazebo.joints_of(self.root):
-            closures += gazebo.closures_of(self.root, self.links, self._drawn(), self.joint_names)
+            closures += gazebo.as_closures(self.root, self.links, self._drawn(), self.joint_names)
         closures += self.options.side.closures(self._frames(), self.joint_names)
         kept: list[Link] = []
         for closure in closures:
@@ -132,7 +132,7 @@ class _Reader:
         if inertial is None or is_base:
             return Solid(shapes=shapes)
         placed = pose_of(inertial.first("origin"))
-        mass = number(inertial.first("mass"), "value", 0.0)
+        mass = number_attribute(inertial.first("mass"), "value", 0.0)
         inertia = placed.R @ moments_of(inertial.first("inertia")) @ placed.R.T
         return possible_solid(Solid(mass, placed.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
@@ -206,7 +206,7 @@ class _Reader:
             lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
         for element in self.joint_elements.values():
             properties = element.first("joint_properties")
-            if any(number(properties, name, 0.0) for name in ("friction", "damping")):
+            if any(number_attribute(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
 
 
@@ -241,15 +241,15 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
 
 def _axis(element: Element, turns: bool, limited: bool) -> Axis:
     dynamics, limit = element.first("dynamics"), element.first("limit")
-    lower = number(limit, "lower", -math.inf) if limited else -math.inf
-    upper = number(limit, "upper", math.inf) if limited else math.inf
+    lower = number_attribute(limit, "lower", -math.inf) if limited else -math.inf
+    upper = number_attribute(limit, "upper", math.inf) if limited else math.inf
     if lower > upper:
         raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
     return Axis(
         axis_of(element.first("axis")),
         turns,
-        damping=number(dynamics, "damping", 0.0),
-        coulomb=number(dynamics, "friction", 0.0),
+        damping=number_attribute(dynamics, "damping", 0.0),
+        coulomb=number_attribute(dynamics, "friction", 0.0),
         limits=(lower, upper),
     )
 

@@ -17,7 +17,7 @@ from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
 from nacelle.exchange.names import Names
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
-from nacelle.exchange.write.text import XmlNode, document, number, numbers, rpy
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -85,7 +85,7 @@ class _Writer:
             self._transmission(name, motor, axis)
         self._note_losses()
         title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
-        urdf = document(self.root, title, graph.report)
+        urdf = file_text(self.root, title, graph.report)
         return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven or self.start else "")
 
     def _lost(self, what: str, name: str) -> None:
@@ -131,11 +131,13 @@ class _Writer:
         kind = "prismatic" if not axis.turns else "revolute" if bounded else "continuous"
         joint = self.root.add("joint", name=name, type=kind)
         self._ends(joint, link.parent, link.child, origin)
-        joint.add("axis", xyz=numbers(C @ axis.direction))
+        joint.add("axis", xyz=joined_numbers(C @ axis.direction))
         if kind != "continuous" or axis.motor is not None:
             joint.add("limit", **_limit(axis, kind))
         if axis.damping or axis.coulomb:
-            joint.add("dynamics", damping=number(axis.damping), friction=number(axis.coulomb))
+            joint.add(
+                "dynamics", damping=shortest_number(axis.damping), friction=shortest_number(axis.coulomb)
+            )
         self._note_axis(name, axis)
         if axis.value:
             self.start[name] = axis.value
@@ -163,8 +165,8 @@ class _Writer:
         here = self.frames[body]
         if solid.mass or np.any(solid.inertia):
             inertial = node.add("inertial")
-            inertial.add("origin", xyz=numbers(here.p + solid.com), rpy="0 0 0")
-            inertial.add("mass", value=number(solid.mass))
+            inertial.add("origin", xyz=joined_numbers(here.p + solid.com), rpy="0 0 0")
+            inertial.add("mass", value=shortest_number(solid.mass))
             I = solid.inertia
             places = {
                 "ixx": (0, 0),
@@ -174,7 +176,7 @@ class _Writer:
                 "iyz": (1, 2),
                 "izz": (2, 2),
             }
-            inertial.add("inertia", **{name: number(I[place]) for name, place in places.items()})
+            inertial.add("inertia", **{name: shortest_number(I[place]) for name, place in places.items()})
         self._shapes(node, solid.shapes, here)
 
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...], here: Pose) -> None:
@@ -183,11 +185,13 @@ class _Writer:
             visual.add("origin", **_origin(here @ shape.at))
             geometry = visual.add("geometry")
             if shape.kind == "cylinder":
-                geometry.add("cylinder", radius=number(shape.size[0]), length=number(shape.size[1]))
+                geometry.add(
+                    "cylinder", radius=shortest_number(shape.size[0]), length=shortest_number(shape.size[1])
+                )
             elif shape.kind == "sphere":
-                geometry.add("sphere", radius=number(shape.size[0]))
+                geometry.add("sphere", radius=shortest_number(shape.size[0]))
             else:
-                geometry.add("box", size=numbers(shape.size))
+                geometry.add("box", size=joined_numbers(shape.size))
 
     def _mimic(self) -> None:
         nodes = {node.attributes["name"]: node for node in self.root.children if node.tag == "joint"}
@@ -196,7 +200,7 @@ class _Writer:
                 self._lost("couplings of more than two joints left out", coupling.name)
                 continue
             (other, ratio), *_ = coupling.follows.items()
-            law = {"multiplier": number(ratio), "offset": number(coupling.offset)}
+            law = {"multiplier": shortest_number(ratio), "offset": shortest_number(coupling.offset)}
             nodes[self.joints[coupling.joint]].add("mimic", joint=self.joints[other], **law)
 
     def _closure(self, link: Link) -> tuple[str, str, str]:
@@ -218,10 +222,10 @@ class _Writer:
         node.add("joint", name=joint).add("hardwareInterface", "hardware_interface/EffortJointInterface")
         actuator = node.add("actuator", name=motor.name)
         actuator.add("hardwareInterface", "hardware_interface/EffortJointInterface")
-        actuator.add("mechanicalReduction", number(motor.gear))
+        actuator.add("mechanicalReduction", shortest_number(motor.gear))
         if axis.armature:
-            actuator.add("drake:rotor_inertia", value=number(axis.armature / motor.gear**2))
-            actuator.add("drake:gear_ratio", value=number(motor.gear))
+            actuator.add("drake:rotor_inertia", value=shortest_number(axis.armature / motor.gear**2))
+            actuator.add("drake:gear_ratio", value=shortest_number(motor.gear))
 
     def _note_losses(self) -> None:
         report, graph = self.graph.report, self.graph
@@ -237,7 +241,7 @@ class _Writer:
         if any(coupling.follows for coupling in graph.couplings):
             report.lost("couplings are <mimic>, which Pinocchio leaves out unless asked for it")
         if np.any(np.abs(graph.gravity - np.array([0.0, 0.0, -9.81])) > 1e-12):
-            report.lost(f"gravity is the engine's to set: {numbers(graph.gravity)} m/s^2")
+            report.lost(f"gravity is the engine's to set: {joined_numbers(graph.gravity)} m/s^2")
 
     def _yaml(self, loops: list[tuple[str, str, str]]) -> str:
         pairs = "\n".join(f"  - ['{a}', '{b}']" for a, b, _ in loops)
@@ -262,7 +266,7 @@ def _float(value: float) -> str:
 
 
 def _origin(pose: Pose) -> dict[str, str]:
-    return {"xyz": numbers(pose.p), "rpy": numbers(_angles(pose.R))}
+    return {"xyz": joined_numbers(pose.p), "rpy": joined_numbers(_angles(pose.R))}
 
 
 def _angles(R: Array) -> Array:
@@ -273,7 +277,11 @@ def _limit(axis: Axis, kind: str) -> dict[str, str]:
     motor = axis.motor
     force = 0.0 if motor is None else min(motor.force, _FAR)
     speed = _FAR if motor is None else min(motor.speed, _FAR)
-    data = {"effort": number(force), "velocity": number(speed)}
+    data = {"effort": shortest_number(force), "velocity": shortest_number(speed)}
     if kind == "continuous":
         return data
-    return {"lower": number(max(axis.limits[0], -_FAR)), "upper": number(min(axis.limits[1], _FAR)), **data}
+    return {
+        "lower": shortest_number(max(axis.limits[0], -_FAR)),
+        "upper": shortest_number(min(axis.limits[1], _FAR)),
+        **data,
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.exchange.graph import Graph
 from nacelle.exchange.names import Names
-from nacelle.exchange.write.robot import graph_of
+from nacelle.exchange.write.robot import assembled_graph
 from nacelle.files import write_whole
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -127,7 +127,7 @@ def export_robot(
     """
     if target not in _WRITERS:
         raise ExportError(f"no engine's format is called {target!r}; {did_you_mean(target, _WRITERS)}")
-    graph = graph_of(robot)
+    graph = assembled_graph(robot)
     if name is not None:
         graph = replace(graph, name=Names(()).new(name, "robot"))
     texts = _WRITERS[target](graph)

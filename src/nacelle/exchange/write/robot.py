@@ -33,7 +33,7 @@ from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
 from nacelle.exchange.write.joints import JointLinks, placed
 from nacelle.exchange.write.points import Joined, is_one_point, without_point
-from nacelle.exchange.write.shapes import shapes_of
+from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
@@ -44,7 +44,7 @@ from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
 
-def graph_of(robot: Robot) -> Graph:
+def assembled_graph(robot: Robot) -> Graph:
     """The graph of a robot in its reference pose, assembled.
 
     Raises:
@@ -178,7 +178,9 @@ class _Builder:
         about = np.array(inertia_about_com(ten), dtype=float)
         # A point mass away from the origin has rounding for an inertia about its centre.
         about[np.abs(about) < 1e-15 * np.max(np.abs(ten[4:]), initial=0.0)] = 0.0
-        return Solid(mass, np.array(com, dtype=float), about, shapes_of(robot, self.found.motion.poses, body))
+        return Solid(
+            mass, np.array(com, dtype=float), about, body_shapes(robot, self.found.motion.poses, body)
+        )
 
     def _coupling(self, k: int) -> Coupling:
         joint = self.closures[k]

@@ -19,7 +19,7 @@ from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
 
 
-def shapes_of(robot: Robot, poses: Sequence[Pose], body: int) -> tuple[Shape, ...]:
+def body_shapes(robot: Robot, poses: Sequence[Pose], body: int) -> tuple[Shape, ...]:
     """The shapes of a body in its frame, of a robot whose bodies have these poses."""
     back = poses[body].inverse()
     return tuple(

@@ -46,7 +46,7 @@ class XmlNode:
             yield f"{room}</{self.tag}>"
 
 
-def document(
+def file_text(
     root: XmlNode, title: str, report: ExchangeReport, *, head: str = '<?xml version="1.0"?>'
 ) -> str:
     """The whole file, with what was done and lost as a comment before the root."""
@@ -61,15 +61,15 @@ def document(
     return f"{head}\n<!--\n{comment}\n-->\n" + "\n".join(root.lines()) + "\n"
 
 
-def number(value: float) -> str:
+def shortest_number(value: float) -> str:
     """A number, as short as reads back alike."""
     text = repr(float(value) + 0.0)
     return text.removesuffix(".0")
 
 
-def numbers(values: Sequence[float] | Array) -> str:
+def joined_numbers(values: Sequence[float] | Array) -> str:
     """Numbers with blanks between them."""
-    return " ".join(number(float(value)) for value in values)
+    return " ".join(shortest_number(float(value)) for value in values)
 
 
 def rpy(R: Array) -> Array:

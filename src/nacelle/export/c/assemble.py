@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacelle.emit.c.parts import number
+from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING
 from nacelle.export.loop.assembly import ASSEMBLY
@@ -101,7 +101,7 @@ def ending(real: str) -> str:
 
 def listed(values: Array, real: str) -> str:
     """Numbers of a table, some on a line."""
-    texts = [number(float(value), real) for value in values]
+    texts = [c_constant(float(value), real) for value in values]
     return "\n".join(f"    {', '.join(texts[k : k + 4])}," for k in range(0, len(texts), 4))
 
 
@@ -141,7 +141,7 @@ def assemble_source(package: Package, real: str) -> tuple[str, str]:
         "package": package.name,
         "real": real,
         "assembly": f"{package.name}_{ASSEMBLY}{end}",
-        "near": number(NEAR_MARGIN, real),
+        "near": c_constant(NEAR_MARGIN, real),
     }
     if not mechanism.ny:
         return f"{own}.c", _CLOSED_FORM.format(**common)
@@ -160,5 +160,5 @@ def assemble_source(package: Package, real: str) -> tuple[str, str]:
         turned=turned,
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING}{end}_newton",
-        tolerance=number(TOLERANCES[real], real),
+        tolerance=c_constant(TOLERANCES[real], real),
     )

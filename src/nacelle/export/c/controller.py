@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nacelle.control.controller import Controller
 from nacelle.control.fields import Fields
 from nacelle.emit.c.interface import framed
-from nacelle.emit.c.parts import call, number
+from nacelle.emit.c.parts import c_constant, call
 from nacelle.emit.names import remark
 from nacelle.export.about import Package
 from nacelle.export.c.assemble import ending, listed
@@ -132,7 +132,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
     lines = [
         *_places(package, "memory", memory_of(controller), words),
         *_places(package, "gains", gains_of(controller), words),
-        f"#define {own.upper()}_PERIOD {number(controller.period, 'double')}",
+        f"#define {own.upper()}_PERIOD {c_constant(controller.period, 'double')}",
         "",
     ]
     for real in reals:

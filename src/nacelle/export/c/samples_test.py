@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.emit.c.parts import number
+from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.c.controller import names_of
 from nacelle.export.loop.law import memory_of
@@ -55,7 +55,7 @@ static int check_{label}(void)
 def _table(name: str, values: Array, count: str) -> str:
     rows = []
     for row in values.tolist():
-        texts = [number(value, "double") for value in row]
+        texts = [c_constant(value, "double") for value in row]
         lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
         rows.append("    {" + ",\n     ".join(lines) + "},")
     return "\n".join([f"static const double {name}[{count}][{values.shape[1]}] = {{", *rows, "};", ""])
@@ -84,8 +84,12 @@ def samples_data(package: Package, controller: Controller, samples: RecordedSamp
             *(_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
             _table("controller_force", samples.force, "SAMPLES"),
             _table("controller_memory", rows, "SAMPLES + 1"),
-            _row("double", "controller_start", [number(value, "double") for value in samples.start.tolist()]),
-            _row("double", "controller_scale", [number(samples.scale[name], "double") for name in parts]),
+            _row(
+                "double",
+                "controller_start",
+                [c_constant(value, "double") for value in samples.start.tolist()],
+            ),
+            _row("double", "controller_scale", [c_constant(samples.scale[name], "double") for name in parts]),
             _row("int", "controller_status", [str(status) for status in samples.status]),
             _row("int", "controller_part", [str(place) for place in places]),
         ]

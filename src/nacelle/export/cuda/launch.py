@@ -77,7 +77,7 @@ static inline unsigned nc_grid(size_t n, size_t across, int processors, int bloc
 """
 
 
-def prototype(layout: KernelLayout, name: str) -> str:
+def launch_head(layout: KernelLayout, name: str) -> str:
     """The head of the function that evaluates a program."""
     real = layout.options.real
     heads = [text for a in layout.inputs for text in _pair(a, f"const {real}")]
@@ -97,7 +97,7 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
     ends = [text for a in written for text in (a.name, f"{a.name}_ld")]
     plain = [text for a in own for text in (a.name, f"{a.name}_ld")]
     lines = [
-        prototype(layout, name),
+        launch_head(layout, name),
         "{",
         "    int processors = 0, capability = 0;",
         "    cudaError_t error = nc_device(&processors, &capability);",

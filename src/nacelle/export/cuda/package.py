@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from nacelle.emit.c.interface import framed
 from nacelle.emit.cuda.header import HEADER
-from nacelle.emit.cuda.kernel import KernelLayout, Launch, kernels, layout_of
+from nacelle.emit.cuda.kernel import KernelLayout, Launch, array_layout, kernels
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import REGISTERS, CudaOptions
 from nacelle.emit.names import remark
 from nacelle.export.about import Package, count_text
 from nacelle.export.c.self_test import entry_ending
 from nacelle.export.cuda.build import cmake_file
-from nacelle.export.cuda.launch import LAUNCH_HEADER, launcher, newton_launcher, newton_prototype, prototype
+from nacelle.export.cuda.launch import LAUNCH_HEADER, launch_head, launcher, newton_launcher, newton_prototype
 from nacelle.export.cuda.self_test import self_test
 from nacelle.export.entry import Entry
 from nacelle.export.markdown import readme
@@ -38,10 +38,10 @@ def cuda_files(
         for real in precisions:
             name = f"{package.name}_{entry_ending(entry, real)}"
             options = _options(name, real)
-            layout = layout_of(entry.program, options)
+            layout = array_layout(entry.program, options)
             made = kernels(entry.program, options)
             text = made.text + "\n" + launcher(layout, made, name)
-            declared += [*_remark(entry, layout), f"{prototype(layout, name)};", ""]
+            declared += [*_remark(entry, layout), f"{launch_head(layout, name)};", ""]
             if entry.closes:
                 driver = newton_kernel(entry.program, options)
                 text += "\n" + driver.text + "\n" + newton_launcher(driver, real, f"{name}_newton")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nacelle.control.controller import Controller
-from nacelle.emit.c.parts import number
+from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING, Entry
 from nacelle.export.fmi.variables import Named, QuantityNames, VariableTable
@@ -227,7 +227,7 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
         f"0 well, 1 readings missing and bridged, {STOPPED} stopped, {FAILED} no finite force",
     )
     struct = f"{name}_controller"
-    status, period = f"values[{table.places['status'].start}]", number(controller.period, "double")
+    status, period = f"values[{table.places['status'].start}]", c_constant(controller.period, "double")
     begin = _joined(
         _unit_pose(package, table.at("x0")),
         f"{struct} c;",

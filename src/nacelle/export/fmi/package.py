@@ -9,7 +9,7 @@ from importlib.resources import files as resources
 
 from nacelle.compile import make_program
 from nacelle.control.controller import Controller
-from nacelle.emit.c.parts import number
+from nacelle.emit.c.parts import c_constant
 from nacelle.emit.names import remark
 from nacelle.errors import ExportError
 from nacelle.export.about import Package, friction_words
@@ -173,7 +173,7 @@ def _token(texts: Sequence[str]) -> str:
 def _source(package: Package, glue: Glue, title: str, token: str) -> str:
     table = glue.table
     states = table.places.get("state", slice(0, 0))
-    starts = [number(scalar.start or 0.0, "double") for scalar in table.scalars]
+    starts = [c_constant(scalar.start or 0.0, "double") for scalar in table.scalars]
     declared = ""
     if package.iterated is not None and not package.wanted.loop:
         declared = f"{assemble_head(package, 'double')};\n\n"

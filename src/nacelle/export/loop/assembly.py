@@ -49,7 +49,7 @@ def pose_entry(
     return Entry(label, title, replace(program, name=f"{prefix}_{label}"), words, None)
 
 
-def reached(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+def smallest_reach(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The smallest of the reach margins and of the numbers that are positive on the reference's branch."""
     values = [*actuator_positions(robot, x, y)["margins"], *branch_signs(robot, x, y)["branch"]]
     smallest = values[0]
@@ -66,4 +66,4 @@ def assembly_entry(robot: Robot, prefix: str) -> Entry:
         "margin": "above 0 where the robot reaches the pose, assembled as in the reference pose",
     }
     title = "whether a pose is reached: the smallest reach margin, or number of the branch"
-    return pose_entry(robot, prefix, ASSEMBLY, title, reached, words)
+    return pose_entry(robot, prefix, ASSEMBLY, title, smallest_reach, words)

@@ -24,7 +24,7 @@ from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
-from nacelle.simulation.flow import pose_of, reference_orientation
+from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from nacelle.spatial.scalar import Array
 
 FINE, BRIDGED, STOPPED, FAILED = 0, 1, 2, 3
@@ -110,7 +110,9 @@ def sample_inputs(controller: Controller) -> dict[str, Array]:
     angular, place = mechanism.layout.angular, mechanism.layout.quaternion
     if place is not None and angular is not None:
         middle = np.concatenate([middle[: place.start], np.zeros(3), middle[place.stop :]])
-    x = np.array([pose_of(mechanism, middle + s * way, quat_0) for s in along[0]]).astype(np.float32)
+    x = np.array([pose_from_coordinates(mechanism, middle + s * way, quat_0) for s in along[0]]).astype(
+        np.float32
+    )
     q = controller.coordinates(x.astype(float))
     q += _ERROR * rng.uniform(-1.0, 1.0, q.shape[1]) + _NOISE * rng.uniform(-1.0, 1.0, q.shape)
     q[_GAPS[0] : _GAPS[1] + 1, 0] = np.nan

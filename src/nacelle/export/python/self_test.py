@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nacelle.export.about import Package
 from nacelle.export.python.arguments import Arguments
-from nacelle.export.python.tables import table
+from nacelle.export.python.tables import list_of_lists
 from nacelle.export.vectors import Vectors
 
 _HEAD = '''\
@@ -63,11 +63,11 @@ def self_test(package: Package, module: str, references: Mapping[str, Vectors], 
         inputs = []
         for k, values in enumerate(vectors.inputs.values()):
             inputs.append(f"{entry.label}_in{k}".upper())
-            lines += table(inputs[-1], values)
+            lines += list_of_lists(inputs[-1], values)
         outputs = []
         for k, (key, values) in enumerate(vectors.outputs.items()):
             outputs.append(f"{entry.label}_out{k}".upper())
-            lines += table(outputs[-1], values)
+            lines += list_of_lists(outputs[-1], values)
             # Other machines evaluate in another order: ten times what C may.
             limit = 10.0 * vectors.tolerance["double"][key]
             outputs[-1] = f'("{names.outputs[k]}", {outputs[-1]}, {vectors.scale[key]!r}, {limit:.1e})'

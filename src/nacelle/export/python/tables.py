@@ -5,7 +5,7 @@ from __future__ import annotations
 from nacelle.spatial.scalar import Array
 
 
-def table(name: str, values: Array) -> list[str]:
+def list_of_lists(name: str, values: Array) -> list[str]:
     """Write a table of numbers as a list of lists."""
     lines = [f"{name} = ["]
     for row in values.tolist():

@@ -56,7 +56,7 @@ def pseudo_inertia(parameters: Array) -> Array:
     return np.asarray(np.tensordot(parameters, BASIS, axes=1))
 
 
-def second_moments(parameters: Array) -> Array:
+def central_second_moments(parameters: Array) -> Array:
     """S_c = sum (r - c) (r - c)^T dm (3, 3), kg m^2, about the centre of mass c; the mass is not zero."""
     I, h = inertia_matrix(parameters), np.asarray(parameters[1:4], dtype=float)
     return np.asarray(0.5 * np.trace(I) * np.eye(3) - I - np.outer(h, h) / parameters[0])
@@ -74,7 +74,7 @@ def added_thickness(parameters: Array, axes: tuple[int, ...], size: float) -> fl
     """
     if not axes:
         return 0.0
-    values = np.linalg.eigvalsh(second_moments(parameters)[np.ix_(axes, axes)])
+    values = np.linalg.eigvalsh(central_second_moments(parameters)[np.ix_(axes, axes)])
     mass = float(parameters[0])
     if values[-1] <= _POINT**2 * mass * size**2:
         return _POINT_RADIUS**2 * mass * size**2 - min(float(values[0]), 0.0)
@@ -102,7 +102,7 @@ def normaliser(parameters: Array, axes: tuple[int, ...]) -> Array:
     B = np.zeros((count + 1, count + 1))
     B[count, count] = 1.0 / math.sqrt(mass)
     if count:
-        G = np.linalg.cholesky(second_moments(parameters)[np.ix_(axes, axes)])
+        G = np.linalg.cholesky(central_second_moments(parameters)[np.ix_(axes, axes)])
         B[:count, :count] = np.linalg.inv(G)
         B[:count, count] = -B[:count, :count] @ (np.asarray(parameters)[1:4][list(axes)] / mass)
     return B

@@ -57,7 +57,7 @@ class NacelleMotion:
         return NacelleMotion(self.x[places], self.v[places], self.a[places], self.ok[places])
 
 
-def nacelle_motion(
+def measured_motion(
     robot: Robot, q: Array, q_rate: Array, q_acceleration: Array, start: Array | None
 ) -> NacelleMotion:
     """The motion of the nacelle from that of the actuators, all (N, actuators).

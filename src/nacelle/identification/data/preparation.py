@@ -6,7 +6,7 @@ the noise of the encoders. Joints with dry friction move with jumps of accelerat
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
 8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a
 drive's own delay, which is taken back. Where forces shake the robot beyond the cutoff more than the noise of
-the rates, and by more than 0.3 % of them, the rates have that vibration, too (`vibration`).
+the rates, and by more than 0.3 % of them, the rates have that vibration, too (`filtered_out`).
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
 have these errors: the reference that the controller was given, or, where it was not recorded, splines of
@@ -24,8 +24,8 @@ import numpy as np
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import NacelleMotion, nacelle_motion
-from nacelle.identification.data.vibration import vibration
+from nacelle.identification.data.poses import NacelleMotion, measured_motion
+from nacelle.identification.data.vibration import filtered_out
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.spatial.scalar import Array
@@ -293,7 +293,7 @@ def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | 
 
 def _motion(robot: Robot, part: Measurement, q: Array, inner: slice) -> NacelleMotion:
     rates, accelerations = derivatives(q, part.rate)
-    motion = nacelle_motion(robot, q[inner], rates[inner], accelerations[inner], None)
+    motion = measured_motion(robot, q[inner], rates[inner], accelerations[inner], None)
     if not np.any(motion.ok):
         raise IdentificationError(
             f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "
@@ -310,7 +310,7 @@ def _with_vibration(
     none = np.zeros(len(part.robot.actuators))
     if not np.any(used):
         return motion, none
-    v, rates = vibration(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
+    v, rates = filtered_out(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
     size = np.sqrt(np.mean(rates[used] ** 2, axis=0))
     speed = np.std(np.diff(part.q, axis=0) * part.rate, axis=0)
     noise = _rate_noise(encoder_noise(part.q), chosen.cutoff, part.rate)

@@ -27,7 +27,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-def vibration(
+def filtered_out(
     robot: Robot, motion: NacelleMotion, force: Array, cutoff: float, rate: float
 ) -> tuple[Array, Array]:
     """Reduced twists v - H v (N, n) and the rates of the actuators that they are (N, actuators).

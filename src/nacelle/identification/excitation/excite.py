@@ -40,9 +40,9 @@ from nacelle.identification.excitation.strokes import (
     chain_uses,
     chosen_strokes,
     lines,
-    reach,
     records,
     stroke_rows,
+    strokes_along,
 )
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.trajectory import Chain
@@ -207,7 +207,7 @@ def excitation_problem(
 def starts_near(problem: Design, z: Array) -> bool:
     """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
     home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
-    return not np.any(home) or bool(reach(problem, home[None])[0] >= 1.0)
+    return not np.any(home) or bool(strokes_along(problem, home[None])[0] >= 1.0)
 
 
 def _parts(

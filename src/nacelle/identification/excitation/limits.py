@@ -173,7 +173,7 @@ def _words(given: Any, described: Array, derived: str) -> str:
     return f"described, or derived: {derived}" if np.any(np.isfinite(described)) else f"derived: {derived}"
 
 
-def coordinates_of(robot: Robot, x: Array) -> tuple[Array, Array]:
+def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:
     """Coordinates c (n,) of a pose (nx,) and the orientation quat_0 (4,) about which they turn."""
     layout = mechanism_of(robot).layout
     quat = np.array([0.0, 0.0, 0.0, 1.0]) if layout.quaternion is None else np.array(x[layout.quaternion])
@@ -184,7 +184,7 @@ def coordinates_of(robot: Robot, x: Array) -> tuple[Array, Array]:
 def _at_rest(robot: Robot, center: Array) -> Array:
     """`limited_values` at rest at a pose."""
     pose, y, _ = solved(robot, center)
-    c, quat_0 = coordinates_of(robot, pose)
+    c, quat_0 = centred_coordinates(robot, pose)
     still = np.zeros_like(c)
     return np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
 

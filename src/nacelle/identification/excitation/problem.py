@@ -29,7 +29,12 @@ from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.criterion import criterion
-from nacelle.identification.excitation.limits import ConstraintForm, Limits, constraint_form, coordinates_of
+from nacelle.identification.excitation.limits import (
+    ConstraintForm,
+    Limits,
+    centred_coordinates,
+    constraint_form,
+)
 from nacelle.identification.excitation.motions import MotionFunctions
 from nacelle.identification.excitation.sample_model import (
     limited_gradients,
@@ -140,7 +145,7 @@ class Design:
 
         What iteration finds is added.
         """
-        c = c + coordinates_of(self.robot, self.center)[0]
+        c = c + centred_coordinates(self.robot, self.center)[0]
         mechanism = mechanism_of(self.robot)
         layout = mechanism.layout
         x = c
@@ -163,7 +168,7 @@ class Design:
     @cached_property
     def quat_0(self) -> Array:
         """The centre's orientation quat_xyzw (4,), about which rotations are counted."""
-        return coordinates_of(self.robot, self.center)[1]
+        return centred_coordinates(self.robot, self.center)[1]
 
     @cached_property
     def form(self) -> ConstraintForm:

@@ -45,8 +45,8 @@ from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.symbol import Symbol, node_of
-from nacelle.simulation.flow import pose_of
-from nacelle.simulation.plant import Limit, joint_steps, limits_of
+from nacelle.simulation.flow import pose_from_coordinates
+from nacelle.simulation.plant import Limit, limits_of, primitive_coordinates
 from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve
@@ -64,7 +64,7 @@ def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array)
     """The state (x, y, v, a) of a robot from coordinates and their derivatives; `rest` is y, quat_0."""
     y, quat_0 = others
     mechanism = mechanism_of(robot)
-    x = pose_of(mechanism, c, quat_0)
+    x = pose_from_coordinates(mechanism, c, quat_0)
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     v, a = dc, ddc
@@ -107,7 +107,7 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
 def _step(robot: Robot, now: Configuration, limit: Limit) -> Any:
     if limit.place is None:
         return actuator_steps(robot, now.motion, now.steps)[limit.joint]
-    return joint_steps(robot, now, limit.joint)[limit.place]
+    return primitive_coordinates(robot, now, limit.joint)[limit.place]
 
 
 def _position(limit: Limit, step: Any) -> Scalar:

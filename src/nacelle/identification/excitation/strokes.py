@@ -100,7 +100,7 @@ def _candidates(problem: Design, seed: int) -> list[Stroke]:
     rng = np.random.default_rng(seed)
     directions = np.concatenate([np.eye(n), rng.normal(size=(_CANDIDATES - n, n))])
     directions = directions / np.linalg.norm(directions, axis=-1, keepdims=True) * twist_units(problem.robot)
-    forth, back = (_KEPT * reach(problem, sign * directions) for sign in (1.0, -1.0))
+    forth, back = (_KEPT * strokes_along(problem, sign * directions) for sign in (1.0, -1.0))
     far = (forth > 0.0) & (back > 0.0)
     starts, ends = -back[far, None] * directions[far], forth[far, None] * directions[far]
     if not len(starts):
@@ -109,7 +109,7 @@ def _candidates(problem: Design, seed: int) -> list[Stroke]:
     return [Stroke(a, b, float(T)) for a, b, T in zip(starts, ends, fastest, strict=True) if np.isfinite(T)]
 
 
-def reach(problem: Design, directions: Array) -> Array:
+def strokes_along(problem: Design, directions: Array) -> Array:
     """How far (M,) the robot can rest from the centre along directions (M, n), over their lengths."""
     steps = np.linspace(0.0, 1.0, 2 * _POINTS + 1)[1:]
     c = steps[None, :, None] * directions[:, None, :]

@@ -31,7 +31,7 @@ from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacob
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import NativeDriver, Options, bound, flow, pose_of, state_size
+from nacelle.simulation.flow import NativeDriver, Options, bound, flow, pose_from_coordinates, state_size
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, EventGroup, Feedback, Labels
 from nacelle.spatial.physics import input_shapes, physics
@@ -51,7 +51,7 @@ def _inputs(robot: Robot) -> tuple[int]:
 def actuator_coordinates(robot: Robot, s: Array, quat_0: Array) -> Array:
     """Coordinates of the actuators (actuators,), rad or m, at a state of the rigid robot; any scalar."""
     mechanism, n = mechanism_of(robot), robot.motion.n
-    x, y = pose_of(mechanism, s[:n], quat_0), s[2 * n : state_size(robot)[0]]
+    x, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[2 * n : state_size(robot)[0]]
     if mechanism.ny:
         y = y + closing_step(robot, y, x)["dy"]
     return np.asarray(actuator_positions(robot, x, y)["q"])

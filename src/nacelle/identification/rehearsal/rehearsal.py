@@ -31,7 +31,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
-from nacelle.identification.rehearsal.servo import readings, servo, servo_rows
+from nacelle.identification.rehearsal.servo import encoder_readings, servo, servo_rows
 from nacelle.identification.rehearsal.settings import (
     FORCE_NOISE,
     Controller,
@@ -370,7 +370,7 @@ class Rehearsal(Drawn):
     def measurement(self) -> Measurement:
         """What was measured: encoders, forces from currents, the reference."""
         experiment, first = self.experiment, self._first
-        q = readings(self._coordinates + self.position_noise, experiment.resolution)
+        q = encoder_readings(self._coordinates + self.position_noise, experiment.resolution)
         return Measurement(
             self.robot,
             self.time.copy(),

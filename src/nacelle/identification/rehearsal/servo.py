@@ -42,7 +42,7 @@ def servo_rows(q: Array, force: Array, noise: Array, inertia: Array) -> Array:
     return np.hstack([q, force, noise, inertia[:, lower[0], lower[1]]])
 
 
-def readings(q: Array, resolution: Array) -> Array:
+def encoder_readings(q: Array, resolution: Array) -> Array:
     """What encoders read (..., actuators) at coordinates, noise included: multiples of their resolution."""
     step = np.where(resolution > 0.0, resolution, 1.0)
     return np.where(resolution > 0.0, np.floor(q / step + 0.5) * step, q)

@@ -29,7 +29,7 @@ from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    crossed,
+    cross_and_rate,
     dotted,
     resting,
     stacked,
@@ -213,7 +213,7 @@ def _plane_zero(at: ElementGeometry, leg: ElementLeg, slider: Rigid, nacelle: Ri
         (nacelle, slider) if at.robot.joints[tip].predecessor == leg.rods[0].nacelle else (slider, nacelle)
     )
     n, gap = plane.R[:, 2], two.at(centre.p) - one.at(plane.p)
-    return dotted(gap, n, one.fixed(n)) + dotted(crossed(one.w, n), centre.p - plane.p, gap.now)
+    return dotted(gap, n, one.fixed(n)) + dotted(cross_and_rate(one.w, n), centre.p - plane.p, gap.now)
 
 
 def part_states(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigid]) -> list[Rate]:
@@ -225,7 +225,7 @@ def part_states(at: ElementGeometry, leg: ElementLeg, nacelle: Mapping[int, Rigi
             rates.append(body.at(at.part_input(part)))
         if "x" in part.element.basis:
             x = at.part_direction(part)
-            rates += [crossed(body.w, x), dotted(body.w, x, body.fixed(x))]
+            rates += [cross_and_rate(body.w, x), dotted(body.w, x, body.fixed(x))]
     return rates
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, direction
+from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, bar_direction
 from nacelle.kinematics.elements.placement import element_layout
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
@@ -43,7 +43,11 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
     def variable(v: StateVariable) -> Array:
         twist, rate, w, w_dot = turning(v.body)
         if v.kind == "direction":
-            e = at.poses[v.body].R[:, v.number] if v.leg < 0 else direction(at, layout.legs[v.leg], v.number)
+            e = (
+                at.poses[v.body].R[:, v.number]
+                if v.leg < 0
+                else bar_direction(at, layout.legs[v.leg], v.number)
+            )
             e_dot = cross(w, e)
             rows = [e, e_dot, cross(w_dot, e) + cross(w, e_dot)]
             return pack([[row[k] for k in layout.axes] for row in rows])

@@ -132,7 +132,11 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     directions = [v for v in variables if v.kind == "direction"]
     size = (
         [
-            max(abs(float(direction(at, legs[v.leg], v.number)[axis])) for at in samples for v in directions)
+            max(
+                abs(float(bar_direction(at, legs[v.leg], v.number)[axis]))
+                for at in samples
+                for v in directions
+            )
             for axis in range(3)
         ]
         if directions
@@ -189,13 +193,13 @@ def _alike(leg: ElementLeg, number: int, samples: list[ElementGeometry]) -> list
         k
         for k in range(len(leg.rods))
         if all(
-            float(np.max(np.abs(direction(at, leg, k) - direction(at, leg, number)))) < _SAME
+            float(np.max(np.abs(bar_direction(at, leg, k) - bar_direction(at, leg, number)))) < _SAME
             for at in samples
         )
     ]
 
 
-def direction(at: ElementGeometry, leg: ElementLeg, number: int) -> Array:
+def bar_direction(at: ElementGeometry, leg: ElementLeg, number: int) -> Array:
     """Unit direction (3,), base axes, of a rod by its number, or of the driven bar (`ARM`)."""
     return at.bar_direction(leg) if number == ARM else at.direction(leg, leg.rods[number])
 

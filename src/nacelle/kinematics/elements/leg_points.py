@@ -32,7 +32,7 @@ from nacelle.kinematics.elements.jets import (
     scaled_jet,
     unit_jet,
 )
-from nacelle.kinematics.elements.layout import ARM, ElementLayout, direction, in_space, sample_geometries
+from nacelle.kinematics.elements.layout import ARM, ElementLayout, bar_direction, in_space, sample_geometries
 from nacelle.kinematics.elements.structure import ElementLeg, ElementRod
 from nacelle.kinematics.general.vectors import add, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
@@ -229,7 +229,7 @@ def _constants(mechanism: Mechanism, leg: ElementLeg, at: ElementGeometry) -> Le
             rods.append(RodPoints(np.zeros(3), 0.0, np.zeros(3), rod.tip, rod.nacelle, local))
             continue
         E, B = at.ends(leg, rod)
-        x = direction(at, leg, k)
+        x = bar_direction(at, leg, k)
         start = clean(axes.T @ (E - root), size)
         hinge = _hinge(leg, rod, at, x) if not np.any(zero) else None
         cross_joint = _universal(leg, rod, at, x)

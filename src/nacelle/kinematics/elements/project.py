@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.along import coordinate_rates
+from nacelle.kinematics.along import twist_from_rates
 from nacelle.kinematics.elements.layout import StateVariable
 from nacelle.kinematics.elements.placement import element_layout
 from nacelle.kinematics.elements.state import ElementState, element_state, elements_at, require_elements
@@ -291,5 +291,5 @@ def _moved(robot: Robot, x: Array, step: Array) -> Array:
         return np.asarray(layout.join_x(plain + linear, quat_multiply(quat_exp(turn), quat)))
     # Angles change as the twist says: v = T dx.
     n = len(step)
-    T = np.stack([coordinate_rates(robot, x, unit, np.zeros(n))[0] for unit in np.eye(n)], axis=1)
+    T = np.stack([twist_from_rates(robot, x, unit, np.zeros(n))[0] for unit in np.eye(n)], axis=1)
     return np.asarray(x + np.linalg.solve(T, step))

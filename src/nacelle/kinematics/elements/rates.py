@@ -65,7 +65,7 @@ def stacked(rates: Sequence[Rate]) -> Rate:
     )
 
 
-def crossed(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
+def cross_and_rate(w: Rate, r: Array, r_rate: Array | None = None) -> Rate:
     """Give w x r for an angular velocity w and a vector r (3,) that has the rate r_rate; without: w x r."""
     now = cross(w.now, r)
     return Rate(-skew(r) @ w.M, now, cross(w.next, r) + cross(w.now, now if r_rate is None else r_rate))
@@ -97,7 +97,7 @@ class Rigid:
 
     def at(self, point: Array) -> Rate:
         """Velocity of the body's point at `point` (3,), base axes: v + w x r ([OAM] (14), (15))."""
-        return self.v + crossed(self.w, point - self.p)
+        return self.v + cross_and_rate(self.w, point - self.p)
 
     def fixed(self, direction: Array) -> Array:
         """Rate (3,) of a direction that is fixed to the body: w x direction."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from nacelle.kinematics.elements.from_pose import element_arrays, element_shapes
 from nacelle.kinematics.iteration.precise_states import Numbers, PreciseStates
-from nacelle.kinematics.iteration.samples import samples_of
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import exact
@@ -21,8 +21,8 @@ from nacelle.program.precise import exact
 def element_samples(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
-    """Samples of the inputs of a function of the element state (`samples_of`)."""
-    return samples_of(robot, shapes, groups, _elements)
+    """Samples of the inputs of a function of the element state (`input_samples`)."""
+    return input_samples(robot, shapes, groups, _elements)
 
 
 def _elements(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:

@@ -28,7 +28,7 @@ from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.scalar import Array, Scalar, dot, pack
 
 
-def closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
+def node_closure_axes(placed: Placed, index: int, axes: int) -> list[Array]:
     """Unit axes (3,) of a closure's primitives in a node's axes (0: of the base); zero for spherical ones."""
     joint = placed.robot.joints[index]
     first, second = placed.joint_frames(index, axes)
@@ -83,7 +83,7 @@ class ClosureRate:
         return gamma, onto_nacelle(trees, placed.nacelle, tie, force, moment)
 
 
-def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
+def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     """For every revolute or prismatic closure with an actuator or a rotor its rate."""
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
@@ -99,7 +99,7 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
                 continue
             if joint.kind is JointKind.SPHERICAL:
                 continue
-            e = closure_axes(placed, tie.joint, tie.axes)[0]
+            e = node_closure_axes(placed, tie.joint, tie.axes)[0]
             revolute = joint.kind is JointKind.REVOLUTE
             closures[tie.joint] = ClosureRate(tie, e, revolute, driven.get(tie.joint), rotor)
     return closures
@@ -108,7 +108,7 @@ def closure_rates(placed: Placed) -> dict[int, ClosureRate]:
 def rotor_rates(placed: Placed) -> list[ClosureRate]:
     """Rates of all closures with a rotor; of a spherical one three, about the axes of its tie."""
     robot = placed.robot
-    rates = [rate for rate in closure_rates(placed).values() if not is_zero(rate.rotor)]
+    rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
     for tie in (tie for ties in placed.ties for tie in ties if tie.joint >= 0):
         joint = robot.joints[tie.joint]
         if joint.kind is JointKind.SPHERICAL and robot.numeric.joints[tie.joint].rotor_inertia:
@@ -124,7 +124,7 @@ def actuator_jacobian(legs: Legs) -> Array:
     for place, k in active_rates(robot).items():
         unit: Rates = {place: 1.0}
         rows[k] = legs.held_along_v(*(({}, unit) if place in own else (unit, {})))
-    for rate in closure_rates(legs.placed).values():
+    for rate in driven_closure_rates(legs.placed).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
     if not rows:

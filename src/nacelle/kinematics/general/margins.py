@@ -74,7 +74,7 @@ def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
     return minimum(1.0, value * value * scale)
 
 
-def distances(legs: Legs) -> list[Scalar]:
+def iterated_distances(legs: Legs) -> list[Scalar]:
     """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
 
     One for each leg on its own, and one for all legs that the nacelle's dependent rates hang on, together

@@ -51,7 +51,7 @@ class NodeMotion:
         return add(self.a, product(self.acceleration_matrix, point))
 
 
-def along(node: TreeNode, rates: dict[int, Scalar]) -> Array:
+def axis_velocity(node: TreeNode, rates: dict[int, Scalar]) -> Array:
     """Velocity (3,) along the axes of a node, sum of e_k u_k, in its axes: rad/s or m/s."""
     total: Array = ZERO
     for rate, axis in zip(node.rates, node.axes, strict=True):
@@ -88,7 +88,7 @@ def outward(
             motions[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
         parent = motions[node.parent]
-        own, own_dot = along(node, u), along(node, u_dot)
+        own, own_dot = axis_velocity(node, u), axis_velocity(node, u_dot)
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
         if node.primitive.is_rotation:

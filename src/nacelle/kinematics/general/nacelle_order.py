@@ -20,7 +20,12 @@ import numpy as np
 from nacelle.kinematics.general.leg_trees import Idle
 from nacelle.kinematics.general.legs import factorised
 from nacelle.kinematics.general.placed import GeneralPlan, LegOrder, Parts, Placed, SolveOrder
-from nacelle.kinematics.general.solve import constant_columns, constant_rows, pivot_order, reduced
+from nacelle.kinematics.general.solve import (
+    constant_columns,
+    constant_rows,
+    pivot_order,
+    without_constant_rows,
+)
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.spatial.rounding import middle
 from nacelle.spatial.scalar import Array
@@ -69,7 +74,7 @@ def solve_order(plan: GeneralPlan, placed: list[Placed]) -> tuple[SolveOrder | N
     if constant is None:
         return order, 1.0
     rows = [i for i in range(n) if i not in constant.rows]
-    left = np.array([reduced(table.tolist(), [0.0] * n, constant)[0] for table in C])
+    left = np.array([without_constant_rows(table.tolist(), [0.0] * n, constant)[0] for table in C])
     return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 

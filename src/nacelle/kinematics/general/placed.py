@@ -24,7 +24,7 @@ from nacelle.kinematics.general.factors import Order
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
-from nacelle.kinematics.general.solve import ConstantRows, reduced, solve_in_order
+from nacelle.kinematics.general.solve import ConstantRows, solve_in_order, without_constant_rows
 from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, coupling_tie, rod_tie, spin_tie
 from nacelle.kinematics.general.ties import GivenLine, MassPointRod, Tie
 from nacelle.kinematics.legs.axes import TOLERANCE
@@ -75,7 +75,7 @@ class SolveOrder:
         if self.constant is None or self.left is None:
             solution, pivot, *_ = solve_in_order(A, b, self.pivots, self.units)
             return solution, pivot
-        A, b, whole = reduced(A, b, self.constant)
+        A, b, whole = without_constant_rows(A, b, self.constant)
         solution, pivot = self.left.solved(A, b)
         return whole(solution), pivot
 

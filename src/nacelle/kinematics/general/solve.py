@@ -117,7 +117,7 @@ def constant_rows(samples: Array) -> ConstantRows | None:
     return ConstantRows(tuple(rows), choices[best]) if volumes[best] > _FILLED else None
 
 
-def reduced(
+def without_constant_rows(
     A: list[list[Scalar]], b: list[Scalar], constant: ConstantRows
 ) -> tuple[list[list[Scalar]], list[Scalar], Callable[[Array], Array]]:
     """A system without its constant rows, and what gives all unknowns from those that are left.

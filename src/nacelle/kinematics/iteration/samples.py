@@ -41,7 +41,7 @@ _ROBOTS = (31, 32, 33)
 Derived = Callable[[PreciseStates, Numbers], dict[str, Numbers]]
 
 
-def samples_of(
+def input_samples(
     robot: Robot,
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...] = (),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
-from nacelle.kinematics.along import coordinate_rates
+from nacelle.kinematics.along import twist_from_rates
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
@@ -309,7 +309,7 @@ class ToolTarget:
         batch = np.broadcast_shapes(x.shape[:-1], dx.shape[:-1])
         x = np.broadcast_to(x, (*batch, x.shape[-1]))
         dx, ddx = (np.broadcast_to(rate, (*batch, rate.shape[-1])) for rate in (dx, ddx))
-        v, a = coordinate_rates(self.robot, x, dx, ddx)
+        v, a = twist_from_rates(self.robot, x, dx, ddx)
         moving = body_motion(self.robot, x, v, a)
         V, A = moving.twist[..., self.tool.body, :], moving.acceleration[..., self.tool.body, :]
         R_F = self.tool.frame.R

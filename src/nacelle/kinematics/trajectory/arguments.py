@@ -92,7 +92,7 @@ def _row_names(layout: ReducedLayout) -> str:
     return f"{layout.nx} numbers ({', '.join(layout.x_names)})"
 
 
-def read_vector(layout: ReducedLayout, value: ArrayLike, name: str) -> Array:
+def positive_limit(layout: ReducedLayout, value: ArrayLike, name: str) -> Array:
     """Check a positive limit: a number for all coordinates, or (n,) numbers."""
     try:
         values = np.array(value, dtype=float)
@@ -144,7 +144,7 @@ def read_times(
     if duration is not None:
         return np.linspace(0.0, read_positive(duration, "the duration"), count)
     if speed is not None:
-        ways = np.abs(displacements(layout, points)) / read_vector(layout, speed, "the speed")
+        ways = np.abs(displacements(layout, points)) / positive_limit(layout, speed, "the speed")
         steps = ways.max(axis=1)
         if not np.all(steps > 0.0):
             k = int(np.argmin(steps))

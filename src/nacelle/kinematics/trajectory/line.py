@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from nacelle.kinematics.trajectory.arguments import (
     displacements,
     nearest_signs,
+    positive_limit,
     read_layout,
     read_pose,
-    read_vector,
 )
 from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
 from nacelle.kinematics.trajectory.error import TrajectoryError
@@ -68,10 +68,10 @@ class Line(Trajectory):
         self._law = read_timing(
             timing,
             duration,
-            _progress_limit(self._way, None if speed is None else read_vector(layout, speed, "the speed")),
+            _progress_limit(self._way, None if speed is None else positive_limit(layout, speed, "the speed")),
             _progress_limit(
                 self._way,
-                None if acceleration is None else read_vector(layout, acceleration, "the acceleration"),
+                None if acceleration is None else positive_limit(layout, acceleration, "the acceleration"),
             ),
         )
         super().__init__(layout.motion, self._law.duration, self._law.knots)

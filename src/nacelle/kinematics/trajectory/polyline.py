@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 
 from nacelle.kinematics.trajectory.arguments import (
     displacements,
+    positive_limit,
     read_layout,
     read_points,
     read_positive,
     read_times,
-    read_vector,
 )
 from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
 from nacelle.kinematics.trajectory.error import TrajectoryError
@@ -81,7 +81,7 @@ class Polyline(Trajectory):
         if blend is not None and acceleration is not None:
             raise TrajectoryError("give the duration of the blends or the acceleration in them, not both")
         if acceleration is not None:
-            limits = read_vector(layout, acceleration, "the acceleration")
+            limits = positive_limit(layout, acceleration, "the acceleration")
             if speed is not None:
                 half, nominal = _slowed(ways, nominal, limits)
             else:

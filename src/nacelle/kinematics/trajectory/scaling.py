@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nacelle.kinematics.trajectory.arguments import read_positive, read_vector
+from nacelle.kinematics.trajectory.arguments import positive_limit, read_positive
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.spatial.scalar import Array
@@ -102,8 +102,8 @@ def scale_to_limits(
             "limits on joints need `rates`, and `rates` needs limits `rate` or `rate_change`"
         )
     layout = trajectory.layout
-    v_limit = None if speed is None else read_vector(layout, speed, "the speed")
-    a_limit = None if acceleration is None else read_vector(layout, acceleration, "the acceleration")
+    v_limit = None if speed is None else positive_limit(layout, speed, "the speed")
+    a_limit = None if acceleration is None else positive_limit(layout, acceleration, "the acceleration")
     q_limit = None if rate is None else _joint_limit(rate, "the limit on rates")
     dq_limit = None if rate_change is None else _joint_limit(rate_change, "the limit on changes of rates")
 

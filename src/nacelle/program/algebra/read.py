@@ -54,7 +54,7 @@ def source(graph: Graph, roots: list[int]) -> ReadGraph:
     return ReadGraph(graph, roots, order, [number > 1 for number in uses], alone)
 
 
-def read(given: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
+def read_algebra(given: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
     """Read what some roots of a graph need; sums and products used once are merged.
 
     Args:

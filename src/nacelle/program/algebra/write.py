@@ -8,7 +8,7 @@ from nacelle.program.algebra.algebra import ONE, Algebra, Scaled
 from nacelle.program.graph import Graph, depth_first
 
 
-def write(algebra: Algebra) -> tuple[Graph, list[int]]:
+def write_algebra(algebra: Algebra) -> tuple[Graph, list[int]]:
     """Write the items that the roots need as a graph of binary operations."""
     return _Writer(algebra).write()
 

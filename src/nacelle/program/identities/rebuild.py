@@ -21,7 +21,7 @@ from nacelle.program.cost import WEIGHTS
 from nacelle.program.identities.join import other_makings
 from nacelle.program.identities.noise import OPERATIONS, Array, of_operation, typical
 from nacelle.program.identities.values import Making, Values
-from nacelle.program.identities.written import children, order
+from nacelle.program.identities.written import child_classes, class_order
 
 # By how much the rounding of a value, and of a result, may grow.
 _GROWTH = 2.0
@@ -75,7 +75,7 @@ class _Search:
         self.below: list[list[int]] = []
         self.costs: list[float] = []
         self._extend()
-        self.place = {k: place for place, k in enumerate(order(self.values, self.chosen))}
+        self.place = {k: place for place, k in enumerate(class_order(self.values, self.chosen))}
         self.uses = [0] * len(self.chosen)
         for ref in self.values.results:
             self.uses[ref >> 1] += 1
@@ -154,7 +154,7 @@ class _Search:
         values = self.values
         self.chosen += [makings[0] for makings in values.makings[len(self.chosen) :]]
         added = range(len(self.below), len(self.chosen))
-        self.below += [children(values, self.chosen[k], k) for k in added]
+        self.below += [child_classes(values, self.chosen[k], k) for k in added]
         self.costs += [
             0.0 if values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]] for k in added
         ]
@@ -202,7 +202,7 @@ class _Search:
         freed = self._release(k)
         best, best_cost = None, freed - 1e-9
         for making in options:
-            needed = children(self.values, making, k)
+            needed = child_classes(self.values, making, k)
             price = WEIGHTS[making[1][0]]
             if price >= best_cost or not all(self._is_available(child) for child in needed):
                 continue
@@ -211,7 +211,7 @@ class _Search:
             if price < best_cost and not self._leads_to(needed, k) and self._is_calm(k, making, bound):
                 best, best_cost = making, price
         if best is not None:
-            self.chosen[k], self.below[k] = best, children(self.values, best, k)
+            self.chosen[k], self.below[k] = best, child_classes(self.values, best, k)
             self.costs[k] = WEIGHTS[best[1][0]]
             self.changes[k] = self._change(k, best)
         self._claim(self.below[k])
@@ -235,7 +235,7 @@ class _Search:
 
     def _is_calm(self, k: int, making: Making, bound: Array) -> bool:
         """Whether the rounding of a class stays within a bound if it is made so."""
-        for child in children(self.values, making, k):
+        for child in child_classes(self.values, making, k):
             self.changes.setdefault(child, self.values.changes[child])
         with np.errstate(all="ignore"):
             return bool(np.all(typical(self._change(k, making)[OPERATIONS]) <= bound))

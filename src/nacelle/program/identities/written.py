@@ -19,7 +19,7 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
     def node(ref: Ref) -> int:
         return graph.neg(place[ref >> 1]) if ref & 1 else place[ref >> 1]
 
-    for k in order(values, chosen):
+    for k in class_order(values, chosen):
         constant, (negative, (op, *operands)) = values.constants[k], chosen[k]
         if constant is not None:
             place[k] = graph.const(constant)
@@ -34,12 +34,12 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
     return linear(program.name, graph, program.inputs, program.outputs, roots)
 
 
-def order(values: Values, chosen: Sequence[Making]) -> list[int]:
+def class_order(values: Values, chosen: Sequence[Making]) -> list[int]:
     """The classes that the results need, each after those that it is made of."""
-    return depth_first([ref >> 1 for ref in values.results], lambda k: children(values, chosen[k], k))
+    return depth_first([ref >> 1 for ref in values.results], lambda k: child_classes(values, chosen[k], k))
 
 
-def children(values: Values, making: Making, k: int) -> list[int]:
+def child_classes(values: Values, making: Making, k: int) -> list[int]:
     """The classes that a class is made of."""
     op, *operands = making[1]
     if values.constants[k] is not None or op in ("const", "input"):

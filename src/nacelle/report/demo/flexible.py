@@ -101,9 +101,9 @@ class Flexible:
         )
         parts = [
             svg.line(64.0, 12.0, 92.0, 12.0, "curve s0"),
-            svg.write(98.0, 16.0, "nacelle, one element a beam"),
+            svg.words_at(98.0, 16.0, "nacelle, one element a beam"),
             svg.marker(292.0, 12.0, 1),
-            svg.write(302.0, 16.0, "printed in [BK2013], Table II"),
+            svg.words_at(302.0, 16.0, "printed in [BK2013], Table II"),
             panel.axes(x_label="position q₄ of the second slider (m)", y_label="natural frequency (Hz)"),
         ]
         whole = [slice(0, len(self.curve))]

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.page.markup import number, paragraph, table, text
+from nacelle.page.markup import folded, number, paragraph, table, text
 from nacelle.page.svg import Series, line_chart
-from nacelle.report.demo.parts import folded
 from nacelle.spatial.scalar import Array
 
 # Deviations beyond this part of a parameter are said.

@@ -40,16 +40,16 @@ def bar_chart(bars: Sequence[ChartBar], names: Sequence[str], title: str) -> str
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     drawn, left = [], _LEFT
     for k, name in enumerate(names):
-        drawn += [svg.box(left, 4.0, left + 14.0, 16.0, f"part p{k}"), svg.write(left + 20.0, 14.0, name)]
+        drawn += [svg.box(left, 4.0, left + 14.0, 16.0, f"part p{k}"), svg.words_at(left + 20.0, 14.0, name)]
         left += 42.0 + 6.4 * len(name)
     for row, bar in enumerate(bars):
         top = 28.0 + _ROW * row
-        drawn.append(svg.write(_LEFT - 8.0, top + 14.0, bar.label, anchor="end"))
+        drawn.append(svg.words_at(_LEFT - 8.0, top + 14.0, bar.label, anchor="end"))
         start = _LEFT
         for k, part in enumerate(bar.parts):
             drawn.append(svg.box(start, top + 2.0, start + scale * part, top + _ROW - 6.0, f"part p{k}"))
             start += scale * part
-        drawn.append(svg.write(start + 6.0, top + 14.0, number(sum(bar.parts), 6), kind="total"))
+        drawn.append(svg.words_at(start + 6.0, top + 14.0, number(sum(bar.parts), 6), kind="total"))
     chart = svg.drawing(_WIDTH, 34.0 + _ROW * len(bars), title, *drawn, kind="chart bars")
     return figure(chart, title)
 
@@ -72,30 +72,25 @@ def log_dots(rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str], 
     )
     drawn, left = [], _LEFT
     for k, name in enumerate(names):
-        drawn += [svg.marker(left + 7.0, 10.0, k), svg.write(left + 18.0, 14.0, name)]
+        drawn += [svg.marker(left + 7.0, 10.0, k), svg.words_at(left + 18.0, 14.0, name)]
         left += 46.0 + 6.4 * len(name)
     step = max(1, math.ceil((high - low) / 9))
     for power in range(low, high + 1, step):
         place = float(panel.across(float(power)))
         drawn.append(svg.line(place, top, place, bottom, "grid"))
-        drawn.append(svg.write(place, bottom + 14.0, f"1e{power}" if power else "1", anchor="middle"))
+        drawn.append(svg.words_at(place, bottom + 14.0, f"1e{power}" if power else "1", anchor="middle"))
     for row, (label, cells) in enumerate(rows):
         middle = top + _DENSE_ROW * (row + 0.5)
-        drawn.append(svg.write(_LEFT - 10.0, middle + 4.0, label, anchor="end"))
+        drawn.append(svg.words_at(_LEFT - 10.0, middle + 4.0, label, anchor="end"))
         drawn.append(svg.line(_LEFT, middle, panel.left + panel.width, middle, "grid"))
         for k, value in enumerate(cells):
             if math.isnan(value):
                 continue
             place = float(panel.across(math.log10(value) if value > 0.0 else float(low)))
             drawn.append(svg.marker(place, middle, k))
-    drawn.append(svg.write(panel.left + 0.5 * panel.width, bottom + 30.0, x, anchor="middle"))
+    drawn.append(svg.words_at(panel.left + 0.5 * panel.width, bottom + 30.0, x, anchor="middle"))
     chart = svg.drawing(_WIDTH, bottom + 38.0, title, *drawn, kind="chart")
     return figure(chart, title)
-
-
-def folded(title: str, *content: str) -> str:
-    """Content that opens when its title is clicked."""
-    return element("details", element("summary", text(title)), *content)
 
 
 def figure(chart: str, title: str) -> str:

@@ -12,7 +12,7 @@ from nacelle.scene.arrows import Arrows, PathLine
 from nacelle.scene.colours import ACTIVE_COLOUR
 from nacelle.scene.figure import SceneItem, scene_figure
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import PosesOverTime, body_motion, rotations, still
+from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
 from nacelle.spatial.scalar import Array
 
 # Pictures a second of the animation, and how much larger than they are errors are drawn.
@@ -29,7 +29,7 @@ def robot_in_space(robot: Robot, flown: CircleRuns | None) -> str:
     best, model = flown.flights[-1], flown.robot
     step = max(1, round(1.0 / (_RATE * float(np.median(np.diff(flown.time))))))
     shown = slice(0, None, step)
-    motion = body_motion(model, flown.time[shown], best.x[shown])
+    motion = poses_along(model, flown.time[shown], best.x[shown])
     traces = [PathLine(flown.desired[shown], "desired path")]
     for flight, colour in zip(flown.flights, SERIES_COLOURS, strict=False):
         error = (flight.tool - flown.desired)[shown]

@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nacelle.page.markup import paragraph, table, text
-from nacelle.report.demo.parts import folded, log_dots
+from nacelle.page.markup import folded, paragraph, table, text
+from nacelle.report.demo.parts import log_dots
 
 # What is printed on the screen; the page has everything.
 _PRINTED = ("inverse dynamics", "forward dynamics")

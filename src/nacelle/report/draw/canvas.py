@@ -140,7 +140,7 @@ def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     ax.add_collection3d(collection, autolim=False)
 
 
-def rgb(colour: str) -> Array:
+def rgb_array(colour: str) -> Array:
     """Red, green and blue (3,), 0 to 1, of a colour by name or #rrggbb.
 
     Raises:

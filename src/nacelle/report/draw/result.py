@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.report.draw.panels import draw_panels, panels_of
-from nacelle.report.results.described import chosen, quantities, robot_of
+from nacelle.report.results.described import chosen, quantities, robot_in
 from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ def _title(result: Any) -> str:
     """Robot and kind of result in words, such as "delta: inverse dynamics"."""
     kind = type(result).__name__
     words = "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in kind).strip()
-    robot = robot_of(result)
+    robot = robot_in(result)
     return words if robot is None else f"{getattr(robot, 'name', robot)}: {words}"

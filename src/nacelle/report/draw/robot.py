@@ -15,12 +15,12 @@ from nacelle.report.draw.canvas import (
     enlarge,
     mpl,
     new_axes,
-    rgb,
+    rgb_array,
     set_view,
     shaded,
 )
 from nacelle.report.draw.style import INK, axes_title, picture_name, plain_axes
-from nacelle.scene.faces import outward
+from nacelle.scene.faces import outward_normals
 from nacelle.scene.placed import Part, Scene, scene
 from nacelle.spatial.scalar import Array
 
@@ -92,7 +92,7 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
             outline = _outline(solid.reshape(-1, 3)[:, (right, up)])
             if len(outline) < 3:
                 continue  # an axis that looks at the viewer
-            fill = rgb(colour)
+            fill = rgb_array(colour)
             ax.add_patch(
                 patches.Polygon(
                     outline,
@@ -122,10 +122,10 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
 def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
     """All faces in one collection, so that they hide each other as they should."""
     solids = [solid for part in view.parts for solid in part.solids]
-    fills = [rgb(colour) for part in view.parts for colour in part.colours]
+    fills = [rgb_array(colour) for part in view.parts for colour in part.colours]
     faces = np.concatenate(solids)
     colours = np.concatenate(
-        [shaded(fill, outward(solid)) for solid, fill in zip(solids, fills, strict=True)]
+        [shaded(fill, outward_normals(solid)) for solid, fill in zip(solids, fills, strict=True)]
     )
     add_faces(ax, faces, colours, "robot")
     low, high = view.box

@@ -18,7 +18,7 @@ from nacelle.report.draw.canvas import (
     enlarge,
     mpl,
     new_axes,
-    rgb,
+    rgb_array,
     set_view,
     shaded,
 )
@@ -272,7 +272,9 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
-            np.isfinite(values)[:, None], colours(norm(np.nan_to_num(values)))[:, :3], rgb(PALE)[None, :]
+            np.isfinite(values)[:, None],
+            colours(norm(np.nan_to_num(values)))[:, :3],
+            rgb_array(PALE)[None, :],
         )
         lit = shaded(np.ones(3), face_normals(faces))
         add_faces(ax, faces, np.clip(fills * lit / 0.9, 0.0, 1.0), "workspace")

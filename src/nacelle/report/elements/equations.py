@@ -21,9 +21,9 @@ def leg_sections(pages: list[LegPage]) -> list[FormulaSection]:
     along = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
     return [
         FormulaSection(f"{title}: motion constraints", motion, equations=tuple(constraints(page))),
-        FormulaSection(f"{title}: kinematic coordinates", partial, (coordinates(page),)),
+        FormulaSection(f"{title}: kinematic coordinates", partial, (coordinate_equations(page),)),
         FormulaSection(f"{title}: forces and torques", local, (_forces(pages),)),
-        FormulaSection(f"{title}: dynamic coordinates", along, equations=tuple(dynamics(page))),
+        FormulaSection(f"{title}: dynamic coordinates", along, equations=tuple(dynamic_equations(page))),
     ]
 
 
@@ -108,7 +108,7 @@ def _spin(page: LegPage, k: int, before: str) -> list[str]:
     return [line.replace("@", turn)]
 
 
-def coordinates(page: LegPage) -> FormulaTable:
+def coordinate_equations(page: LegPage) -> FormulaTable:
     """Kinematic coordinates of all bodies with mass."""
     basis = page.basis()
     rows: list[tuple[Cell, ...]] = []
@@ -160,7 +160,7 @@ def _joint_forces(page: LegPage, body: int) -> tuple[str, str, str, str]:
     return drive, friction, reaction, rotor
 
 
-def dynamics(page: LegPage) -> list[str]:
+def dynamic_equations(page: LegPage) -> list[str]:
     """Inertia of each body, and the dynamic coordinates."""
     equations = [
         r"\mathbf{f}^{*} = -m \ddot{S}, \quad \boldsymbol{\tau}^{*} = -\mathbf{I} "

@@ -99,7 +99,7 @@ def _legend(right: float, y: float) -> str:
     parts = []
     for words, kind, back in (("predicted", "predicted", 62.0), ("measured", "measured", 160.0)):
         parts.append(svg.line(right - back - 28.0, y - 4.0, right - back - 6.0, y - 4.0, f"curve {kind}"))
-        parts.append(svg.write(right - back, y, words))
+        parts.append(svg.words_at(right - back, y, words))
     return "".join(parts)
 
 
@@ -178,7 +178,7 @@ def bar_scale() -> str:
     parts = []
     for change in (-1.0, -0.1, 0.0, 0.1, 1.0):
         words = number(100.0 * change) + (" %" if change == 1.0 else "")
-        parts.append(svg.write(_place(change), 16.0, words, anchor="middle", kind="tiny"))
+        parts.append(svg.words_at(_place(change), 16.0, words, anchor="middle", kind="tiny"))
     return svg.drawing(*_BAR, "scale: change from the description in percent", *parts, kind="small")
 
 
@@ -199,7 +199,7 @@ def interval_bar(described: float, estimate: float, interval: tuple[float, float
         parts += [_arrow(sign) for sign, end in ((-1.0, low), (1.0, high)) if sign * end > _REACH]
     parts.append(svg.line(_place(0.0), 2.0, _place(0.0), 20.0, "described"))
     if math.isfinite(middle):
-        parts.append(svg.dot(_place(middle), 11.0, 3.2, "estimate"))
+        parts.append(svg.disc(_place(middle), 11.0, 3.2, "estimate"))
     return svg.drawing(*_BAR, "95 % interval beside the described value", *parts, kind="small")
 
 

@@ -37,7 +37,7 @@ def meanings(owner: type) -> dict[str, str]:
     return found
 
 
-def attributes(result: Any) -> list[str]:
+def public_fields(result: Any) -> list[str]:
     """Names of the public fields of a result; of what has none the attributes that its docstring lists."""
     if dataclasses.is_dataclass(result):
         names = [field.name for field in dataclasses.fields(result)]

@@ -17,8 +17,8 @@ from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
 from nacelle.report.notebook import particular
-from nacelle.report.notebook.attributes import attributes, in_words, meanings
-from nacelle.report.results.described import quantities, robot_of
+from nacelle.report.notebook.attributes import in_words, meanings, public_fields
+from nacelle.report.results.described import quantities, robot_in
 from nacelle.report.results.quantity import ResultQuantity
 
 # Rows of a table that are shown.
@@ -45,7 +45,7 @@ def page(result: Any) -> str:
 
 def _head(result: Any) -> str:
     words = element("b", text(type(result).__name__))
-    robot = robot_of(result)
+    robot = robot_in(result)
     if robot is not None:
         words += text(f" of {getattr(robot, 'name', robot)}")
     return element("p", words)
@@ -66,7 +66,7 @@ def _attributes(result: Any) -> str:
     listed = meanings(type(result))
     rows = [
         (text(name), text(in_words(getattr(result, name))), text(listed.get(name, "")))
-        for name in attributes(result)
+        for name in public_fields(result)
         if name not in ("robot", "flags")
     ]
     return table(("attribute", "value", "meaning"), _shown(rows, 3))

@@ -6,7 +6,7 @@ import numpy as np
 
 from nacelle.control.loop.run import ControlRun
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, ResultQuantity, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, quantity_of_rows
 from nacelle.vision.observation import Observation
 
 
@@ -18,15 +18,17 @@ def control_run(run: ControlRun) -> list[ResultQuantity]:
     if not run.samples:
         return []
     return [
-        quantity("errors", names.actuators(run.robot, "coordinate"), run.error, words="error", **over),
-        quantity(
+        quantity_of_rows(
+            "errors", names.actuators(run.robot, "coordinate"), run.error, words="error", **over
+        ),
+        quantity_of_rows(
             "tool",
             tool,
             np.column_stack([run.tool_error, run.rotation_error, run.contour_error]),
             words="error of the tool",
             **over,
         ),
-        quantity("forces", names.actuators(run.robot), run.acting, **over),
+        quantity_of_rows("forces", names.actuators(run.robot), run.acting, **over),
     ]
 
 
@@ -35,7 +37,7 @@ def observation(seen: Observation) -> list[ResultQuantity]:
     if seen.pose is None:
         return []
     named = names.twist(seen.robot.motion, "coordinate", seen.robot)
-    found = [quantity("standard deviations", named, seen.pose.sigma, words="standard deviation")]
+    found = [quantity_of_rows("standard deviations", named, seen.pose.sigma, words="standard deviation")]
     if seen.error is not None:
-        found.append(quantity("errors", named, seen.error, words="error"))
+        found.append(quantity_of_rows("errors", named, seen.error, words="error"))
     return found

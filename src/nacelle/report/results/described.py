@@ -67,7 +67,7 @@ def quantities(result: Any) -> list[ResultQuantity]:
     return []
 
 
-def robot_of(result: Any) -> Any:
+def robot_in(result: Any) -> Any:
     """The robot that a result is about, or its name; None if it is about none."""
     for holder in (result, getattr(result, "base", None), getattr(result, "state", None)):
         # A simulation of a plant without a robot says so by an error.

@@ -15,24 +15,24 @@ from nacelle.dynamics.reactions.reactions import Reactions
 from nacelle.dynamics.regressor import Regressor
 from nacelle.dynamics.sizing import Sizing
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity_of_rows
 from nacelle.simulation.simulate import Simulation
 
 
 def inverse_dynamics(result: InverseDynamics) -> list[ResultQuantity]:
     """Forces of the actuators."""
-    return [quantity("forces", names.actuators(result.robot), result.force)]
+    return [quantity_of_rows("forces", names.actuators(result.robot), result.force)]
 
 
 def forward_dynamics(result: ForwardDynamics) -> list[ResultQuantity]:
     """Accelerations of the nacelle."""
     named = names.twist(result.robot.motion, "acceleration", result.robot)
-    return [quantity("acceleration", named, result.acceleration)]
+    return [quantity_of_rows("acceleration", named, result.acceleration)]
 
 
 def regressor(result: Regressor) -> list[ResultQuantity]:
     """Forces by the robot's own parameters."""
-    return [quantity("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
+    return [quantity_of_rows("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
 
 
 def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
@@ -40,8 +40,8 @@ def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
     wrench = np.asarray(result.wrench, dtype=float)[..., list(result.robot.written_joints), :]
     force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
     return [
-        quantity("forces", names.joints(result.robot, "N"), force, **over),
-        quantity("moments", names.joints(result.robot, "N m"), moment, words="moment", **over),
+        quantity_of_rows("forces", names.joints(result.robot, "N"), force, **over),
+        quantity_of_rows("moments", names.joints(result.robot, "N m"), moment, words="moment", **over),
     ]
 
 
@@ -54,23 +54,23 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
     """Forces, rates and coordinates of the actuators along a motion."""
     over = {"across": TIME, "places": result.times}
     return [
-        quantity("forces", names.actuators(result.robot), result.force, **over),
-        quantity("rates", names.actuators(result.robot, "rate"), result.rate, **over),
-        quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+        quantity_of_rows("forces", names.actuators(result.robot), result.force, **over),
+        quantity_of_rows("rates", names.actuators(result.robot, "rate"), result.rate, **over),
+        quantity_of_rows("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
     ]
 
 
 def gravity_balance(result: GravityBalance) -> list[ResultQuantity]:
     """Forces that hold the poses, before and after."""
     named = names.actuators(result.robot)
-    return [quantity("before", named, result.before), quantity("after", named, result.after)]
+    return [quantity_of_rows("before", named, result.before), quantity_of_rows("after", named, result.after)]
 
 
 def linear_model(result: LinearModel) -> list[ResultQuantity]:
     """Undamped natural frequencies."""
     values = np.asarray(result.natural_frequencies, dtype=float)
     named = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
-    return [quantity("natural frequencies", named, values, words="natural frequency")]
+    return [quantity_of_rows("natural frequencies", named, values, words="natural frequency")]
 
 
 def simulation(run: Simulation) -> list[ResultQuantity]:
@@ -78,9 +78,9 @@ def simulation(run: Simulation) -> list[ResultQuantity]:
     labels, over = run.plant.labels, {"across": TIME, "places": run.t}
     forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]
     found = [
-        quantity("pose", list(labels.x), run.x, **over),
-        quantity("twist", list(labels.v), run.v, **over),
-        quantity("forces", forces, run.inputs, **over),
+        quantity_of_rows("pose", list(labels.x), run.x, **over),
+        quantity_of_rows("twist", list(labels.v), run.v, **over),
+        quantity_of_rows("forces", forces, run.inputs, **over),
     ]
     if not run.t.size:
         return found
@@ -89,5 +89,5 @@ def simulation(run: Simulation) -> list[ResultQuantity]:
     # Only changes mean something: heights are counted from anywhere.
     since = np.column_stack([values - values[0] for values in energies.values()])
     named = [(name, "J") for name in energies]
-    found.append(quantity("energies", named, since, words="energy since start", **over))
+    found.append(quantity_of_rows("energies", named, since, words="energy since start", **over))
     return [*found, alone("balance", "J", run.balance, words="missing energy", **over)]

@@ -9,7 +9,7 @@ from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.maps import FrequencyMap
 from nacelle.elastic.linear.statics import StaticDeflection
 from nacelle.report.results import names
-from nacelle.report.results.quantity import ResultQuantity, alone, quantity
+from nacelle.report.results.quantity import ResultQuantity, alone, quantity_of_rows
 
 _AXES = (("x", "m"), ("y", "m"), ("z", "m"), ("rx", "rad"), ("ry", "rad"), ("rz", "rad"))
 
@@ -18,28 +18,30 @@ def natural_frequencies(result: NaturalFrequencies) -> list[ResultQuantity]:
     """Frequencies and damping ratios of all modes."""
     modes = result.frequencies.shape[-1]
     return [
-        quantity("frequencies", _modes(modes, "Hz"), result.frequencies, words="natural frequency"),
-        quantity("damping", _modes(modes, "-"), result.damping, words="damping ratio"),
+        quantity_of_rows("frequencies", _modes(modes, "Hz"), result.frequencies, words="natural frequency"),
+        quantity_of_rows("damping", _modes(modes, "-"), result.damping, words="damping ratio"),
     ]
 
 
 def frequency_map(result: FrequencyMap) -> list[ResultQuantity]:
     """Frequencies of all modes over the map."""
     values = np.asarray(result.frequencies, dtype=float)
-    return [quantity("frequencies", _modes(values.shape[-1], "Hz"), values, words="natural frequency")]
+    return [
+        quantity_of_rows("frequencies", _modes(values.shape[-1], "Hz"), values, words="natural frequency")
+    ]
 
 
 def buckling(result: Buckling) -> list[ResultQuantity]:
     """Load factors at which the robot buckles; infinite ones are left open."""
     values = np.asarray(result.factors, dtype=float)
-    return [quantity("factors", _modes(values.shape[-1], "-"), values, words="load factor")]
+    return [quantity_of_rows("factors", _modes(values.shape[-1], "-"), values, words="load factor")]
 
 
 def static_deflection(result: StaticDeflection) -> list[ResultQuantity]:
     """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
     return [
-        quantity("displacement", list(_AXES), result.displacement(), words="displacement"),
-        quantity("forces", names.actuators(result.robot), result.force),
+        quantity_of_rows("displacement", list(_AXES), result.displacement(), words="displacement"),
+        quantity_of_rows("forces", names.actuators(result.robot), result.force),
         alone("load factor", "-", result.factor),
     ]
 

@@ -17,7 +17,7 @@ from nacelle.identification.validation import Validation
 from nacelle.report.identification.units import base_units, row_units
 from nacelle.report.results import names
 from nacelle.report.results.kinematics import trajectory
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, quantity
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, quantity_of_rows
 from nacelle.spatial.scalar import Array
 
 
@@ -35,8 +35,10 @@ def excitation(result: Excitation) -> list[ResultQuantity]:
     number = {"across": "number of the singular value (-)", "logarithmic": True}
     return [
         trajectory(result.trajectory)[0],
-        quantity("singular values", [("singular value", "-")], values[:, None], **number),
-        quantity("uses", uses, [use.use for use in result.uses], words="use of a limit, 1 at the limit"),
+        quantity_of_rows("singular values", [("singular value", "-")], values[:, None], **number),
+        quantity_of_rows(
+            "uses", uses, [use.use for use in result.uses], words="use of a limit, 1 at the limit"
+        ),
     ]
 
 
@@ -44,8 +46,8 @@ def measurement(result: Measurement) -> list[ResultQuantity]:
     """Measured coordinates and forces of the actuators."""
     over = over_time(result.time)
     return [
-        quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
-        quantity("forces", names.actuators(result.robot), result.force, **over),
+        quantity_of_rows("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+        quantity_of_rows("forces", names.actuators(result.robot), result.force, **over),
     ]
 
 
@@ -53,9 +55,9 @@ def samples(result: Samples) -> list[ResultQuantity]:
     """Pose, twist and forces after filtering."""
     robot, over = result.robot, over_time(result.time)
     return [
-        quantity("pose", names.pose(robot.motion, robot), result.motion.x, **over),
-        quantity("twist", names.twist(robot.motion, "rate", robot), result.motion.v, **over),
-        quantity("forces", names.actuators(robot), result.force, **over),
+        quantity_of_rows("pose", names.pose(robot.motion, robot), result.motion.x, **over),
+        quantity_of_rows("twist", names.twist(robot.motion, "rate", robot), result.motion.v, **over),
+        quantity_of_rows("forces", names.actuators(robot), result.force, **over),
     ]
 
 
@@ -64,8 +66,8 @@ def rehearsal(result: Rehearsal) -> list[ResultQuantity]:
     robot, over = result.robot, over_time(result.time)
     lengths = names.actuators(robot, "coordinate")
     return [
-        quantity("forces", names.actuators(robot), result.force, **over),
-        quantity("tracking error", lengths, result.tracking_error, words="tracking error", **over),
+        quantity_of_rows("forces", names.actuators(robot), result.force, **over),
+        quantity_of_rows("tracking error", lengths, result.tracking_error, words="tracking error", **over),
     ]
 
 
@@ -74,8 +76,8 @@ def validation(result: Validation) -> list[ResultQuantity]:
     named = list(zip(result.rows, row_units(result.regression), strict=True))
     over = over_time(result.regression.time)
     return [
-        quantity("measured", named, result.measured, **over),
-        quantity("residuals", named, result.residuals, words="residual", **over),
+        quantity_of_rows("measured", named, result.measured, **over),
+        quantity_of_rows("residuals", named, result.residuals, words="residual", **over),
     ]
 
 
@@ -85,8 +87,8 @@ def estimator(result: Estimator) -> list[ResultQuantity]:
         return []
     named = list(zip(result.base_.names, base_units(result.base_), strict=True))
     return [
-        quantity("estimates", named, result.coef_),
-        quantity("standard deviations", named, result.std_),
+        quantity_of_rows("estimates", named, result.coef_),
+        quantity_of_rows("standard deviations", named, result.std_),
     ]
 
 
@@ -98,4 +100,4 @@ def identification(result: Identification) -> list[ResultQuantity]:
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
     named = [(name, "-") for name in result.base.names]
-    return [quantity("moved", named, result.moved, words="moved by standard deviations")]
+    return [quantity_of_rows("moved", named, result.moved, words="moved by standard deviations")]

@@ -14,7 +14,7 @@ from nacelle.kinematics.singularity import Singularities
 from nacelle.kinematics.tools.tool import ToolPose
 from nacelle.kinematics.trajectory import Trajectory, Waypoints
 from nacelle.report.results import names
-from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity
+from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity_of_rows
 from nacelle.spatial.scalar import Array
 
 # Samples of a trajectory that are drawn, at least.
@@ -28,8 +28,8 @@ def inverse_kinematics(result: InverseKinematics) -> list[ResultQuantity]:
     robot = result.robot
     margins = np.asarray(result.margins)
     return [
-        quantity("actuators", names.actuators(robot, "coordinate"), result.actuators),
-        quantity("margins", names.legs(robot, margins.shape[-1]), margins, words="margin of a leg"),
+        quantity_of_rows("actuators", names.actuators(robot, "coordinate"), result.actuators),
+        quantity_of_rows("margins", names.legs(robot, margins.shape[-1]), margins, words="margin of a leg"),
     ]
 
 
@@ -37,7 +37,7 @@ def forward_kinematics(result: ForwardKinematics) -> list[ResultQuantity]:
     """The poses, and Newton's steps to them."""
     robot = result.robot
     return [
-        quantity("pose", names.pose(robot.motion, robot), result.x),
+        quantity_of_rows("pose", names.pose(robot.motion, robot), result.x),
         alone("iterations", "-", result.iterations),
     ]
 
@@ -55,7 +55,7 @@ def singularities(result: Singularities) -> list[ResultQuantity]:
     named += [("parallel", "-"), ("constraint", "-")]
     others = [np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)]
     values = np.concatenate([serial, *others], axis=-1)
-    return [quantity("measures", named, values, words="distance from singularity")]
+    return [quantity_of_rows("measures", named, values, words="distance from singularity")]
 
 
 def body_motion(result: BodyMotion) -> list[ResultQuantity]:
@@ -68,7 +68,7 @@ def body_motion(result: BodyMotion) -> list[ResultQuantity]:
     ):
         parts = [np.linalg.norm(np.asarray(values)[..., part], axis=-1) for part in (slice(3), slice(3, 6))]
         named = [(name, unit) for unit in units for name in bodies]
-        both.append(quantity(key, named, np.concatenate(parts, axis=-1)))
+        both.append(quantity_of_rows(key, named, np.concatenate(parts, axis=-1)))
     return both
 
 
@@ -76,7 +76,7 @@ def joint_motion(result: JointMotion) -> list[ResultQuantity]:
     """Coordinates, rates and accelerations of the actuators."""
     kinds = ("coordinate", "rate", "acceleration")
     return [
-        quantity(f"{kind}s", names.actuators(result.robot, kind), values)
+        quantity_of_rows(f"{kind}s", names.actuators(result.robot, kind), values)
         for kind, values in zip(kinds, result.actuators, strict=True)
     ]
 
@@ -84,8 +84,8 @@ def joint_motion(result: JointMotion) -> list[ResultQuantity]:
 def tool_pose(result: ToolPose) -> list[ResultQuantity]:
     """Where the tool is, and its orientation."""
     return [
-        quantity("position", [(name, "m") for name in "xyz"], result.p),
-        quantity("quaternion", [(f"q{name}", "-") for name in "xyzw"], result.quat_xyzw),
+        quantity_of_rows("position", [(name, "m") for name in "xyz"], result.p),
+        quantity_of_rows("quaternion", [(f"q{name}", "-") for name in "xyzw"], result.quat_xyzw),
     ]
 
 
@@ -96,16 +96,16 @@ def trajectory(result: Trajectory) -> list[ResultQuantity]:
     sample, motion = result(times), result.motion
     over = {"across": TIME, "places": times}
     return [
-        quantity("pose", names.pose(motion), sample.x, **over),
-        quantity("twist", names.twist(motion, "rate"), sample.v, **over),
-        quantity("acceleration", names.twist(motion, "acceleration"), sample.a, **over),
+        quantity_of_rows("pose", names.pose(motion), sample.x, **over),
+        quantity_of_rows("twist", names.twist(motion, "rate"), sample.v, **over),
+        quantity_of_rows("acceleration", names.twist(motion, "acceleration"), sample.a, **over),
     ]
 
 
 def waypoints(result: Waypoints) -> list[ResultQuantity]:
     """The poses, over time where they have times."""
     over = {} if result.times is None else {"across": TIME, "places": np.asarray(result.times)}
-    return [quantity("pose", names.pose(result.motion), result.points, **over)]
+    return [quantity_of_rows("pose", names.pose(result.motion), result.points, **over)]
 
 
 def element_state(result: ElementState) -> list[ResultQuantity]:
@@ -125,7 +125,7 @@ def element_state(result: ElementState) -> list[ResultQuantity]:
         else:
             named.append((variable.name, unit))
             columns.append(values[..., 0, None])
-    return [quantity("variables", named, _joined(columns))]
+    return [quantity_of_rows("variables", named, _joined(columns))]
 
 
 def _joined(columns: list[Array]) -> Array:
@@ -137,4 +137,4 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
     robot = result.state.robot
     deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))
     named = names.twist(robot.motion, "coordinate", robot)
-    return [quantity("standard deviations", named, deviation, words="standard deviation")]
+    return [quantity_of_rows("standard deviations", named, deviation, words="standard deviation")]

@@ -63,7 +63,9 @@ class ResultQuantity:
         return groups
 
 
-def quantity(key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any) -> ResultQuantity:
+def quantity_of_rows(
+    key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any
+) -> ResultQuantity:
     """A quantity of values (..., n), whose batch becomes one row of samples.
 
     Args:
@@ -81,4 +83,4 @@ def quantity(key: str, named: Sequence[tuple[str, str]], values: Any, **options:
 
 def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
     """A quantity of one entry, values (...)."""
-    return quantity(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
+    return quantity_of_rows(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)

@@ -13,7 +13,7 @@ from nacelle.report.sheet.motion import shown_motion
 from nacelle.report.sheet.subject import Subject
 from nacelle.scene.figure import SceneItem, body_points, scene_figure
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import body_motion, still
+from nacelle.scene.motion import poses_along, still
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def about(subject: Subject) -> About:
     try:
         times, x = shown_motion(robot)
         moves = len(times) > 1
-        motion = body_motion(robot, times, x) if moves else still(robot)
+        motion = poses_along(robot, times, x) if moves else still(robot)
         traces = (body_points(motion, PLATFORM),) if moves else ()
         figure = scene_figure(
             [SceneItem(robot_geometry(robot, motion), motion, traces=traces)],

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from nacelle.page.markup import element, table, text
+from nacelle.page.markup import element, folded, table, text
 
 # Rows beyond which a table is folded.
 _LONG = 12
@@ -25,12 +25,6 @@ class Content(Protocol):
 def said_by(command: str) -> str:
     """The command that gives the numbers beside it."""
     return element("p", element("code", text(command)), kind="command")
-
-
-def folded(title: str, *content: str, open_: bool = False) -> str:
-    """Content under a line that opens it."""
-    start = "<details open>" if open_ else "<details>"
-    return f"{start}{element('summary', text(title))}{''.join(content)}</details>"
 
 
 def long_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

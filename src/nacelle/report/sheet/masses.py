@@ -9,9 +9,9 @@ from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.sizing import size_motors
 from nacelle.errors import NacelleError
 from nacelle.kinematics.trajectory import Line
-from nacelle.page.markup import element, paragraph, table, text
+from nacelle.page.markup import element, folded, paragraph, table, text
 from nacelle.report.plain import reactions_data, sizing_data
-from nacelle.report.sheet.content import figures, folded, long_table, said_by, short
+from nacelle.report.sheet.content import figures, long_table, said_by, short
 from nacelle.report.sheet.subject import Subject
 
 # At rest a few samples say everything.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
-from nacelle.page.markup import paragraph, table, text
-from nacelle.report.sheet.content import figures, folded, said_by, short
+from nacelle.page.markup import folded, paragraph, table, text
+from nacelle.report.sheet.content import figures, said_by, short
 from nacelle.report.sheet.subject import Subject
 
 

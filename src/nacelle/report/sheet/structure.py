@@ -10,8 +10,8 @@ from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.model.joint import LETTERS, MOTION, JointKind
 from nacelle.model.leg import Leg
 from nacelle.model.robot import Robot
-from nacelle.page.markup import bullets, element, paragraph, table, text
-from nacelle.report.sheet.content import folded, said_by, short, span_words
+from nacelle.page.markup import bullets, element, folded, paragraph, table, text
+from nacelle.report.sheet.content import said_by, short, span_words
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.summary import force_words
 from nacelle.report.text import attached_parts

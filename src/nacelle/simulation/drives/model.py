@@ -27,7 +27,7 @@ from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack, sin
 
 
-def limited(u: Scalar, limit: float) -> Scalar:
+def force_limited(u: Scalar, limit: float) -> Scalar:
     """A command that ends at a force limit, N m or N."""
     return u if limit == float("inf") else minimum(maximum(u, -limit), limit)
 
@@ -51,7 +51,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
         (inner,) = size(robot)
         own, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
-        force = [limited(u[i], limit) for i, limit in enumerate(drives.limit)]
+        force = [force_limited(u[i], limit) for i, limit in enumerate(drives.limit)]
         motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
         for i, g in zip(lagged, motors, strict=True):
             force[i] = g

@@ -16,7 +16,12 @@ from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Cogging, Drives
 from nacelle.simulation.drives.model import driven_model
-from nacelle.simulation.drives.steps import default_step, implicit_step, mobility, reason_unstable
+from nacelle.simulation.drives.steps import (
+    accelerations_per_force,
+    default_step,
+    implicit_step,
+    reason_unstable,
+)
 from nacelle.simulation.feedback import Compilable, CompiledLoop, LoopParts
 from nacelle.simulation.flow import (
     NativeDriver,
@@ -195,7 +200,9 @@ class DrivenPlant:
             return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
 
         forces = np.minimum(1.0, self.numbers.limit)
-        W = mobility(accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces)
+        W = accelerations_per_force(
+            accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces
+        )
         return self.encoders(s)[1], W
 
     def default_step(self, s: Array) -> float:

@@ -26,7 +26,7 @@ _STABLE = 2.7
 _FOLLOWED, _SLIDING = 0.25, 0.5
 
 
-def mobility(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
+def accelerations_per_force(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
     """Accelerations W (actuators, actuators) of the actuated joints per force, rad/s^2 or m/s^2 per N m or N.
 
     Args:

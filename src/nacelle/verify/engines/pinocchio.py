@@ -19,7 +19,7 @@ from nacelle.verify.engine import (
     TreeForces,
     TreeState,
     VerifyError,
-    depth_first,
+    branch_by_branch,
     lumps,
     steps_of,
 )
@@ -208,7 +208,7 @@ def build(robot: Robot) -> PinocchioEngine:
     carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, made, here, "platform"), here)}
     # Pinocchio's recursions take the joints of a branch one after the other.
     made_of: dict[int, list[int]] = {}
-    for number in depth_first(robot):
+    for number in branch_by_branch(robot):
         joint = robot.joints[number]
         carrier, placement = carriers[joint.predecessor]
         placement = placement * _se3(joint.frame_predecessor)

@@ -18,14 +18,14 @@ from nacelle.view.browser.panel import RobotPanel
 from nacelle.view.browser.stage import Stage
 from nacelle.view.browser.texts import loads_html, sentence_html
 from nacelle.view.colours import ARROW_COLOURS
-from nacelle.view.coordinates import coordinate_values, motion_coordinates, pose_of_values
+from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot
 from nacelle.view.grips import Grip, dragged, grips
 from nacelle.view.loads import KINDS, Loads, largest_load, state_loads
 from nacelle.view.session import Session
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
 from nacelle.view.timeline import Playback
-from nacelle.view.vibration import RATE, Shaking, Vibration, vibration
+from nacelle.view.vibration import RATE, Shaking, Vibration, lowest_modes
 from nacelle.view.watch import Watched
 
 # The longest arrow at first, as a part of the robot's extent; how often texts are written, s.
@@ -71,7 +71,7 @@ class Member:
         robot = self.session.robot
         self.panel.build(
             motion_coordinates(robot),
-            coordinate_values(robot, self.session.x).tolist(),
+            pose_coordinates(robot, self.session.x).tolist(),
             [" and ".join(pair) for pair in slice_choices(robot)],
         )
         self.refresh()
@@ -126,7 +126,7 @@ class Member:
 
     def _write_texts(self) -> None:
         session = self.session
-        values = coordinate_values(session.robot, session.request).tolist()
+        values = pose_coordinates(session.robot, session.request).tolist()
         self.panel.show_pose(values, session.verdict, session.dependent())
         for kind in KINDS:
             self.panel.show_loads(kind, self._kinds.get(kind, ""))
@@ -157,7 +157,7 @@ class Member:
 
     def set_coordinate(self, k: int, value: float) -> None:
         """Set a coordinate, m or rad."""
-        values = coordinate_values(self.session.robot, self.session.request)
+        values = pose_coordinates(self.session.robot, self.session.request)
         values[k] = value
         self.move(pose_of_values(self.session.robot, values))
 
@@ -259,7 +259,7 @@ class Member:
         self.show_mode(None)
         self.panel.say_modes("computing …")
         self._loop.background(
-            lambda: vibration(session.robot, x), lambda given: self._modes_ready(session, given)
+            lambda: lowest_modes(session.robot, x), lambda given: self._modes_ready(session, given)
         )
 
     def _modes_ready(self, session: Session, given: Vibration) -> None:

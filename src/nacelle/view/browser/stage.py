@@ -18,7 +18,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
-from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb
+from nacelle.view.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb_bytes
 from nacelle.view.grips import Grip
 from nacelle.view.loads import Loads, segments
 from nacelle.view.session import Session, Standing
@@ -98,7 +98,7 @@ class Stage:
             name,
             mesh.vertices,
             mesh.faces,
-            color=rgb(colour),
+            color=rgb_bytes(colour),
             opacity=opacity,
             side="double",
             cast_shadow=False,
@@ -136,7 +136,7 @@ class Stage:
                     colour = OUT_COLOUR
                 elif standing is Standing.NEAR and body:
                     colour = NEAR_COLOUR
-                handle.color = rgb(colour)
+                handle.color = rgb_bytes(colour)
 
     def haunt(self, ghost: Pose | None, bodies: BodyPoses) -> None:
         """Show the nacelle where it was asked for, but cannot go; hide it if None."""
@@ -217,7 +217,7 @@ class Stage:
             self._others[name] = self._scene.add_arrows(
                 f"{self._root}/{name}",
                 arrows,
-                rgb(colour),
+                rgb_bytes(colour),
                 shaft_radius=r,
                 head_radius=2.5 * r,
                 head_length=6.0 * r,
@@ -245,7 +245,7 @@ class Stage:
         self._others[key] = self._scene.add_line_segments(
             f"{self._root}/line{self._count}",
             pieces,
-            rgb(colour),
+            rgb_bytes(colour),
             thickness=thick * self.geometry.extent,
         )
 
@@ -257,7 +257,7 @@ class Stage:
                 f"{self._root}/slice{k}",
                 patch.vertices,
                 patch.faces,
-                color=rgb(patch.colour),
+                color=rgb_bytes(patch.colour),
                 opacity=0.18 if patch.faint else 0.75,
                 side="double",
                 cast_shadow=False,

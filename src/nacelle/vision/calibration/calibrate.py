@@ -22,7 +22,7 @@ from nacelle.errors import CalibrationError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.calibration.bundle import Bundle, Point, System
-from nacelle.vision.calibration.excitation import CameraExcitation, excitation
+from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
 from nacelle.vision.calibration.observations import LENS, EdgePoints, Sighting
 from nacelle.vision.calibration.search import first_guesses
 from nacelle.vision.camera import Camera
@@ -269,7 +269,7 @@ def _result(
 ) -> Calibration:
     count = len(bundle.names)
     units = bundle.units(point.camera)
-    said = excitation(system.J, units, bundle.names, count)
+    said = jacobian_excitation(system.J, units, bundle.names, count)
     if said.undetermined:
         listed = "; ".join(said.undetermined)
         raise CalibrationError(

@@ -60,7 +60,7 @@ class CameraExcitation:
         return " ".join(parts).removeprefix("+").replace(" +", " + ").replace(" -", " - ")
 
 
-def excitation(J: Array, units: Array, names: Sequence[str], count: int) -> CameraExcitation:
+def jacobian_excitation(J: Array, units: Array, names: Sequence[str], count: int) -> CameraExcitation:
     """What a Jacobian (rows, unknowns) says of its first `count` unknowns.
 
     Args:

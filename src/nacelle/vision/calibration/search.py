@@ -21,7 +21,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.calibration.observations import EdgePoints, Sighting
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
-from nacelle.vision.observer.sight import camera_numbers, edges, shapes_of
+from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
 
 _DIRECTIONS, _ROLLS = 160, 12
 # Distances as parts of the reach of the cylinders from their middle.
@@ -38,7 +38,7 @@ def first_guesses(
     """The best cameras of a coarse search, best first, with the lens of a given one."""
     few = sightings[:: max(1, len(sightings) // _MOST)][:_MOST]
     candidates = _candidates(robot, cylinders, few, camera)
-    options = {"cylinders": shapes_of(cylinders)}
+    options = {"cylinders": cylinder_option(cylinders)}
     numbers = np.stack([camera_numbers(one) for one in candidates])
     cost = np.zeros(len(candidates))
     for sighting in few:

@@ -22,7 +22,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.sight import directions, shapes_of
+from nacelle.vision.observer.sight import cylinder_option, directions
 
 # Displacements of central differences, robot sizes or rad: cube root of rounding.
 _STEP = 6e-6
@@ -58,7 +58,7 @@ def element_states(
         covariance: of the errors of pose and twist (2 n, 2 n), the pose's along the reduced twist.
         guess: what iteration begins with, as in `inverse_kinematics`.
     """
-    options = {"cylinders": shapes_of(cylinders)}
+    options = {"cylinders": cylinder_option(cylinders)}
     at = evaluated(directions, robot, x, guess=guess, options=options)
     u, J = at.results["direction"], at.results["angular"]
     w = J @ v

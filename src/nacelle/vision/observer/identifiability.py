@@ -20,7 +20,7 @@ from nacelle.errors import ObserverError
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.excitation import CameraExcitation, excitation
+from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.observer.anchors import anchor_names, anchors_of
@@ -70,7 +70,7 @@ def identifiable_anchors(
             wide[:, :m], wide[:, m + n * i : m + n * (i + 1)] = part[:, :m], part[:, m:]
             rows.append(wide)
     units = np.concatenate([np.full(m, robot.size), np.tile(twist_units(robot), len(poses))])
-    return excitation(np.concatenate(rows), units, anchor_names(robot, anchors), m)
+    return jacobian_excitation(np.concatenate(rows), units, anchor_names(robot, anchors), m)
 
 
 def _edge_rows(sight: Sight, camera: Camera, at: dict[str, Array], sigma: float) -> list[Array]:

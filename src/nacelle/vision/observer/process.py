@@ -144,7 +144,7 @@ class Displacer:
         return self._arrays["slope"].copy()
 
 
-def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
+def pose_step(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     """The displacement d (n,) with a = b (+) d; y (ny,) is what iteration finds at b."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout

@@ -55,7 +55,7 @@ Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 _CLOSING = 2
 
 
-def shapes_of(cylinders: Sequence[Cylinder]) -> tuple[Shape, ...]:
+def cylinder_option(cylinders: Sequence[Cylinder]) -> tuple[Shape, ...]:
     """Cylinders as an option of `edges`, which shapes its program."""
     return tuple((c.body, tuple(c.A.tolist()), tuple(c.B.tolist()), c.radius) for c in cylinders)
 
@@ -212,7 +212,7 @@ class Sight:
     def __init__(self, robot: Robot, cylinders: Sequence[Cylinder], anchors: Anchors = ()) -> None:
         """Keep them."""
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
-        self._shapes = {"cylinders": shapes_of(cylinders)}
+        self._shapes = {"cylinders": cylinder_option(cylinders)}
         self._anchors = {"anchors": anchors}
         self._offsets = offset_map(robot, anchors)
 

@@ -31,7 +31,7 @@ from nacelle.errors import KinematicsError, ObserverError
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.process import Displacer, ObserverState, pose_difference
+from nacelle.vision.observer.process import Displacer, ObserverState, pose_step
 from nacelle.vision.observer.sight import Sight, camera_numbers
 
 
@@ -144,7 +144,7 @@ class Measured:
 
     def error(self, before: ObserverState, after: ObserverState) -> Array:
         """What an update has changed (N,): pose along the reduced twist, twist, anchors, clock."""
-        d = pose_difference(self.robot, after.x, before.x, before.y)
+        d = pose_step(self.robot, after.x, before.x, before.y)
         clock = np.array([after.clock - before.clock])
         parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
         return np.concatenate(parts)[: len(before.P)]

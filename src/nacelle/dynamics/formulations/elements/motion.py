@@ -30,7 +30,7 @@ from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.rates import (
     Rate,
     Rigid,
-    crossed,
+    cross_and_rate,
     dotted,
     solved_rates,
     stacked,
@@ -115,7 +115,7 @@ def _nacelle(at: ElementGeometry, w: Rate) -> dict[int, Rigid]:
             if joint.kind is JointKind.REVOLUTE:
                 body = Rigid(F.p, body.at(F.p), body.w + rate)
             else:
-                reach = crossed(body.w, p - F.p, body.fixed(p - F.p) + rate.now)
+                reach = cross_and_rate(body.w, p - F.p, body.fixed(p - F.p) + rate.now)
                 body = Rigid(p, body.at(F.p) + reach + rate, body.w)
         bodies[joint.successor] = body
     return bodies

@@ -17,14 +17,14 @@ _WORDS = 20
 _LEAST_EXPONENT = 1023 + 16
 
 
-def table(prefix: str) -> str:
+def two_over_pi_table(prefix: str) -> str:
     """Write the table of 2/π, `@<prefix>two_over_pi`."""
     words = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(_WORDS))]
     listed = ", ".join(f"i64 {word}" for word in [0, *words])
     return f"@{prefix}two_over_pi = internal constant [{_WORDS + 1} x i64] [{listed}], align 8"
 
 
-def reduced(f: Formula, a: str) -> tuple[str, str, str]:
+def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     """Write the reduction of one angle, not negative: r, what its rounding has lost, quarter turns."""
     bits = f.bits(a)
     field = f.value(f"call i64 @llvm.smax.i64(i64 {f.integers('lshr', bits, 52)}, i64 {_LEAST_EXPONENT})")

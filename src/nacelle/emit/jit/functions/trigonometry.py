@@ -34,14 +34,18 @@ def sincos(formula: Callable[[], Formula]) -> str:
     f(f"ret {pair} {f.record(sine, cosine)}", "large:")
     both = f"{f.real} {sine}, {f.real} {cosine}"
     mended = f.value(f"call {pair} @{f.prefix}sincos_lanes({f.real} %x, {both})")
-    texts = large_angles.table(f.prefix), _large(Formula(1, f.prefix, fma=f.fma)), _lanes(formula())
+    texts = (
+        large_angles.two_over_pi_table(f.prefix),
+        _large(Formula(1, f.prefix, fma=f.fma)),
+        _lanes(formula()),
+    )
     return "\n\n".join([*texts, f.text(mended, pair)])
 
 
 def _large(f: Formula) -> str:
     """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
     f.begin("sincos_large", "double %x", _pair_type(f))
-    reduced = large_angles.reduced(f, f.size("%x"))
+    reduced = large_angles.angle_reduction(f, f.size("%x"))
     return f.text(f.record(*_turned(f, reduced)), _pair_type(f))
 
 
