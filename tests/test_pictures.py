@@ -19,7 +19,7 @@ def test_a_plot_is_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(AttributeError, match="no picture is registered for Result"):
         Result().plot()
-    pictures.register(Result=lambda result, colour="red": (result, colour))
+    pictures.register_pictures(Result=lambda result, colour="red": (result, colour))
     found = Result()
     assert found.plot(colour="blue") == (found, "blue")
     assert Result.plot(found) == (found, "red")

@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nacelle.pictures import register, register_page
+from nacelle.pictures import register_page, register_pictures
 from nacelle.public import HOMES, PICTURES
 
 if TYPE_CHECKING:
@@ -489,11 +489,11 @@ def _drawn(home: str, name: str) -> Any:
 
 def _shown(result: Any) -> str:
     """A robot or a result as a table for notebooks."""
-    from nacelle.report.notebook.page import page
+    from nacelle.report.notebook.page import html_of
 
-    return page(result)
+    return html_of(result)
 
 
 # Pictures are registered here: the classes that they show know nothing of them.
-register(**{name: _drawn(*home) for name, home in PICTURES.items()})
+register_pictures(**{name: _drawn(*home) for name, home in PICTURES.items()})
 register_page(_shown)

@@ -16,7 +16,7 @@ _PAGES: dict[str, Callable[[Any], str]] = {}
 _ANY = "any"
 
 
-def register(**functions: Callable[..., Any]) -> None:
+def register_pictures(**functions: Callable[..., Any]) -> None:
     """Register for each class, by its name, the function that draws one of its objects."""
     _DRAWN.update(functions)
 

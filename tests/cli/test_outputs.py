@@ -14,7 +14,7 @@ from nacelle.cli.outputs import (
     ResultTable,
     actuator_units,
     all_flag_words,
-    flag_words,
+    flag_names,
     for_people,
     joint_units,
     leave_if_failed,
@@ -34,8 +34,8 @@ def test_units() -> None:
 
 def test_flags_in_words() -> None:
     both = int(Flag.UNREACHABLE | Flag.NEAR_SINGULAR)
-    assert len(flag_words(both)) == 2
-    assert all_flag_words(np.array([0, both, 0])) == [[], flag_words(both), []]
+    assert len(flag_names(both)) == 2
+    assert all_flag_words(np.array([0, both, 0])) == [[], flag_names(both), []]
 
 
 def test_failed_samples_have_a_status() -> None:

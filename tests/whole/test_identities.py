@@ -13,7 +13,7 @@ from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
-from nacelle.program.identities.merge import merged, with_identities
+from nacelle.program.identities.merge import merged_program, with_identities
 from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
@@ -62,7 +62,7 @@ def apart(found: Program, program: Program, row: tuple[Decimal, ...]) -> float:
 )
 def test_equal_values_are_one(name: str, operations: int) -> None:
     program, samples = tree(library_robot(name))
-    found = merged(program, samples)
+    found = merged_program(program, samples)
     assert count(found).total <= operations
     assert all(apart(found, program, row) < 1e-13 for row in samples.check)
 
@@ -86,7 +86,7 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
     assert any(chosen)
     other = robot.with_parameters(np.where(chosen, vector * (1.0 + difference), vector))
     program, samples = tree(other)
-    found = merged(program, samples)
+    found = merged_program(program, samples)
     assert count(found).total < count(program).total
     assert max(apart(found, program, row) for row in samples.check) < 2e-14
 

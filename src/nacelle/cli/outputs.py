@@ -100,7 +100,7 @@ def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
     return [f"dependent.{name}" for name in dependent], units, list(dependent.values())
 
 
-def flag_words(flags: int) -> list[str]:
+def flag_names(flags: int) -> list[str]:
     """Flags in words."""
     from nacelle.kinematics.flags import Flag
     from nacelle.report.flagged import flag_name
@@ -111,7 +111,7 @@ def flag_words(flags: int) -> list[str]:
 def all_flag_words(flags: Array) -> list[list[str]]:
     """Flags of many samples in words."""
     listed = flags.tolist()
-    words = {flag: flag_words(flag) for flag in set(listed)}
+    words = {flag: flag_names(flag) for flag in set(listed)}
     return [words[flag] for flag in listed]
 
 
@@ -154,7 +154,7 @@ def leave_if_failed(flags: Array) -> None:
         raise typer.Exit(FAILED_SAMPLES)
 
 
-def table_text(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
+def reported_table(names: list[str], units: list[str], columns: list[Any]) -> Iterator[str]:
     """A table as CSV, some lines at a time."""
     from nacelle.tables.csv import table_text as lines
 
@@ -199,7 +199,7 @@ class ResultTable:
             kept: what is in the table, where Ctrl-C has ended the work early.
         """
         self.add(["flags"], [""], [result.flags])
-        deliver(table_text(self.names, self.units, self.columns), out)
+        deliver(reported_table(self.names, self.units, self.columns), out)
         last_line(result.flags, what, out, None if margins is None else result.robot, margins)
         if kept:
             leave_interrupted(kept)

@@ -14,7 +14,7 @@ from nacelle.exchange.passes.articulated import with_articulated
 from nacelle.exchange.passes.drives import without_dependent_motors
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import spherical_pairs_joined
-from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.merge import without_fixed_joints
 from nacelle.exchange.passes.motion import Chosen, chosen_motion
 from nacelle.exchange.passes.nacelle import with_nacelle
 from nacelle.exchange.passes.roots import rooted, without_floating
@@ -111,7 +111,7 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
 
 
 def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
-    graph = weighted(merged(rooted(spherical_pairs_joined(merged(graph)))))
+    graph = weighted(without_fixed_joints(rooted(spherical_pairs_joined(without_fixed_joints(graph)))))
     try:
         chosen = _with_motion(without_dependent_motors(graph), nacelle)
     except DescriptionError as error:

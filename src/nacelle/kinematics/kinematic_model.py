@@ -76,10 +76,10 @@ def _margins(now: Configuration) -> Array:
     """Margins of the legs: from the factors of the general form where something is found by iteration."""
     if now.mechanism.closed_form or not is_supported(now.robot):
         return margins(now)
-    return small_margins(legs_at(now))
+    return small_margins(legs_eliminated(now))
 
 
-def legs_at(now: Configuration, way: Way = WHOLE) -> Legs:
+def legs_eliminated(now: Configuration, way: Way = WHOLE) -> Legs:
     """The legs in the general form, their rates eliminated (`nacelle.kinematics.general`)."""
     plan = plan_of(now.robot, way)
     return factorised(plan, placed_at(now.robot, plan.parts, now))
@@ -99,7 +99,7 @@ def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     iterated = mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
     if is_supported(robot) and plan_of(robot).complete:
-        return {"squares": pack([*closed, *small_distances(legs_at(now))])}
+        return {"squares": pack([*closed, *small_distances(legs_eliminated(now))])}
     dense = margins(now)
     others = [dense[k] for k in (*iterated, *range(len(mechanism.legs), len(dense)))]
     return {"squares": pack([*closed, *others])}
@@ -113,7 +113,7 @@ def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     if not is_supported(robot, direct=True):
         figures = {"pivot": pack([1.0])[0], "margins": margins(now)}
         return {**positions, "J": _inverse(now), **figures}
-    legs = legs_at(now, Way(direct=True))
+    legs = legs_eliminated(now, Way(direct=True))
     figures = {"pivot": pack([growth_figure(legs)])[0], "margins": small_margins(legs)}
     return {**positions, "J": actuator_jacobian(legs), **figures}
 

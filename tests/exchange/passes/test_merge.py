@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Solid, Strut
-from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.merge import without_fixed_joints
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -49,7 +49,7 @@ def tree() -> Graph:
 
 
 def test_merged_bodies_keep_moments_and_places() -> None:
-    before, after = tree(), merged(tree())
+    before, after = tree(), without_fixed_joints(tree())
     assert list(after.bodies) == ["a", "c"]
     for ours, theirs in zip(momenta(after), momenta(before), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)
@@ -63,7 +63,7 @@ def test_merged_bodies_keep_moments_and_places() -> None:
 
 
 def test_a_joint_held_at_a_value_is_a_weld() -> None:
-    held = merged(replace(tree(), couplings=(Coupling("hold", "slide", {}, 0.2),)))
+    held = without_fixed_joints(replace(tree(), couplings=(Coupling("hold", "slide", {}, 0.2),)))
     assert list(held.bodies) == ["a"]
     assert held.couplings == ()
     for ours, theirs in zip(momenta(held), momenta(tree()), strict=True):
@@ -76,7 +76,7 @@ def test_a_welded_end_of_a_branch_is_cut_at_its_joint() -> None:
     weld = Link(
         "stuck", "c", "a", place(0.1, 0.1, 0.1), poses["a"].inverse() @ poses["c"] @ place(0.1, 0.1, 0.1)
     )
-    after = merged(replace(graph, closures=(weld,)))
+    after = without_fixed_joints(replace(graph, closures=(weld,)))
     assert list(after.bodies) == ["a"]
     assert after.closures == ()
     assert "closes the loop" in after.report.steps[1]

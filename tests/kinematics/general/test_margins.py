@@ -72,7 +72,7 @@ def test_scales_of_large_mechanisms_are_shared_among_their_pivots() -> None:
     """No constant of a program is beyond single precision, and the margin is that of the dense ones."""
     robot = snake(8)
     now = configuration(robot, *mechanism_of(robot).reference)
-    legs = kinematic_model.legs_at(now)
+    legs = kinematic_model.legs_eliminated(now)
     assert max(plan_of(robot).margins) > 1e38
     found = margins(legs)
     assert found == pytest.approx(dense_margins(now), rel=0.5)

@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
-from nacelle.program.identities.merge import agrees, merged, with_identities
+from nacelle.program.identities.merge import agrees, merged_program, with_identities
 from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.precise import evaluate, exact
 from nacelle.program.program import Program, Variable
@@ -90,7 +90,7 @@ PLANTED = (_square, _spread, _negative, _double_angle, _rounded, _thirds)
 def test_planted_identities_are_found(planted: Any) -> None:
     w = Writer(3)
     program = w.program(*planted(w, 0, 1, 2))
-    found = merged(program, samples(3))
+    found = merged_program(program, samples(3))
     assert same(found)
     assert agrees(found, program, samples(3, seed=5).check)
 
@@ -112,7 +112,7 @@ def test_identities_between_random_values_are_found(seed: int, planted: Any) -> 
     sizes = np.abs(np.array(values))
     # What is not a number, or lost beside another by all digits of double, proves nothing.
     assume(bool(np.all(np.isfinite(sizes))) and np.min(sizes) > 1e-4 and np.max(sizes) < 1e4)
-    found = merged(program, given_samples)
+    found = merged_program(program, given_samples)
     assert same(found) or all(found.code[k][0] == "const" for k in found.results)
 
 
@@ -122,7 +122,7 @@ def test_near_identities_are_not_taken(planted: Any, apart: float) -> None:
     w = Writer(3)
     first, second = planted(w, 0, 1, 2)
     program = w.program(first, w("mul", w.const(1.0 + apart), second))
-    for found in (merged(program, samples(3)), with_identities(program, samples(3))):
+    for found in (merged_program(program, samples(3)), with_identities(program, samples(3))):
         for row in samples(3, seed=9, check=6).check:
             ours, theirs = exact(found, row), exact(program, row)
             for a, b in zip(ours, theirs, strict=True):
@@ -141,7 +141,7 @@ def test_near_values_stay_apart(seed: int, power: float) -> None:
         return w("sqrt", w("add", w("mul", side, side), w("mul", 1, 1)))
 
     program = w.program(leg(length), leg(length * (1.0 + 10.0**power)))
-    found = merged(program, samples(3, seed))
+    found = merged_program(program, samples(3, seed))
     assert not same(found)
 
 
@@ -149,7 +149,7 @@ def test_what_is_left_of_a_cancellation_is_not_zero() -> None:
     w = Writer(3)
     small = w("mul", w.const(1e-25), 1)
     program = w.program(w("sub", w("add", 0, small), 0), 2)
-    found = merged(program, samples(3))
+    found = merged_program(program, samples(3))
     row = samples(3, seed=3).check[0]
     ours, theirs = exact(found, row)[0], exact(program, row)[0]
     assert abs(ours - theirs) <= Decimal("1e-30") * abs(theirs) != 0
@@ -161,7 +161,7 @@ def test_zeros_and_constants_take_products_with_them() -> None:
     one = w("add", w("mul", s, s), w("mul", c, c))
     nothing = w("sub", w("mul", w("add", 1, 2), w("sub", 1, 2)), w("sub", w("mul", 1, 1), w("mul", 2, 2)))
     program = w.program(w("mul", one, 1), w("add", 2, w("mul", nothing, w("sin", 1))))
-    assert count(merged(program, samples(3))).total == 0
+    assert count(merged_program(program, samples(3))).total == 0
 
 
 # ---- cases
@@ -178,7 +178,7 @@ def test_the_side_of_a_case_proves_nothing(op: str) -> None:
     rng = np.random.default_rng(0)
     rows = [tuple(Decimal(float(v)) for v in (3.0, *rng.uniform(1.0, 2.0, 2))) for _ in range(6)]
     rows = [(row[0] + k, *row[1:]) for k, row in enumerate(rows)]
-    found = merged(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
+    found = merged_program(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
     assert found.results[0] not in found.results[1:]
     assert [code[0] for code in found.code].count(op) == 1
 
@@ -190,7 +190,7 @@ def test_equal_cases_are_one(op: str) -> None:
     second = [w("sub", 0, w("neg", 1)), 2, 1]
     number = {"min": 2, "max": 2, "where": 3}.get(op, 1)
     made = [w(op, *arguments[:number]) for arguments in (first, second)]
-    assert same(merged(w.program(*made), samples(3)))
+    assert same(merged_program(w.program(*made), samples(3)))
 
 
 def test_a_condition_with_samples_on_either_side_takes_part() -> None:
@@ -200,9 +200,9 @@ def test_a_condition_with_samples_on_either_side_takes_part() -> None:
     program = w.program(w("mul", size, size), w("mul", 0, 0))
     rows = [(Decimal(value),) for value in ("0.5", "0.75", "-0.625", "-1.25", "1.5", "-1.75")]
     both = PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,))
-    assert same(merged(program, both))
+    assert same(merged_program(program, both))
     one = PreciseInputs((rows[0], rows[1], rows[4], rows[1]), (rows[5],), (0.0,))
-    assert not same(merged(program, one))
+    assert not same(merged_program(program, one))
 
 
 def test_identities_of_special_samples_are_refused() -> None:
@@ -210,7 +210,7 @@ def test_identities_of_special_samples_are_refused() -> None:
     w = Writer(2)
     program = w.program(w("add", 0, 0), w("add", 0, 1))
     proof = tuple((Decimal(k + 2) / 3, Decimal(k + 2) / 3) for k in range(4))
-    assert merged(program, PreciseInputs(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
+    assert merged_program(program, PreciseInputs(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
 
 
 def test_a_value_is_not_made_by_cancellation() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import console, print_json
-from nacelle.cli.outputs import actuator_units, deliver, last_line, leave_if_failed, table_text
+from nacelle.cli.outputs import actuator_units, deliver, last_line, leave_if_failed, reported_table
 from nacelle.cli.trajectory import MotionRun
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
         names += [f"{actuator.name}.q", f"{actuator.name}.rate", f"{actuator.name}.force"]
         units += [unit, "", ""]
         columns += [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]]
-    return table_text([*names, "flags"], [*units, ""], [*columns, sizing.flags])
+    return reported_table([*names, "flags"], [*units, ""], [*columns, sizing.flags])
 
 
 def _show(sizing: Sizing, path: Trajectory, *, friction: bool) -> None:

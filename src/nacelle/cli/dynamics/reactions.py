@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nacelle.cli.commands import command, takes
 from nacelle.cli.common import console, print_json
-from nacelle.cli.outputs import deliver, last_line, leave_if_failed, table_text
+from nacelle.cli.outputs import deliver, last_line, leave_if_failed, reported_table
 from nacelle.cli.trajectory import MotionRun
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _table(result: PeakReactions) -> Iterator[str]:
         names += [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
         units += ["N"] * 3 + ["N*m"] * 3
         columns += list(result.reactions.wrench[:, j].T)
-    return table_text([*names, "flags"], [*units, ""], [*columns, result.reactions.flags])
+    return reported_table([*names, "flags"], [*units, ""], [*columns, result.reactions.flags])
 
 
 def _print(result: PeakReactions, duration: float, friction: bool, csv: Path | None, as_json: bool) -> None:

@@ -27,7 +27,7 @@ from nacelle.cli.outputs import (
     batch_data,
     dependent_columns,
     dependent_data,
-    flag_words,
+    flag_names,
     for_people,
     leave_if_failed,
     print_dependent,
@@ -108,7 +108,7 @@ def _single(
                 "pose": dict(zip(layout.x_names, result.x.tolist(), strict=True)),
                 **dependent_data(result),
                 "iterations": int(result.iterations),
-                "flags": flag_words(int(result.flags)),
+                "flags": flag_names(int(result.flags)),
                 **tool_data(robot, result.x, tool),
                 **_assembly_data(result.assemblies),
             }
@@ -122,7 +122,7 @@ def _single(
     print_tool(robot, result.x, tool)
     way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
     console().print(f"[dim]{way}[/]")
-    flags = flag_words(int(result.flags))
+    flags = flag_names(int(result.flags))
     if flags:
         console().print(f"[yellow]{', '.join(flags)}[/]")
     if assemblies:

@@ -27,7 +27,7 @@ from nacelle.cli.outputs import (
     batch_data,
     dependent_columns,
     dependent_data,
-    flag_words,
+    flag_names,
     for_people,
     joint_units,
     leave_if_failed,
@@ -78,7 +78,7 @@ def _single(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
     result = inverse_kinematics(robot, x)
     names = layout_of(robot.motion).x_names
     listed = {name: values.tolist() for name, values in result.joints.items() if values.size}
-    flags = flag_words(int(result.flags))
+    flags = flag_names(int(result.flags))
     if as_json:
         print_json(
             {

@@ -14,7 +14,7 @@ from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, c
 from nacelle.cli.draw import write_picture
 from nacelle.cli.inputs import AtOption, ModeOption, coordinate_kinds, load_robot, pose_at, value_with_unit
 from nacelle.cli.loads import ToolOption
-from nacelle.cli.outputs import deliver, table_text, tool_columns
+from nacelle.cli.outputs import deliver, reported_table, tool_columns
 from nacelle.errors import NacelleError, did_you_mean
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _table(grid: Workspace) -> Iterator[str]:
     more = tool_columns(grid.robot, grid.x.reshape(-1, layout.nx), grid.tool or "")
     names, units, columns = names + more[0], units + more[1], columns + more[2]
     names, units = [*names, "conditioning", "flags"], [*units, "", ""]
-    return table_text(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
+    return reported_table(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
 
 
 def _lines(grid: Workspace, data: dict[str, Any]) -> list[str]:

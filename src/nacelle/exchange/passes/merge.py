@@ -16,7 +16,7 @@ from nacelle.exchange.passes.roots import below
 from nacelle.spatial.pose import Pose
 
 
-def merged(graph: Graph) -> Graph:
+def without_fixed_joints(graph: Graph) -> Graph:
     """The graph without fixed joints, as far as they can be merged."""
     graph = _held(graph)
     taken: dict[str, list[str]] = {}

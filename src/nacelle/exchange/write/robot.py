@@ -27,7 +27,7 @@ from nacelle.exchange.graph import (
     Strut,
 )
 from nacelle.exchange.names import Names
-from nacelle.exchange.passes.merge import merged
+from nacelle.exchange.passes.merge import without_fixed_joints
 from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
@@ -55,7 +55,7 @@ def assembled_graph(robot: Robot) -> Graph:
         gaps = ", ".join(f"{name} {gap}" for name, gap in found.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
     builder = _Builder(robot, found)
-    graph = in_joints(merged(builder.graph()))
+    graph = in_joints(without_fixed_joints(builder.graph()))
     return replace(graph, marks=builder.marks(graph))
 
 

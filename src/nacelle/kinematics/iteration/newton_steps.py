@@ -21,7 +21,7 @@ from nacelle.kinematics.actuation import actuator_steps, closing_actuators, join
 from nacelle.kinematics.general.closure_step import ClosureStep, closure_step, finds_step
 from nacelle.kinematics.general.legs import Rates
 from nacelle.kinematics.general.plan import is_supported, plan_of
-from nacelle.kinematics.kinematic_model import _inverse, legs_at
+from nacelle.kinematics.kinematic_model import _inverse, legs_eliminated
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
@@ -87,7 +87,7 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     mechanism = now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
     if is_supported(robot) and finds_step(plan_of(robot), basis.shape[1]):
-        return _small_step(now, y, closure_step(legs_at(now), basis))
+        return _small_step(now, y, closure_step(legs_eliminated(now), basis))
     system = rate_equations(robot, now.motion)
     nothing = np.zeros((mechanism.nw, 0))
     response = respond(system, nothing, basis, right=system.closures.residual, legs=mechanism.iterated_legs)

@@ -25,7 +25,7 @@ _LITTLE = 0.7
 _LONG = 8000
 
 
-def merged(program: Program, samples: PreciseInputs) -> Program:
+def merged_program(program: Program, samples: PreciseInputs) -> Program:
     """The program with equal values made one and constant ones made constants.
 
     The result is held against the program at other samples. If it fails there, only identities that hold to
@@ -45,13 +45,13 @@ def merged(program: Program, samples: PreciseInputs) -> Program:
 def with_identities(program: Program, samples: PreciseInputs) -> Program:
     """The smallest program that is found by merging equal values, making values from others, and minimising.
 
-    What the identities give is held against the program at other samples, as in `merged`.
+    What the identities give is held against the program at other samples, as in `merged_program`.
 
     Args:
         program: any program.
         samples: of its inputs.
     """
-    joined = merged(program, samples)
+    joined = merged_program(program, samples)
     passes = Minimiser()
     small = passes.minimise(joined)
     if cost(joined) > _LITTLE * cost(program):

@@ -8,7 +8,7 @@ step the program is split anew, so that products of prepared numbers that it bri
 from __future__ import annotations
 
 from nacelle.program.cost import cost
-from nacelle.program.identities.merge import agrees, merged, rebuilt_once
+from nacelle.program.identities.merge import agrees, merged_program, rebuilt_once
 from nacelle.program.identities.samples import PreciseInputs, Row
 from nacelle.program.precise import exact
 from nacelle.program.split import Split, joined, split_again
@@ -27,7 +27,7 @@ def split_with_identities(parts: Split, sample: tuple[float, ...], samples: Prec
     """
     whole = joined(parts.prologue, parts.body)
     candidates = [split_again(parts, sample)]
-    body = merged(parts.body, _prepared(parts, samples))
+    body = merged_program(parts.body, _prepared(parts, samples))
     candidates.append(split_again(Split(parts.prologue, body), sample))
     best = min(candidates, key=lambda split: cost(split.body))
     for units in (ULPS, 0):

@@ -25,7 +25,7 @@ from nacelle.report.results.quantity import ResultQuantity
 MOST = 24
 
 
-def page(result: Any) -> str:
+def html_of(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
         from nacelle.report.notebook.robot import robot_page
