@@ -16,7 +16,7 @@ point in local axes, u_l = X v_point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -164,84 +164,133 @@ def _condensed(
 
 def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
     """M (n, n) along the reduced twist."""
-    placed, mechanism = legs.placed, legs.plan.mechanism
-    n = len(mechanism.independent)
-    total: Square = [[0.0] * n for _ in range(n)]
-    frames = []
-    rates = []
-    for k in range(n):
-        unit = _unit_twist(legs, k)
-        frames.append(placed.nacelle.frames(legs.nacelle_rates(unit), {}, ZERO))
-        rates.append(legs.rates(frames[k]))
-
-    def put(i: int, j: int, value: Scalar) -> None:
-        if not is_zero(value):
-            total[i][j] = value if is_zero(total[i][j]) else total[i][j] + value
-
+    total = _MassSum(legs)
     ends = dict(numbers.ends)
-    condensed = set()
-    for key, tie, _, form in bars(placed):
-        drive = leg_inertia(legs, numbers, key[0])
-        K = bar_inertia(legs, tie, form, sum(drive.values(), start=0.0), ends.pop(key, 0.0))
-        _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
-        condensed.add(key[0])
-    for leg in range(len(placed.ties)):
-        if leg in condensed:
-            continue
-        H = leg_inertia(legs, numbers, leg)
-        number = held_point(legs, leg)
-        if number is not None:
-            tie = placed.ties[leg][number]
-            K = end_inertia(legs, leg, number, H, ends.pop((leg, number), 0.0))
-            _put_point(K, [frames[k][tie.held[0]].velocity(tie.held[1]) for k in range(n)], put)
-            continue
-        own = [rate for _, rate in legs.plan.legs[leg].order.pivots]
-        for i, j, value in _condensed(H, rates, own):
-            put(i, j, value)
-    for node, values in numbers.nodes.items():
-        if placed.trees.root(node) is None:
-            continue
-        point = reference_point(placed, node)
-        moved = columns(placed.trees, node, point)
-        twists = []
-        for k in range(n):
-            own_twist = (velocity(moved, rates[k]), angular_velocity(moved, rates[k]))
-            twists.append(with_root(placed.trees, node, point, own_twist, frames[k]))
-        for i in range(n):
-            linear, angular = momentum(values, twists[i])
+    total.put_bars(numbers, ends)
+    total.put_legs(numbers, ends)
+    total.put_nodes(numbers)
+    total.put_rods()
+    total.put_bodies(numbers)
+    total.put_points(numbers, ends)
+    total.put_nacelle_rates(numbers)
+    return total.matrix()
+
+
+class _MassSum:
+    """The lower triangle of M, summed over what moves; all motions at unit entries of the reduced twist."""
+
+    def __init__(self, legs: Legs) -> None:
+        self.legs, self.placed = legs, legs.placed
+        self.n = len(legs.plan.mechanism.independent)
+        self.total: Square = [[0.0] * self.n for _ in range(self.n)]
+        self.frames: list[dict[int, MovingFrame]] = []
+        self.rates: list[Rates] = []
+        # Legs that are condensed with their bars.
+        self.condensed: set[int] = set()
+        for k in range(self.n):
+            self.frames.append(self.placed.nacelle.frames(legs.nacelle_rates(_unit_twist(legs, k)), {}, ZERO))
+            self.rates.append(legs.rates(self.frames[k]))
+
+    def matrix(self) -> Array:
+        """M (n, n)."""
+        return pack([[self.total[max(i, j)][min(i, j)] for j in range(self.n)] for i in range(self.n)])
+
+    def put(self, i: int, j: int, value: Scalar) -> None:
+        """Add to one entry."""
+        if not is_zero(value):
+            self.total[i][j] = value if is_zero(self.total[i][j]) else self.total[i][j] + value
+
+    def put_twists(self, numbers: Array, twists: list[Twist]) -> None:
+        """A body with these twists at unit v: v_i . P_j + w_i . L_j."""
+        for i, twist in enumerate(twists):
+            linear, angular = momentum(numbers, twist)
+            for j, (v, w) in enumerate(twists[: i + 1]):
+                self.put(i, j, _dots(v, linear, w, angular))
+
+    def put_end(self, K: Array, tie: Tie) -> None:
+        """Inertia K (3, 3), base axes, at the point that a tie holds."""
+        points = [frame[tie.held[0]].velocity(tie.held[1]) for frame in self.frames]
+        for i, point in enumerate(points):
+            felt = pack([inner(row, point.tolist()) for row in K.tolist()])
             for j in range(i + 1):
-                put(i, j, _dots(twists[j][0], linear, twists[j][1], angular))
-    for ties in placed.ties:
-        for tie in ties:
-            if not isinstance(tie.link, MassPointRod):
+                self.put(i, j, inner(points[j].tolist(), felt.tolist()))
+
+    def put_bars(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
+        """Legs with bars in a form of their own, each with the mass at its end, which is taken out."""
+        for key, tie, _, form in bars(self.placed):
+            drive = leg_inertia(self.legs, numbers, key[0])
+            K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0), ends.pop(key, 0.0))
+            self.put_end(K, tie)
+            self.condensed.add(key[0])
+
+    def put_legs(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
+        """The other legs: condensed at the point that they hold, or over their rates."""
+        for leg, ties in enumerate(self.placed.ties):
+            if leg in self.condensed:
                 continue
-            pairs = [_rod_ends(legs, tie, frames[k], rates[k]) for k in range(n)]
-            for i in range(n):
+            H = leg_inertia(self.legs, numbers, leg)
+            number = held_point(self.legs, leg)
+            if number is not None:
+                K = end_inertia(self.legs, leg, number, H, ends.pop((leg, number), 0.0))
+                self.put_end(K, ties[number])
+                continue
+            own = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
+            for i, j, value in _condensed(H, self.rates, own):
+                self.put(i, j, value)
+
+    def put_nodes(self, numbers: InertialNumbers) -> None:
+        """Nodes of legs that hang from the nacelle."""
+        trees = self.placed.trees
+        for node, values in numbers.nodes.items():
+            if trees.root(node) is None:
+                continue
+            point = reference_point(self.placed, node)
+            moved = columns(trees, node, point)
+            twists = []
+            for frames, rates in zip(self.frames, self.rates, strict=True):
+                own = (velocity(moved, rates), angular_velocity(moved, rates))
+                twists.append(with_root(trees, node, point, own, frames))
+            self.put_twists(values, twists)
+
+    def put_rods(self) -> None:
+        """What the two ends of rods have in common."""
+        for ties in self.placed.ties:
+            for tie in ties:
+                if not isinstance(tie.link, MassPointRod):
+                    continue
+                pairs = [
+                    _rod_ends(self.legs, tie, frames, rates)
+                    for frames, rates in zip(self.frames, self.rates, strict=True)
+                ]
+                for i in range(self.n):
+                    for j in range(i + 1):
+                        cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
+                        self.put(i, j, tie.link.masses[2] * cross)
+
+    def put_bodies(self, numbers: InertialNumbers) -> None:
+        """Bodies of the nacelle."""
+        for body, values in numbers.bodies.items():
+            based = _in_base(values, self.placed.nacelle.poses[body].R)
+            self.put_twists(based, [(frames[body].v, frames[body].w) for frames in self.frames])
+
+    def put_points(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
+        """Masses at points of the nacelle: of the ends of legs, and its own."""
+        points = [(self.placed.ties[leg][number].held, mass) for (leg, number), mass in ends.items()]
+        points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
+        for (body, place), mass in points:
+            moved = [frames[body].velocity(place) for frames in self.frames]
+            for i in range(self.n):
                 for j in range(i + 1):
-                    cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
-                    put(i, j, tie.link.masses[2] * cross)
-    for body, values in numbers.bodies.items():
-        R = placed.nacelle.poses[body].R
-        based = _in_base(values, R)
-        for i in range(n):
-            moving = frames[i][body]
-            linear, angular = momentum(based, (moving.v, moving.w))
-            for j in range(i + 1):
-                put(i, j, _dots(frames[j][body].v, linear, frames[j][body].w, angular))
-    points = [(placed.ties[leg][number].held, mass) for (leg, number), mass in ends.items()]
-    points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
-    for (body, place), mass in points:
-        moved_ = [frames[k][body].velocity(place) for k in range(n)]
-        for i in range(n):
-            for j in range(i + 1):
-                put(i, j, mass * dot(moved_[i], moved_[j]))
-    for rate, inertia in numbers.rates.items():
-        if rate in mechanism.w_rates:
-            row = [legs.nacelle_rates(np.eye(n)[k]).get(rate, 0.0) for k in range(n)]
-            for i in range(n):
-                for j in range(i + 1):
-                    put(i, j, inertia * row[i] * row[j])
-    return pack([[total[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
+                    self.put(i, j, mass * dot(moved[i], moved[j]))
+
+    def put_nacelle_rates(self, numbers: InertialNumbers) -> None:
+        """Rotors at joints of the nacelle."""
+        for rate, inertia in numbers.rates.items():
+            if rate in self.legs.plan.mechanism.w_rates:
+                row = [self.legs.nacelle_rates(unit).get(rate, 0.0) for unit in np.eye(self.n)]
+                for i in range(self.n):
+                    for j in range(i + 1):
+                        self.put(i, j, inertia * row[i] * row[j])
 
 
 def _unit_twist(legs: Legs, k: int) -> Array:
@@ -253,14 +302,6 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
     moved = crossed(np.eye(3)[independent[k] - 3], arm)
     return pack([-moved[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
-
-
-def _put_point(K: Array, points: list[Array], put: Callable[[int, int, Scalar], None]) -> None:
-    """Inertia K (3, 3) at a point that has these velocities at unit v."""
-    for i, point in enumerate(points):
-        felt = pack([inner(row, point.tolist()) for row in K.tolist()])
-        for j in range(i + 1):
-            put(i, j, inner(points[j].tolist(), felt.tolist()))
 
 
 def _rod_ends(legs: Legs, tie: Tie, frames: dict[int, MovingFrame], u: Rates) -> tuple[Array, Array]:
