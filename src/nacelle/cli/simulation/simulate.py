@@ -34,8 +34,6 @@ from nacelle.cli.outputs import FAILED_SAMPLES
 from nacelle.errors import NacelleError
 from nacelle.progress import task
 
-# The exit status of a command that Ctrl-C has ended, as shells have it.
-
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.simulation.simulate import Simulation
@@ -65,13 +63,33 @@ def forces_from_table(robot: Robot, path: Path) -> Any:
     return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
 
 
-def _elastic_plant(robot: Robot, outside: dict[Any, Any], options: dict[str, Any]) -> Any:
-    """The plant of a robot with flexible links."""
+def _holding(robot: Robot, start: Any, outside: dict[Any, Any]) -> Any:
+    """Forces (actuators,) that hold a pose against gravity and what acts from outside, N or N m."""
+    from nacelle.dynamics.equilibrium import equilibrium
+    from nacelle.dynamics.forward import gravity_forces
+
+    forces = gravity_forces(robot, start, coordinates="actuators")
+    if outside:
+        forces = forces + equilibrium(robot, start, external=outside) - equilibrium(robot, start)
+    return forces
+
+
+def _rigid(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+    """The plant of a robot with rigid links, and what ends its runs."""
+    from nacelle.simulation.plant import RigidPlant, standard_events
+
+    plant = RigidPlant(robot, external=outside, **options)
+    return plant, standard_events(plant, limits=limits)
+
+
+def _elastic(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+    """The same of a robot with flexible links."""
     from nacelle.elastic.plant import ElasticPlant
 
     if outside:
         raise NacelleError("--external acts on rigid robots: leave it out with --elastic")
-    return ElasticPlant(robot, **options)
+    plant = ElasticPlant(robot, **options)
+    return plant, plant.events() if limits else []
 
 
 @command("simulate")
@@ -148,12 +166,11 @@ def simulate_command(
     """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
     import numpy as np
 
-    from nacelle.dynamics.equilibrium import equilibrium
-    from nacelle.dynamics.forward import gravity_forces
-    from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.run import FIXED
     from nacelle.simulation.simulate import simulate
 
+    if static and not elastic:
+        raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
     if step is not None and method not in FIXED:
         raise NacelleError(f"--step is for fixed steps: --method {' or '.join(FIXED)}, not {method}")
     robot = loaded(load_robot(robot_name, mode), payload)
@@ -167,9 +184,7 @@ def simulate_command(
     given = assignments(force, drives, "actuator", FORCE)
     constant = np.array([given.get(name, 0.0) for name in drives])
     if hold:
-        constant = constant + gravity_forces(robot, start, coordinates="actuators")
-        if outside:
-            constant = constant + equilibrium(robot, start, external=outside) - equilibrium(robot, start)
+        constant = constant + _holding(robot, start, outside)
     forces: Any = constant
     if table is not None:
         over_time = forces_from_table(robot, table)
@@ -178,15 +193,10 @@ def simulate_command(
             return constant + over_time(t)
 
     friction: dict[str, Any] = {"friction": not no_friction, "smooth": smooth or None}
-    plant: Any
     if elastic:
-        plant = _elastic_plant(robot, outside, friction | {"static": static})
-        events = [] if no_limits else plant.events()
-    elif static:
-        raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
+        plant, events = _elastic(robot, outside, friction | {"static": static}, not no_limits)
     else:
-        plant = RigidPlant(robot, external=outside, **friction)
-        events = standard_events(plant, limits=not no_limits)
+        plant, events = _rigid(robot, outside, friction, not no_limits)
     run = simulate(
         plant,
         start,
@@ -200,16 +210,7 @@ def simulate_command(
         atol=1e-11,
         events=events,
     )
-    if csv is not None:
-        run.to_csv(csv)
-        wrote(csv)
-    if plot is not None:
-        with task(f"drawing {plot}"):
-            from nacelle.report.draw.canvas import save
-            from nacelle.report.draw.curves import plot_simulation
-
-            save(plot_simulation(run, shown=False), plot)
-        wrote(plot)
+    _write(run, csv, plot)
     if as_json:
         print_json(_data(run))
     else:
@@ -220,6 +221,20 @@ def simulate_command(
     # Limits and singularities are ordinary ends of a run.
     if run.status == "failed":
         raise typer.Exit(FAILED_SAMPLES)
+
+
+def _write(run: Simulation, csv: Path | None, plot: Path | None) -> None:
+    """Write the table and the picture that are wanted."""
+    if csv is not None:
+        run.to_csv(csv)
+        wrote(csv)
+    if plot is not None:
+        with task(f"drawing {plot}"):
+            from nacelle.report.draw.canvas import save
+            from nacelle.report.draw.curves import plot_simulation
+
+            save(plot_simulation(run, shown=False), plot)
+        wrote(plot)
 
 
 def _data(run: Simulation) -> dict[str, Any]:
