@@ -39,10 +39,10 @@ check: setup ## Format, lint, types, the arrows between modules, the JSON schema
 	$(BIN)/python -m nacelle.model.description.schema --check
 
 test: setup check ## The checks, then the tests that are not slow
-	$(BIN)/pytest -n $(JOBS) -m "not slow"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-all: setup check ## The checks, then all tests
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-torch: setup ## The tests of target="torch"; installs PyTorch into .venv, some gigabytes on Linux
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/torch.txt
