@@ -39,7 +39,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Identification": {
         "base": ("nacelle base delta --shared legs",),
-        "excite": ("nacelle excite delta --out motion.yaml --csv motion.csv",),
+        "excite": ("nacelle excite delta --force 80% --out motion.yaml --csv motion.csv",),
         "rehearse": ("nacelle rehearse delta --motion motion.yaml --csv data.csv",),
         "identify": ("nacelle identify delta data.csv --out identified.yaml",),
         "validate": ("nacelle validate identified.yaml data.csv",),

@@ -19,9 +19,10 @@ from nacelle.report.draw.canvas import (
     set_view,
     shaded,
 )
-from nacelle.report.draw.style import INK, axes_title, picture_name, plain_axes
+from nacelle.report.draw.names import spread_names, write_names
+from nacelle.report.draw.style import axes_title, plain_axes
 from nacelle.scene.faces import outward_normals
-from nacelle.scene.placed import Part, Scene, scene
+from nacelle.scene.placed import Scene, scene
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -62,28 +63,32 @@ def plot_robot(
     view = scene(robot, x, frames=frames)
     own = ax is None
     ax = ax or new_axes(flat=view.across is not None)
-    plot_scene(view, ax, names=names)
+    plot_scene(view, ax)
+    flat = None if hasattr(ax, "get_zlim") or view.across is None else _FLAT_AXES[view.across]
+    texts = write_names(ax, view.bodies, flat) if names else []
     axes_title(ax, robot.title if title is None else title)
     if own:
         enlarge(ax)
+    if names:
+        spread_names(ax, texts)
     return ax
 
 
-def plot_scene(view: Scene, ax: Axes, *, names: bool = False) -> None:
+def plot_scene(view: Scene, ax: Axes) -> None:
     """Draw a scene on axes, flat or in space.
 
     Raises:
         NacelleError: if the axes are flat and the robot is not, or a colour does not exist.
     """
     if hasattr(ax, "get_zlim"):
-        _draw_in_space(ax, view, names)
+        _draw_in_space(ax, view)
     elif view.across is not None:
-        _draw_flat(ax, view, view.across, names)
+        _draw_flat(ax, view, view.across)
     else:
         raise NacelleError('the robot moves in space: it needs axes with projection="3d"')
 
 
-def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
+def _draw_flat(ax: Axes, view: Scene, across: int) -> None:
     """Outlines on the plane, the base below, then the legs, the nacelle, the joints."""
     patches = mpl("matplotlib.patches")
     right, up = _FLAT_AXES[across]
@@ -113,13 +118,9 @@ def _draw_flat(ax: Axes, view: Scene, across: int, names: bool) -> None:
     ax.set_xlabel(f"{'xyz'[right]} (m)")
     ax.set_ylabel(f"{'xyz'[up]} (m)")
     plain_axes(ax)
-    if names:
-        for part in view.bodies:
-            centre = _middle(part)
-            ax.text(centre[right], centre[up], picture_name(part.name), zorder=4.0, **_label())
 
 
-def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
+def _draw_in_space(ax: Any, view: Scene) -> None:
     """All faces in one collection, so that they hide each other as they should."""
     solids = [solid for part in view.parts for solid in part.solids]
     fills = [rgb_array(colour) for part in view.parts for colour in part.colours]
@@ -139,20 +140,6 @@ def _draw_in_space(ax: Any, view: Scene, names: bool) -> None:
         axis.set_label_text("" if k == view.across else f"{'xyz'[k]} (m)")
         if k == view.across:
             axis.set_ticks([])
-    if names:
-        for part in view.bodies:
-            ax.text(*_middle(part), picture_name(part.name), zorder=10.0, **_label())
-
-
-def _label() -> dict[str, Any]:
-    """How a name is written beside a body."""
-    paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "boxstyle": "round,pad=0.15"}
-    return {"fontsize": 6, "color": INK, "ha": "center", "va": "center", "bbox": paper}
-
-
-def _middle(part: Part) -> Array:
-    points = part.points
-    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
 
 
 def _outline(points: Array) -> Array:

@@ -56,7 +56,7 @@ def check_clipping(measurement: Measurement) -> list[Finding]:
                     "clipped",
                     f"force.{actuator.name}",
                     f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}",
-                    hint="excite the robot less, or raise the limit of the drive",
+                    hint="excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit",
                     samples=samples,
                 )
             )
