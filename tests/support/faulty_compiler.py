@@ -34,8 +34,8 @@ FAULTS = {
     "garbage": "change(lambda message: b'garbage' * 100); return b''",
     "short": "change(lambda message: message[:-3]); stop.append(1); return b'123456789'",
     "checksum": "change(lambda message: message[:-3] + b'xyz'); return b'123456789'",
-    "other number": "change(lambda message, pack=worker.pack: pack({'number': -1})); return b''",
-    "no fields": "change(lambda message, pack=worker.pack: pack([1, 2])); return b''",
+    "other number": "change(lambda message, pack=worker.message: pack({'number': -1})); return b''",
+    "no fields": "change(lambda message, pack=worker.message: pack([1, 2])); return b''",
 }
 
 _SCRIPT = """
@@ -47,7 +47,7 @@ real, stop = worker.emit_object, []
 
 
 def change(how):
-    worker.pack = lambda *parts, pack=worker.pack: how(pack(*parts))
+    worker.message = lambda *parts, pack=worker.message: how(pack(*parts))
 
 
 class Socket(worker.socket.socket):

@@ -194,7 +194,7 @@ def test_where_no_process_can_be_started_this_one_compiles(make, tmp_path, monke
     for before in (
         "sys.exit(1)",
         "worker.versions = lambda: {'llvmlite': '0.1'}",
-        "worker.pack = lambda *_: b'x' * 99",
+        "worker.message = lambda *_: b'x' * 99",
     ):
         other = make(script(tmp_path, before=before))
         assert compiled(other) == expected
