@@ -115,7 +115,7 @@ class BaseParameters(Shown):
         """Whether the rank is beyond doubt: no column is nearly, but not quite, dependent on others."""
         return self.gap > _CERTAIN
 
-    @property
+    @cached_property
     def groupings(self) -> tuple[str, ...]:
         """Every base parameter as a sum of parameters."""
         return tuple(self._grouping(i) for i in range(len(self.kept)))
@@ -133,7 +133,7 @@ class BaseParameters(Shown):
     def _legs(self, k: int) -> list[str]:
         """Names of the legs that share a parameter."""
         names = linear_parameters(self.robot).names
-        group = self.choice.groups()[k]
+        group = np.flatnonzero(self.choice.E[:, k]).tolist()
         return [
             leg.name for leg in self.robot.legs if any(names[j].startswith(f"{leg.name}.") for j in group)
         ]
