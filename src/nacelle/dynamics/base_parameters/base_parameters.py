@@ -127,15 +127,16 @@ class BaseParameters(Shown):
         acting = {*np.flatnonzero(self.K[i]).tolist(), *(k for j, k in self.coefficients if j == leader)}
         for k in sorted(acting - {leader}):
             polynomial = self.coefficients.get((leader, k), Polynomial.number(float(self.K[i, k])))
-            parts.append(_term(polynomial, self.choice.names[k], self._legs(k)))
+            parts.append(_term(polynomial, self.choice.names[k], self._legs[k]))
         return " ".join(parts)
 
-    def _legs(self, k: int) -> list[str]:
-        """Names of the legs that share a parameter."""
-        names = linear_parameters(self.robot).names
-        group = np.flatnonzero(self.choice.E[:, k]).tolist()
+    @cached_property
+    def _legs(self) -> list[list[str]]:
+        """For every chosen parameter the names of the legs that share it."""
+        names, legs = linear_parameters(self.robot).names, [leg.name for leg in self.robot.legs]
         return [
-            leg.name for leg in self.robot.legs if any(names[j].startswith(f"{leg.name}.") for j in group)
+            [leg for leg in legs if any(names[j].startswith(f"{leg}.") for j in group)]
+            for group in self.choice.groups()
         ]
 
     def data(self) -> dict[str, Any]:
