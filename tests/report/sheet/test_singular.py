@@ -11,6 +11,7 @@ def test_the_nearest_is_named_with_its_leg() -> None:
 
     one = NearestSingularities("c", ("x",), {"serial": entry(0.5, "left"), "parallel": entry(0.2)})
     two = NearestSingularities("c", ("x",), {"serial": entry(1e-9, "<right>"), "parallel": entry(0.3)})
-    page = Singular((one, two), ("x",)).markup()
+    page = Singular((one, two), ("x",), "mechanism").markup()
     assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg &lt;right&gt;" in page
-    assert "nothing was measured" in Singular((), ("x",)).markup()
+    assert "it moves while the mechanism rests" in page
+    assert "nothing was measured" in Singular((), ("x",), "nacelle").markup()

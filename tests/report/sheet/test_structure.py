@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import nacelle
 from nacelle.report.sheet.structure import leg_letters, structure
 from nacelle.report.sheet.subject import subject_of
+from support import described
 
 
 @pytest.mark.parametrize(
@@ -22,3 +25,11 @@ def test_the_drive_is_underlined_and_active_joints_are_named() -> None:
     made = structure(subject_of("gough-stewart"))
     assert "U<u>P</u>S" in made.markup()
     assert all(len(names) == 1 for names in made.active)
+
+
+def test_a_robot_without_legs_has_no_table_of_them() -> None:
+    made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
+    page = made.markup()
+    assert "0 legs" not in page
+    assert "<th" not in page.partition("<details>")[0]
+    assert "there is no nacelle" in page

@@ -34,7 +34,7 @@ class Freedoms:
         return (
             said_by(self.command)
             + figures(
-                (str(m["platform"]), "motions of the nacelle"),
+                (str(m["platform"]), f"motions of the {m['mover']}"),
                 (str(m["true"]), "motions of all, by rank"),
                 (str(m["counted"]), "counted in space (Chebyshev-Grübler-Kutzbach)"),
                 *([] if planar is None else [(str(planar), "counted in the plane")]),

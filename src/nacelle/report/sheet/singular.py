@@ -13,9 +13,9 @@ from nacelle.report.sheet.content import said_by, short
 from nacelle.report.sheet.subject import Subject
 
 _MEANING = {
-    "serial": "a leg is stretched or folded: it moves while the nacelle rests",
-    "parallel": "with the actuators locked the nacelle moves",
-    "constraint": "the nacelle gains a motion that its legs should lock",
+    "serial": "a leg is stretched or folded: it moves while the {} rests",
+    "parallel": "with the actuators locked the {} moves",
+    "constraint": "the {} gains a motion that its legs should lock",
 }
 
 
@@ -41,10 +41,12 @@ class Singular:
     Attributes:
         slices: those of every slice.
         coordinates: names of the coordinates of a pose.
+        mover: what moves, in a word: the nacelle, or the mechanism.
     """
 
     slices: tuple[NearestSingularities, ...]
     coordinates: tuple[str, ...]
+    mover: str
 
     def data(self) -> dict[str, Any]:
         """Measures and poses, slice by slice."""
@@ -67,7 +69,7 @@ class Singular:
         parts = [
             paragraph(
                 f"Within limits a {kind} singularity {near}: measure {short(measure, 3)} at "
-                f"{self._pose(number['at'])}{leg} ({_MEANING[kind]})."
+                f"{self._pose(number['at'])}{leg} ({_MEANING[kind].format(self.mover)})."
             ),
             paragraph("Measures are inverse condition numbers: 1 at best, 0 at a singularity.", "quiet"),
         ]
@@ -103,4 +105,4 @@ def singular(subject: Subject) -> Singular:
         data = workspace_data(grid, singular=True)
         command = subject.command("workspace", *cut.arguments, "--singularities")
         cuts.append(NearestSingularities(command, grid.names, data["singularities"]))
-    return Singular(tuple(cuts), layout_of(subject.robot.motion).x_names)
+    return Singular(tuple(cuts), layout_of(subject.robot.motion).x_names, subject.robot.mover)

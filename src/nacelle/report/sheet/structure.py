@@ -57,9 +57,9 @@ class Structure:
         kinds = {"rigid": "a rigid body", "point": "a point", "articulated": "a small mechanism"}
         kind = kinds.get(data["nacelle"]["kind"], data["nacelle"]["kind"])
         nacelle = f"the nacelle is {kind}, its" if kind != "none" else "there is no nacelle, the"
+        legs = f"{number_of(len(data['legs']), 'leg')}, " if data["legs"] else ""
         about = (
-            f"{number_of(len(data['legs']), 'leg')}, "
-            f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
+            f"{legs}{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
             f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'independent loop')} and "
             f"{number_of(len(data['actuators']), 'actuator')}; {nacelle} motion {data['motion']}."
         )
@@ -89,7 +89,7 @@ class Structure:
                 ]
             )
         columns = ["leg", "type", "actuated", "inverse kinematics", "elements", "bodies>", "closures>"]
-        return table(columns, rows)
+        return table(columns, rows) if rows else ""
 
     def _reasons(self) -> list[str]:
         names: dict[str, list[str]] = {}
