@@ -13,6 +13,7 @@ from nacelle.model.robot import Robot
 from nacelle.shapes.placed import PlacedRobot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.pose import Pose
+from support.described import mechanism
 
 
 def placed(robot: Robot) -> PlacedRobot:
@@ -41,3 +42,15 @@ def test_extent_is_that_of_the_joints() -> None:
     assert not now.spherical
     assert len(now.anchors()) == 2
     assert now.rails() == []
+
+
+def test_the_last_link_of_a_chain_counts() -> None:
+    """A pole ends at its mass, far beyond the joints, and its rod is as thick as that is long."""
+    robot = mechanism("cart_pole")
+    now = placed(robot)
+    joints = np.array([end.p for pair in now.ends for end in pair])
+    last = [b for b in range(1, len(robot.bodies)) if now.ends_a_chain(b)]
+    assert len(last) == 1
+    points = np.array([*joints, now.mass_centre(last[0])])
+    assert now.extent > 2.0 * np.linalg.norm(np.ptp(joints, axis=0))
+    assert np.isclose(now.extent, np.linalg.norm(np.ptp(points, axis=0)))

@@ -37,7 +37,7 @@ class PlacedRobot:
         robot: the robot.
         poses: of all bodies in the base.
         ends: for each joint the poses of its two frames in the base.
-        extent: diagonal of the box around all joints, m.
+        extent: diagonal of the box around all joints and the last links of chains, m.
         spherical: whether all joints meet in one point.
     """
 
@@ -61,7 +61,11 @@ class PlacedRobot:
         points = np.array([end.p for joint, pair in pairs if not joint.is_coupling for end in pair])
         self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
         self.spherical = self.extent < 1e-9 * robot.size
-        if self.spherical:
+        if not self.spherical:
+            last = [self.mass_centre(b) for b in range(1, len(poses)) if self.ends_a_chain(b)]
+            points = np.array([*points, *last])
+            self.extent = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+        else:
             masses = [body for body in robot.bodies if body.mass > 0.0]
             reach = [float(np.linalg.norm(body.inertia[1:4])) / body.mass for body in masses]
             self.extent = 2.0 * max(reach, default=0.0) or 1.0
@@ -78,18 +82,29 @@ class PlacedRobot:
         """Solids of a moving body without shapes of its own."""
         if b == PLATFORM and not self.robot.has_nacelle:
             return []
-        platform = b in self.robot.nacelle.bodies and not chain_name(self.robot.bodies[b].name)
+        platform = self.is_platform(b)
         centres = self.joint_points(b)
-        if len(centres) == 1 and not platform and self.robot.bodies[b].mass > 0.0:
-            # The last link of a chain ends where its mass is, for want of anything else.
-            ten = np.array(self.robot.bodies[b].inertia)
-            centres.append(self.poses[b].p + self.poses[b].R @ (ten[1:4] / ten[0]))
+        if self.ends_a_chain(b):
+            centres.append(self.mass_centre(b))
         if self.spherical:
             centres = [self.tip(j) for j in self.robot.joints_at(b)]
             if not platform:
                 return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD * self.extent)
         slides = [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, b)]
         return body_solids(centres, slides, self.poses[b].p, self.extent, platform=platform)
+
+    def is_platform(self, b: int) -> bool:
+        """Whether a body is drawn as a platform: of the nacelle, but no link of a chain there."""
+        return b in self.robot.nacelle.bodies and not chain_name(self.robot.bodies[b].name)
+
+    def ends_a_chain(self, b: int) -> bool:
+        """Whether a body is the last link of a chain: it ends at its mass, for want of anything else."""
+        return self.robot.bodies[b].mass > 0.0 and not self.is_platform(b) and len(self.joint_points(b)) == 1
+
+    def mass_centre(self, b: int) -> Array:
+        """The centre of mass (3,) of a body with mass, base axes."""
+        ten = np.array(self.robot.bodies[b].inertia)
+        return np.asarray(self.poses[b].p + self.poses[b].R @ (ten[1:4] / ten[0]))
 
     def default_base(self) -> list[Solid]:
         """A base without shapes of its own: a frame that joins the anchors, and the rails of its sliders."""
