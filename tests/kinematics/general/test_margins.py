@@ -79,4 +79,5 @@ def test_scales_of_large_mechanisms_are_shared_among_their_pivots() -> None:
     shapes = input_shapes(kinematic_model.inverse_jacobian, robot)
     assert shapes is not None
     program = make_program(kinematic_model.inverse_jacobian, robot, shapes)
-    assert max(abs(step[1]) for step in program.code if step[0] == "const") < 1e30
+    # The square root of the scale in one number would be beyond 1e19.
+    assert max(abs(step[1]) for step in program.code if step[0] == "const") < 1e12

@@ -29,8 +29,8 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, divide, maximum, min
 
 TRUSTED = 1e-4
 """Margins above this say enough: a leg is far from singular. Below, the dense ones are taken."""
-# Scales beyond this are shared among the pivots.
-_LARGE = 1e24
+# Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
+_LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
 FREE = 3.0
 """Multipliers up to this cost no digit that counts."""
 
@@ -66,12 +66,15 @@ def margins(legs: Legs) -> Array:
 
 
 def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
-    if scale > _LARGE:
-        # A product of a hundred pivots is beyond single precision: each of them takes its part of the scale.
-        part = scale ** (0.5 / len(pivots))
-        pivots, scale = [part * pivot for pivot in pivots], 1.0
-    value = multiplied(pivots)
-    return minimum(1.0, value * value * scale)
+    if scale <= _LARGE:
+        value = multiplied(pivots)
+        return minimum(1.0, value * value * scale)
+    # A product of a hundred pivots is beyond single precision: groups of them take their parts of the scale.
+    # The bound of each keeps these parts from becoming one number again.
+    part = scale ** (0.5 / len(pivots))
+    groups = [pivots[k : k + _GROUP] for k in range(0, len(pivots), _GROUP)]
+    value = multiplied([minimum(_BOUND, absolute(part ** len(g) * multiplied(g))) for g in groups])
+    return minimum(1.0, value * value)
 
 
 def iterated_distances(legs: Legs) -> list[Scalar]:
