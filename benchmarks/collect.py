@@ -104,6 +104,8 @@ def run(name, arguments, limit):
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
+            # What it has printed is kept, even if it is stopped at the limit.
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
             timeout=limit,
             check=False,
         )
