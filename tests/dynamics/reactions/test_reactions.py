@@ -23,6 +23,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import relative_error
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
+from support.snakes import snake
 from support.uncompiled import ALL, any_robot, by_time, run_uncompiled, solve_uncompiled, wave
 
 Array = np.ndarray
@@ -163,8 +164,16 @@ def newton_euler(
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_body_is_in_balance(name: str) -> None:
+    check_balance(loaded_robot(name))
+
+
+@pytest.mark.slow
+def test_every_body_of_eighty_four_is_in_balance() -> None:
+    check_balance(snake(28, free=5))
+
+
+def check_balance(robot: nacelle.Robot) -> None:
     """Wrenches of joints and external ones give every body its motion; on both bodies of a joint the same."""
-    robot = loaded_robot(name)
     case = Case.of(robot)
     R, p = case.bodies()
     sums = np.zeros((len(TIMES), len(robot.bodies), 6))
