@@ -10,13 +10,14 @@ import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.model.data import RobotData
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.numbers.numbers import Numbers, numbers_of
 from nacelle.model.numbers.parameters import ParameterLayout
 from nacelle.model.write import write_yaml
 from nacelle.pictures import Drawn
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import Constants
-from nacelle.spatial.scalar import Array, norm
+from nacelle.spatial.rounding import CANCELLED, Constants
+from nacelle.spatial.scalar import Array
 
 
 class Robot(RobotData, Drawn):
@@ -27,15 +28,39 @@ class Robot(RobotData, Drawn):
 
     @cached_property
     def size(self) -> float:
-        """Characteristic length, m: the largest distance between a joint's frame and its body."""
+        """Characteristic length, m, of the robot alone, wherever its base and the frames of bodies are.
+
+        The largest distance between two joints of one body, or between the middle of the joints on the
+        platform, at the reference pose, and that of those on the base. Where all joints of every body meet,
+        it is the largest radius of gyration of a body about its joints; 1 m for points without inertia.
+        """
         if self.numeric is not self:
             return self.numeric.size
-        lengths = [
-            float(norm(frame.p))
-            for joint in self.joints
-            for frame in (joint.frame_predecessor, joint.frame_successor)
-        ]
-        return max([*lengths, float(norm(self.reference.p))]) or 1.0
+        joints: dict[int, list[Array]] = {}
+        for joint in self.joints:
+            if not joint.is_coupling:
+                joints.setdefault(joint.predecessor, []).append(joint.frame_predecessor.p)
+                joints.setdefault(joint.successor, []).append(joint.frame_successor.p)
+        points = {body: np.array(listed, dtype=float) for body, listed in joints.items()}
+        middle = {body: np.mean(listed, axis=0) for body, listed in points.items()}
+        lengths = [0.0]
+        for listed in points.values():
+            lengths += [float(np.max(np.linalg.norm(listed - point, axis=1))) for point in listed]
+        if BASE in middle and PLATFORM in middle and self.has_nacelle:
+            there = self.reference.R @ middle[PLATFORM] + self.reference.p
+            lengths.append(float(np.linalg.norm(there - middle[BASE])))
+        largest = max(lengths)
+        if largest > CANCELLED * max(float(np.max(np.abs(listed), initial=0.0)) for listed in points.values()):
+            return largest
+        return max([0.0, *(self._gyration(body, middle[body]) for body in middle)]) or 1.0
+
+    def _gyration(self, body: int, point: Array) -> float:
+        """Radius of gyration of a body about a point (3,) of its frame, m; 0 without mass."""
+        m, *h, xx, _, yy, _, _, zz = (float(value) for value in self.bodies[body].inertia)
+        if not m > 0.0:
+            return 0.0
+        second = 0.5 * (xx + yy + zz) - 2.0 * float(point @ h) + m * float(point @ point)
+        return float(np.sqrt(max(second, 0.0) / m))
 
     @cached_property
     def parameters(self) -> ParameterLayout:

@@ -13,7 +13,7 @@ about the reference point, N and N m: each second moment costs as much as the en
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,11 +23,6 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 
 # Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-
-
-def length_power(place: int) -> int:
-    """Power of a length in the unit of a number m, h (3) or S (6), by its place."""
-    return 0 if place == 0 else 1 if place < 4 else 2
 
 
 def numbers_from_parameters(p: Array) -> Array:
@@ -96,13 +91,9 @@ class InertialNumbers:
     Attributes:
         nodes: for every node its ten numbers about its reference point.
         bodies: for every nacelle body its ten numbers about its origin, own axes.
-        ends: for every point where a leg holds the nacelle (leg, tie) a mass there.
         rates: for every rate an inertia along it.
-        points: for a nacelle body a mass and its place there, own axes.
     """
 
     nodes: dict[int, Array]
     bodies: dict[int, Array]
-    ends: dict[tuple[int, int], Scalar]
     rates: dict[int, Scalar]
-    points: dict[int, tuple[float, Array]] = field(default_factory=dict)

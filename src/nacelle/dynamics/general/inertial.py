@@ -80,7 +80,7 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
             rate = robot.platform_nv + robot.v_slices[j].start
             for k in range(joint.nv):
                 rates[rate + k] = joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia
-    return InertialNumbers(nodes, bodies, {}, rates)
+    return InertialNumbers(nodes, bodies, rates)
 
 
 def end_ties(placed: Placed) -> dict[int, tuple[int, int]]:
@@ -133,15 +133,6 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
         into.on_tie((leg, number), f)
         into.on_node(node, ZERO, n)
-    for key, mass in numbers.ends.items():
-        tie = placed.ties[key[0]][key[1]]
-        if tie.rows[0].kind == "strut":
-            continue
-        body, local = tie.held
-        if key in legs.plan.idle:
-            into.on_tie(key, scaled(mass, motion.state.end_acceleration(tie)))
-        else:
-            into.at_end[key] = scaled(mass, motion.frames[body].acceleration(local))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (
@@ -150,9 +141,6 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
             else _own_wrench(values, frame)
         )
         into.on_nacelle(body, frame.pose.p, f, n)
-    for body, (mass, place) in numbers.points.items():
-        force = scaled(mass, motion.frames[body].acceleration(place))
-        into.on_nacelle(body, placed.nacelle.point(body, place), force, ZERO, place)
     for rate, inertia in numbers.rates.items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
         merge(into.gamma if rate in motion.u_dot else into.nacelle, {rate: inertia * acceleration})

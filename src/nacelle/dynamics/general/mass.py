@@ -122,8 +122,8 @@ def held_point(legs: Legs, leg: int) -> int | None:
     return number if tie.local is not None and pivots <= rows | inner else None
 
 
-def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scalar], mass: Scalar) -> Array:
-    """Inertia (3, 3) of a leg at the point where it holds the nacelle, base axes, with a mass there.
+def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scalar]) -> Array:
+    """Inertia (3, 3) of a leg at the point where it holds the nacelle, base axes.
 
     K = X^T H X in the tie's axes, X the leg's rates at unit velocities of the point.
     """
@@ -135,7 +135,7 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
     own = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
-    for i, j, value in _condensed(H, X, own, mass):
+    for i, j, value in _condensed(H, X, own):
         K[i][j] = K[j][i] = value
     if tie.axes == 0:
         return pack(K)
@@ -146,9 +146,9 @@ def end_inertia(legs: Legs, leg: int, number: int, H: dict[tuple[int, int], Scal
 
 
 def _condensed(
-    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int], mass: Scalar = 0.0
+    H: dict[tuple[int, int], Scalar], X: list[Rates], own: list[int]
 ) -> Iterator[tuple[int, int, Scalar]]:
-    """Entries (i, j <= i) of X^T H X + mass 1, H by pairs of the rates `own`."""
+    """Entries (i, j <= i) of X^T H X, H by pairs of the rates `own`."""
     for i in range(len(X)):
         weighed: dict[int, Scalar] = {}
         for a in own:
@@ -156,7 +156,7 @@ def _condensed(
             for b in own:
                 weighed[a] = plus_times(weighed[a], H.get((max(a, b), min(a, b)), 0.0), X[i][b])
         for j in range(i + 1):
-            value = mass if i == j else 0.0
+            value: Scalar = 0.0
             for a in own:
                 value = plus_times(value, X[j][a], weighed[a])
             yield i, j, value
@@ -165,13 +165,11 @@ def _condensed(
 def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
     """M (n, n) along the reduced twist."""
     total = _MassSum(legs)
-    ends = dict(numbers.ends)
-    total.put_bars(numbers, ends)
-    total.put_legs(numbers, ends)
+    total.put_bars(numbers)
+    total.put_legs(numbers)
     total.put_nodes(numbers)
     total.put_rods()
     total.put_bodies(numbers)
-    total.put_points(numbers, ends)
     total.put_nacelle_rates(numbers)
     return total.matrix()
 
@@ -215,15 +213,15 @@ class _MassSum:
             for j in range(i + 1):
                 self.put(i, j, inner(points[j].tolist(), felt.tolist()))
 
-    def put_bars(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
-        """Legs with bars in a form of their own, each with the mass at its end, which is taken out."""
+    def put_bars(self, numbers: InertialNumbers) -> None:
+        """Legs with bars in a form of their own."""
         for key, tie, _, form in bars(self.placed):
             drive = leg_inertia(self.legs, numbers, key[0])
-            K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0), ends.pop(key, 0.0))
+            K = bar_inertia(self.legs, tie, form, sum(drive.values(), start=0.0))
             self.put_end(K, tie)
             self.condensed.add(key[0])
 
-    def put_legs(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
+    def put_legs(self, numbers: InertialNumbers) -> None:
         """The other legs: condensed at the point that they hold, or over their rates."""
         for leg, ties in enumerate(self.placed.ties):
             if leg in self.condensed:
@@ -231,7 +229,7 @@ class _MassSum:
             H = leg_inertia(self.legs, numbers, leg)
             number = held_point(self.legs, leg)
             if number is not None:
-                K = end_inertia(self.legs, leg, number, H, ends.pop((leg, number), 0.0))
+                K = end_inertia(self.legs, leg, number, H)
                 self.put_end(K, ties[number])
                 continue
             own = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
@@ -272,16 +270,6 @@ class _MassSum:
         for body, values in numbers.bodies.items():
             based = _in_base(values, self.placed.nacelle.poses[body].R)
             self.put_twists(based, [(frames[body].v, frames[body].w) for frames in self.frames])
-
-    def put_points(self, numbers: InertialNumbers, ends: dict[tuple[int, int], Scalar]) -> None:
-        """Masses at points of the nacelle: of the ends of legs, and its own."""
-        points = [(self.placed.ties[leg][number].held, mass) for (leg, number), mass in ends.items()]
-        points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
-        for (body, place), mass in points:
-            moved = [frames[body].velocity(place) for frames in self.frames]
-            for i in range(self.n):
-                for j in range(i + 1):
-                    self.put(i, j, mass * dot(moved[i], moved[j]))
 
     def put_nacelle_rates(self, numbers: InertialNumbers) -> None:
         """Rotors at joints of the nacelle."""
@@ -346,11 +334,6 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
         frame = motion.frames[body]
         linear, angular = momentum(_in_base(values, frame.pose.R), (frame.v, frame.w))
         total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
-    points = [(placed.ties[leg][number].held, mass) for (leg, number), mass in numbers.ends.items()]
-    points += [((body, place), mass) for body, (mass, place) in numbers.points.items()]
-    for (body, place), mass in points:
-        v = motion.frames[body].velocity(place)
-        total = plus_times(total, 0.5 * mass, dot(v, v))
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
         total = plus_times(total, 0.5 * inertia, value * value)
@@ -363,7 +346,7 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
         v = slip(placed.trees, tie, motion.u, motion.frames)
         if bar.is_strut:
             v = placed.trees.up(tie.axes, v)
-            K = bar_inertia(legs, tie, form, 0.0, 0.0)
+            K = bar_inertia(legs, tie, form, 0.0)
             total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
         else:
             total = plus_times(total, 1.0, residual_energy(legs, tie, form, v, motion.u[bar.rate]))

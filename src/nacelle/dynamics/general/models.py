@@ -13,7 +13,6 @@ twist from outside. Legs are written in the axes of their own links, the nacelle
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -21,8 +20,6 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
-from nacelle.dynamics.general.basis import Basis, cheapest_numbers, find_basis
-from nacelle.dynamics.general.carried import carried_inwards, in_lengths, lengths
 from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
@@ -31,11 +28,9 @@ from nacelle.dynamics.general.efforts import (
     require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.inertia import InertialNumbers
 from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
 from nacelle.dynamics.general.line_springs import require_line_springs
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
-from nacelle.dynamics.general.mass_points import with_mass_point
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import actuator_jacobian, driven_closure_rates, rotor_rates
@@ -57,11 +52,8 @@ from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknow
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, settled, sqrt
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, sqrt
 from nacelle.spatial.solve import solve
-
-# Seeds of the numbers of robots that a basis for every geometry is found with.
-_GEOMETRIES = (41, 42)
 
 WITHOUT_INERTIA = (
     require_rods,
@@ -72,43 +64,6 @@ WITHOUT_INERTIA = (
     require_dampers,
 )
 """What joints, springs and dampers require of the actuators, in this order; `require_bars` has its own."""
-
-
-@lru_cache(maxsize=64)
-def _basis(plan: GeneralPlan) -> tuple[list[tuple[int, int]], Basis | None]:
-    return find_basis(plan)
-
-
-@lru_cache(maxsize=64)
-def _shared_basis(plan: GeneralPlan) -> tuple[list[tuple[int, int]], Basis | None]:
-    """A basis for every geometry, from robots of which each has other numbers."""
-    robot = plan.mechanism.robot
-    others = [robot.with_numbers(robot.numbers.sample(seed=seed)) for seed in _GEOMETRIES]
-    return find_basis(plan, [plan_of(other, plan.parts.way) for other in others])
-
-
-def numbers_for_inertia(legs: Legs) -> InertialNumbers:
-    """The inertial numbers in the cheapest basis, in one for every geometry if that is given at run time."""
-    placed, plan = legs.placed, legs.plan
-    numbers = inertial_numbers(placed)
-    if _has_constant_geometry(placed.robot):
-        ends, basis = _basis(plan)
-        return (
-            numbers
-            if basis is None
-            else with_mass_point(cheapest_numbers(numbers, basis, ends), placed, ends)
-        )
-    numbers = carried_inwards(numbers, placed)
-    ends, basis = _shared_basis(plan)
-    if basis is None:
-        return numbers
-    unit = lengths(placed)
-    return in_lengths(cheapest_numbers(in_lengths(numbers, unit), basis, ends), unit, back=True)
-
-
-def _has_constant_geometry(robot: Robot) -> bool:
-    frames = (f for joint in robot.joints for f in (joint.frame_predecessor, joint.frame_successor))
-    return all(settled(part).dtype != object for frame in frames for part in frame)
 
 
 def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, way: Way = WHOLE) -> Legs:
@@ -126,7 +81,7 @@ def _moving(
     legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = heavy_ends(legs.placed, numbers_for_inertia(legs))
+    heavy = heavy_ends(legs.placed, inertial_numbers(legs.placed))
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
@@ -134,11 +89,11 @@ def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array |
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
     into = Required(placed)
-    require_inertia(legs, moving, numbers_for_inertia(legs), into)
+    require_inertia(legs, moving, inertial_numbers(legs.placed), into)
     for rate in rotor_rates(placed):
         into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted, numbers_for_inertia(legs).ends)
+    require_bars(legs, moving, into, counted)
     require_efforts(legs, moving, into, counted)
     require_closures(legs, moving, into, counted)
     require_nacelle_closures(legs, moving, into, counted)
@@ -279,7 +234,7 @@ def forward(
 def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
-    M = mass_matrix(legs, numbers_for_inertia(legs))
+    M = mass_matrix(legs, inertial_numbers(legs.placed))
     for rate in rotor_rates(placed):
         row = pack(legs.held_along_v(*rate.unit_force(legs)))
         M = M + rate.rotor * np.outer(row, row)
@@ -324,10 +279,10 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
-    require_inertia(legs, moving, numbers_for_inertia(legs), into)
+    require_inertia(legs, moving, inertial_numbers(legs.placed), into)
     weight = Counted(friction=False, springs=False)
     require_rods(legs, moving, into, weight)
-    require_bars(legs, moving, into, weight, numbers_for_inertia(legs).ends)
+    require_bars(legs, moving, into, weight)
     return {"g": pack(along_twist(legs, into)), "A": actuator_jacobian(legs), **guards(legs)}
 
 
@@ -342,12 +297,12 @@ def energies(
     counted = Counted(True, smooth, springs=False, inertia=False)
     for require in WITHOUT_INERTIA:
         require(legs, moving, into, counted)
-    require_bars(legs, moving, into, counted, {})
+    require_bars(legs, moving, into, counted)
     power: Scalar = 0.0
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, numbers_for_inertia(legs))])[0],
+        "kinetic": pack([kinetic_energy(legs, moving, inertial_numbers(legs.placed))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
         **guards(legs),

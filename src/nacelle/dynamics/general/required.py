@@ -52,7 +52,6 @@ class Required:
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
         at_tie: for every (leg, tie) a force at the nacelle's point and a moment, in the tie's axes.
-        at_end: for every (leg, tie) a force at the nacelle's point, base axes.
         nacelle: forces along the moving rates of the nacelle.
     """
 
@@ -61,7 +60,6 @@ class Required:
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
     at_tie: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict)
-    at_end: dict[tuple[int, int], Array] = field(default_factory=dict)
     nacelle: Rates = field(default_factory=dict)
 
     def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
@@ -168,8 +166,7 @@ def ties_on_nacelle(legs: Legs, into: Required, multipliers: list[Rates]) -> Rat
             start += len(tie.rows)
             force, moment = weighed(tie, values)
             f, n = into.at_tie.get((leg, number), (ZERO, ZERO))
-            end = into.at_end.get((leg, number), ZERO)
             force, moment = add(force, f), add(moment, n)
             idle = legs.plan.idle.get((leg, number))
-            merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, end=end, idle=idle))
+            merge(total, onto_nacelle(placed.trees, placed.nacelle, tie, force, moment, idle=idle))
     return total

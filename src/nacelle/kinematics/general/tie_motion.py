@@ -313,7 +313,6 @@ def onto_nacelle(
     force: Array,
     moment: Array,
     *,
-    end: Array = ZERO,
     idle: Idle | None = None,
 ) -> dict[int, Scalar]:
     """What a force at the nacelle's point of a tie and a moment, tie axes, do along the nacelle's rates.
@@ -324,13 +323,11 @@ def onto_nacelle(
         tie: the tie.
         force: the force (3,), N.
         moment: the moment (3,), N m.
-        end: a further force (3,) at the point, base axes, N.
         idle: direction in which the force does no work.
     """
     if tie.body is not None and tie.point is not None:
         up = trees.up(tie.axes, force) if idle is None else trees.up_beside(tie.axes, force, idle)
-        whole = add(up, end)
-        return nacelle.onto(tie.body, tie.point, whole, trees.up(tie.axes, moment), tie.local)
+        return nacelle.onto(tie.body, tie.point, up, trees.up(tie.axes, moment), tie.local)
     forces: dict[int, Scalar] = {}
     for body, point, sign in tie.sides(trees):
         for rate, value in nacelle.onto(body, point, scaled(sign, force), scaled(sign, moment)).items():

@@ -27,9 +27,8 @@ def test_mass_matrix_and_energy() -> None:
     assert float(energies(robot, x, y, v)["kinetic"]) == pytest.approx(0.5 * v @ M @ v, rel=1e-10)
 
 
-def test_a_mass_at_the_end_moves_alike_in_all_directions() -> None:
+def test_inertia_is_symmetric() -> None:
     legs, *_ = sampled(loaded("prrrp"), Way(True))
     _, tie, _, form = next(iter(bars(legs.placed)))
-    light, heavy = (np.asarray(bar_inertia(legs, tie, form, 0.3, m), dtype=float) for m in (0.0, 2.5))
-    assert_same(heavy - light, 2.5 * np.eye(3), 1e-14)
-    assert_same(light, light.T, 1e-15)
+    K = np.asarray(bar_inertia(legs, tie, form, 0.3), dtype=float)
+    assert_same(K, K.T, 1e-15)

@@ -28,7 +28,7 @@ from nacelle.kinematics.general.vectors import add, is_zero, plus_times, scaled
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack
 
 
-def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar) -> Array:
+def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar) -> Array:
     """Inertia (3, 3) of a bar at B, base axes.
 
     Args:
@@ -36,13 +36,12 @@ def bar_inertia(legs: Legs, tie: Tie, form: LegForm, drive: Scalar, mass: Scalar
         tie: the tie of the bar.
         form: the leg in the tie's axes.
         drive: of a rod, inertia along its drive, kg or kg m^2.
-        mass: of the nacelle at B, kg.
     """
     assert tie.bar is not None
     if tie.bar.is_strut:
-        K = strut_inertia(form, bar_line(legs, tie), mass)
+        K = strut_inertia(form, bar_line(legs, tie))
     else:
-        K = _rod_inertia(legs, tie, tie.bar, form, drive, mass)
+        K = _rod_inertia(legs, tie, tie.bar, form, drive)
     if not tie.axes:
         return K
     up = legs.placed.trees.up
@@ -57,7 +56,7 @@ def _beyond(legs: Legs, tie: Tie, bar: Bar, form: LegForm) -> tuple[Array, Resid
     return c, residual(form, bar_line(legs, tie), c)
 
 
-def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, mass: Scalar) -> Array:
+def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar) -> Array:
     c, more = _beyond(legs, tie, bar, form)
     n = scaled(divide(1.0, tie.rows[0].coefficients[bar.rate]), tie.rows[0].force)
     # H n n^T + m (c n^T + n c^T) = k n^T + n k^T.
@@ -74,7 +73,7 @@ def _rod_inertia(legs: Legs, tie: Tie, bar: Bar, form: LegForm, drive: Scalar, m
     pairs.append((n, k))
 
     def entry(i: int, j: int) -> Scalar:
-        parts: list[Scalar] = [mass if i == j else 0.0, *(u[i] * w[j] for u, w in spun)]
+        parts: list[Scalar] = [u[i] * w[j] for u, w in spun]
         parts += [u[i] * w[j] + w[i] * u[j] if i != j else 2.0 * (u[i] * w[i]) for u, w in pairs]
         value: Scalar = 0.0
         for part in parts:

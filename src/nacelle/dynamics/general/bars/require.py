@@ -44,9 +44,7 @@ def bars(placed: Placed) -> Iterator[tuple[Key, Tie, Bar, LegForm]]:
                 yield (leg, number), tie, tie.bar, form
 
 
-def require_bars(
-    legs: Legs, motion: MechanismMotion, into: Required, counted: Counted, ends: dict[Key, Scalar]
-) -> None:
+def require_bars(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
     """What bars require beside masses at points.
 
     Args:
@@ -54,14 +52,12 @@ def require_bars(
         motion: how everything moves.
         into: where it is gathered.
         counted: what counts.
-        ends: masses of the nacelle at the points where legs hold it, which struts take over.
     """
     moments: dict[int, Scalar] = {}
     for key, tie, bar, form in bars(legs.placed):
         weighed = form if counted.inertia else _massless(form)
         if bar.is_strut:
-            mass = ends.get(key, 0.0) if counted.inertia else 0.0
-            _require_strut(legs, motion, into, counted, (key, tie, weighed, mass))
+            _require_strut(legs, motion, into, counted, (key, tie, weighed))
         else:
             moments[key[0]] = _require_rod(legs, motion, into, counted, (key, tie, weighed))
     lines = {
@@ -96,9 +92,9 @@ def _require_strut(
     motion: MechanismMotion,
     into: Required,
     counted: Counted,
-    what: tuple[Key, Tie, LegForm, Scalar],
+    what: tuple[Key, Tie, LegForm],
 ) -> None:
-    key, tie, form, mass = what
+    key, tie, form = what
     bar, trees = tie.bar, legs.placed.trees
     assert bar is not None
     assert tie.body is not None
@@ -110,7 +106,7 @@ def _require_strut(
     else:
         state = (bar_line(legs, tie), motion.state.slip(tie), flat(form, motion.state.gap(tie)))
         moving = StrutMotion(*state, gravity, w)
-    demand = strut(form, moving, mass, bar.up, counted, geared=True)
+    demand = strut(form, moving, bar.up, counted, geared=True)
     into.on_tie(key, demand.G, demand.moment)
     into.along(bar.rate, demand.own)
 

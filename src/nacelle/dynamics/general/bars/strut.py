@@ -49,10 +49,8 @@ from nacelle.model.joint import JointKind
 from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, sqrt
 
 
-def strut(
-    form: LegForm, at: StrutMotion, extra: Scalar, up: int, counted: Counted, *, geared: bool = False
-) -> Demand:
-    """Demand of a strut, with a mass `extra` of the platform at B.
+def strut(form: LegForm, at: StrutMotion, up: int, counted: Counted, *, geared: bool = False) -> Demand:
+    """Demand of a strut.
 
     Multiples of r are free: with r = z (t; 1), z the component along the axis `up`, only what is left of a
     vector u after (u_z / z) r was taken away counts, and its component along `up` is zero.
@@ -60,11 +58,10 @@ def strut(
     Args:
         form: the leg.
         at: how it moves.
-        extra: mass at B, kg.
         up: axis along which r never vanishes.
         counted: what counts.
-        geared: whether the rotor's inertia is part of `extra`: its motion across r and its weight are taken
-            away again.
+        geared: whether the rotor's inertia counts as a mass at B: its motion across r and its weight are
+            taken away again.
     """
     length, side, at_end = at.length, form.drive.side, rotor(form) if geared else 0.0
     products, beside = _products(form), _is_beside(form)
@@ -90,7 +87,7 @@ def strut(
         kappa = dot(G, r) + hl * (dot(at.v, at.v) - mu * line.rv)
         second = line.il * (dot(r, at.a) + dot(at.v, at.v) - mu * line.rv) if not is_zero(inertia) else 0.0
         drive = (line.l, line.rv * line.il, line.rv, second)
-        own, pushed = -(side * line.il) * kappa, (turned.a, at.a[up])
+        own = -(side * line.il) * kappa
     else:
         d, d_dot, d_ddot = length
         # All of this times d, so that it is linear in x, x' and x''.
@@ -102,20 +99,15 @@ def strut(
         G = divide(1.0, d) * (G + more)
         drive = (d, d_dot, d_dot, d_ddot)
         own = -side * (dot(G, r) + h * dot(at.v, at.v))
-        twice = d_dot + d_dot
-        pushed = (
-            d * turned.a + twice * turned.v,
-            d_ddot * r[up] + twice * at.v[up] + d * at.a[up],
-        )
     l, rate, along, second = drive
     own = own + drive_force(form.drive, side * l + form.drive.zero, side * rate, side * along, counted)
     if not is_zero(inertia):
         own = own + (side * inertia) * second
-    if not (is_zero(extra) and is_zero(at_end)):
-        # Of the mass at B, too, only what is across r is left here; the rest goes to the force along r.
-        hung = (extra - at_end) * at.gravity
-        G = G + extra * pushed[0] - across(hung)
-        own = own + gain * (extra * pushed[1] - hung[up])
+    if not is_zero(at_end):
+        # Only what is across r is left here; the rest goes to the force along r.
+        weight = at_end * at.gravity
+        G = G + across(weight)
+        own = own + gain * weight[up]
     return Demand(column, G, moment, gain, own)
 
 
@@ -184,10 +176,10 @@ def _rotation(
     return _rotation_force(line, (H, T, sigma), (weight, gravity), (off.column, off.iz), up), moment
 
 
-def strut_inertia(form: LegForm, r: Array, extra: Scalar) -> Array:
-    """Inertia (3, 3) at B of a strut, with a mass `extra` there that has the inertia of its rotor.
+def strut_inertia(form: LegForm, r: Array) -> Array:
+    """Inertia (3, 3) at B of a strut whose rotor counts as a mass there.
 
-    (N + extra) 1 - N r r^T / l^2 + (p_1 / rho^2 - D) b b^T / rho^2, N less the rotor, and of products of
+    N (1 - r r^T / l^2) + (p_1 / rho^2 - D) b b^T / rho^2, N less the rotor, and of products of
     inertia, with s = b / rho^2, t = (y r / l^2 - a_1) / rho,
 
         2 p_23 (rho y / l^2) s s^T + (p_12 rho + p_13 y) / l (s t^T + t s^T).
@@ -210,13 +202,12 @@ def strut_inertia(form: LegForm, r: Array, extra: Scalar) -> Array:
             chi = chi + (2.0 * p23) * ((rho * y) * il2) * (sigma * sigma)
             t = (((p12 * rho + p13 * y) * il) * (irho * sigma)) * ((y * il2) * r - first)
     spun = chi * b
-    whole = N + extra
 
     def entry(i: int, j: int) -> Scalar:
         value = spun[i] * b[j] - along[i] * r[j]
         if t is not None:
             value = value + t[i] * b[j] + b[i] * t[j]
-        return whole + value if i == j else value
+        return N + value if i == j else value
 
     return pack([[entry(max(i, j), min(i, j)) for j in range(3)] for i in range(3)])
 

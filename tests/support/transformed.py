@@ -1,0 +1,221 @@
+"""The same robot elsewhere, turned, larger, heavier: what follows from it must follow exactly.
+
+With lengths times L, masses times M and time as it is, gravity grows by L, forces by M L, moments by M L^2;
+with the base moved by (R, t) poses become (R R_p, R p + t), and twists [R v; R w].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import FrictionTerm, Joint, Primitive
+from nacelle.model.leg import BASE
+from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+
+Array = np.ndarray
+# Power of the rate that a friction term goes with.
+_POWER = {"viscous": 1, "quadratic": 2, "cubic": 3}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a robot that changes nothing but scales and place.
+
+    Attributes:
+        length: factor of all lengths.
+        mass: factor of all masses.
+        R: rotation of the base (3, 3).
+        t: translation of the base (3,), m, after lengths have changed.
+    """
+
+    length: float = 1.0
+    mass: float = 1.0
+    R: Array = field(default_factory=lambda: np.eye(3))
+    t: Array = field(default_factory=lambda: np.zeros(3))
+
+    # ---- the robot
+
+    def robot(self, robot: Robot) -> Robot:
+        """The changed robot."""
+        L, M = self.length, self.mass
+        bodies = tuple(dataclasses.replace(b, inertia=self._inertia(b.inertia)) for b in robot.bodies)
+        springs = tuple(
+            dataclasses.replace(
+                s,
+                points=tuple(
+                    self._base(p) if b == BASE else L * p for b, p in zip(s.bodies, s.points, strict=True)
+                ),
+                stiffness=M * s.stiffness,
+                length=L * s.length,
+                damping=M * s.damping,
+            )
+            for s in robot.springs
+        )
+        return dataclasses.replace(
+            robot,
+            bodies=bodies,
+            joints=tuple(self._joint(robot, joint) for joint in robot.joints),
+            actuators=tuple(
+                dataclasses.replace(
+                    a,
+                    encoder_zero=a.encoder_zero * unit,
+                    position=tuple(unit * value for value in a.position),
+                    speed=a.speed * unit,
+                    force=a.force * M * L * L / unit,
+                )
+                for a, unit in ((a, self._unit(robot.joints[a.joint].primitives[0])) for a in robot.actuators)
+            ),
+            gravity=tuple(L * value for value in (self.R @ np.array(robot.gravity)).tolist()),
+            reference=self._pose(robot.reference),
+            tools=tuple(
+                dataclasses.replace(tool, frame=Pose(tool.frame.R, L * tool.frame.p)) for tool in robot.tools
+            ),
+            payload=tuple(dataclasses.replace(p, inertia=self._inertia(p.inertia)) for p in robot.payload),
+            springs=springs,
+            dampers=tuple(dataclasses.replace(d, damping=M * L * L * d.damping) for d in robot.dampers),
+            modes=tuple(dataclasses.replace(m, reference=self._pose(m.reference)) for m in robot.modes),
+            declaration=None,
+        )
+
+    def _base(self, p: Array) -> Array:
+        return self.R @ (self.length * p) + self.t
+
+    def _pose(self, pose: Pose) -> Pose:
+        return Pose(self.R @ pose.R, self._base(pose.p))
+
+    def _inertia(self, ten: tuple[float, ...]) -> tuple[float, ...]:
+        powers = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+        return tuple((self.mass * self.length**powers * np.array(ten)).tolist())
+
+    def _unit(self, primitive: Primitive) -> float:
+        return 1.0 if primitive.is_rotation else self.length
+
+    def _coordinates(self, joint: Joint, values: Any) -> Any:
+        if values is None:
+            return None
+        units = [self._unit(p) for p in joint.primitives for _ in range(p.nq)]
+        return tuple(value * unit for value, unit in zip(values, units, strict=True))
+
+    def _joint(self, robot: Robot, joint: Joint) -> Joint:
+        L, M = self.length, self.mass
+        frames = {}
+        for side, body in (("predecessor", joint.predecessor), ("successor", joint.successor)):
+            frame = getattr(joint, f"frame_{side}")
+            frames[f"frame_{side}"] = self._pose(frame) if body == BASE else Pose(frame.R, L * frame.p)
+        units = [self._unit(p) for p in joint.primitives]
+        along = lambda k: units[min(k, len(units) - 1)]  # noqa: E731
+        kept: dict[str, Any] = {}
+        if joint.terms:
+            unit = lambda j: self._unit(robot.joints[j].primitives[0])  # noqa: E731
+            first = unit(joint.terms[0][0])
+            kept["terms"] = tuple((j, factor * first / unit(j)) for j, factor in joint.terms)
+            kept["offset"] = joint.offset * first
+        return dataclasses.replace(
+            joint,
+            **frames,
+            friction=tuple(
+                tuple(
+                    FrictionTerm(
+                        term.basis,
+                        term.coefficient * M * L * L / along(k) ** (1 + _POWER.get(term.basis, 0)),
+                        term.scale * along(k),
+                    )
+                    for term in axis
+                )
+                for k, axis in enumerate(joint.friction)
+            ),
+            springs=tuple(
+                s
+                and dataclasses.replace(
+                    s, stiffness=s.stiffness * M * L * L / along(k) ** 2, rest=s.rest * along(k)
+                )
+                for k, s in enumerate(joint.springs)
+            ),
+            stops=tuple(
+                s
+                and dataclasses.replace(
+                    s,
+                    stiffness=s.stiffness * M * L * L / along(k) ** 2,
+                    damping=s.damping * M * L * L / along(k) ** 2,
+                )
+                for k, s in enumerate(joint.stops)
+            ),
+            rotor_inertia=joint.rotor_inertia * M * L * L / (units[0] ** 2 if units else 1.0),
+            limits=tuple(tuple(value * along(k) for value in pair) for k, pair in enumerate(joint.limits)),
+            guess=self._coordinates(joint, joint.guess),
+            drive_stiffness=joint.drive_stiffness * M * L * L / (units[0] ** 2 if units else 1.0),
+            drive_damping=joint.drive_damping * M * L * L / (units[0] ** 2 if units else 1.0),
+            **kept,
+        )
+
+    # ---- states
+
+    def pose(self, robot: Robot, x: Array) -> Array:
+        """Reduced poses (..., nx) of the changed robot; rotations must suit its motion."""
+        from scipy.spatial.transform import Rotation
+
+        layout = mechanism_of(robot).layout
+        moved = np.array(x, dtype=float)
+        axes = robot.motion.coordinates
+        places = [layout.x_index(name) if name not in ("rx", "ry", "rz") else None for name in axes]
+        point = np.zeros((*moved.shape[:-1], 3))
+        fixed = self._reference_point(robot)
+        point[...] = fixed
+        for k, name in enumerate("xyz"):
+            if name in axes:
+                point[..., k] = moved[..., places[axes.index(name)]]
+        there = point * self.length @ self.R.T + self.t
+        for k, name in enumerate("xyz"):
+            if name in axes:
+                moved[..., places[axes.index(name)]] = there[..., k]
+        for name in robot.motion.joint_names:
+            joint = robot.joints[robot.joint(name)]
+            moved[..., layout.x_index(name)] *= self._unit(joint.primitives[0])
+        if layout.quaternion is not None:
+            turned = Rotation.from_matrix(self.R) * Rotation.from_quat(
+                moved[..., layout.quaternion].reshape(-1, 4)
+            )
+            moved[..., layout.quaternion] = turned.as_quat().reshape(moved[..., layout.quaternion].shape)
+        return moved
+
+    @staticmethod
+    def _reference_point(robot: Robot) -> Array:
+        return np.asarray(robot.reference.p, dtype=float)
+
+    def twist(self, robot: Robot, v: Array) -> Array:
+        """Reduced twists, or their derivatives, (..., n)."""
+        T = self.twist_map(robot)
+        return np.asarray(v) @ T.T
+
+    def twist_map(self, robot: Robot) -> Array:
+        """T (n, n) with v' = T v."""
+        n = robot.motion.n
+        T = np.zeros((n, n))
+        axes = robot.motion.coordinates
+        for i, a in enumerate(axes):
+            for j, b in enumerate(axes):
+                if a in "xyz" and b in "xyz":
+                    T[i, j] = self.length * self.R["xyz".index(a), "xyz".index(b)]
+                elif a[0] == b[0] == "r" and a[1:] in "xyz" and b[1:] in "xyz" and a in ("rx", "ry", "rz"):
+                    T[i, j] = self.R["xyz".index(a[1]), "xyz".index(b[1])]
+            if a in robot.motion.joint_names:
+                T[i, i] = self._unit(robot.joints[robot.joint(a)].primitives[0])
+        return T
+
+    def force(self, robot: Robot) -> Array:
+        """Factors (actuators,) of the actuators' forces."""
+        revolute = np.array(robot.revolute_actuators)
+        return np.where(revolute, self.mass * self.length**2, self.mass * self.length)
+
+
+def rotation(axis: str, angle: float) -> Array:
+    """A rotation about an axis of the base."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_euler(axis, angle).as_matrix()
