@@ -8,7 +8,8 @@ from nacelle.program.trace import trace
 
 def test_there_and_back() -> None:
     program = trace(lambda x: {"y": x * x + 0.1, "z": x[0]}, {"x": (3,)}, "f").program()
-    signature, code, image = unpack(packed_function(program, b"native"))
+    signature, code, check, image = unpack(packed_function(program, b"native"))
+    assert check is None
     assert image == b"native"
     assert (signature.name, signature.inputs, signature.outputs) == ("f", program.inputs, program.outputs)
     again = with_code(signature, code)

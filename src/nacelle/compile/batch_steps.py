@@ -16,9 +16,10 @@ import numpy as np
 
 from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.compiled import Compiled
+from nacelle.compile.drivers import step_results
 from nacelle.compile.function import compile_function
 from nacelle.compile.parametric import Parametric
-from nacelle.compile.specification import Specification, groups_of, shapes_of_inputs
+from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
@@ -137,9 +138,9 @@ class BatchRk4:
         from nacelle.emit.jit import rk4
 
         form = CachedForm[Integrator](
-            "rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain
+            "rk4", rk4.compile_rk4, lambda image, own, _: rk4.Rk4(image, own), plain, step_results
         )
-        return kept(form, self._specification, make, Store(), "batch")
+        return kept(form, self._specification, lambda: Checked(make(), None), Store(), "batch")
 
     @cached_property
     def _device_driver(self) -> Any:

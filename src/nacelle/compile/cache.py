@@ -7,17 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
+from nacelle.compile.check import ProgramCheck
 from nacelle.compile.fingerprint import fingerprint, package_hash
 from nacelle.compile.packed import packed_function, unpack, with_code
-from nacelle.compile.specification import Specification
+from nacelle.compile.specification import Checked, Specification
+from nacelle.emit.registry import TargetError, warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.progress import task
 from nacelle.spatial.physics import sampler_of
+from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
+
+# By how much a loop may differ from the same loop in NumPy, over its largest result.
+_LOOP = 1e-7
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,8 @@ class CachedForm(Generic[_T]):
         load: loads an object for a program, of which the code is packed where it came from the cache, and
             for those beside it.
         plain: does the same with NumPy.
+        probe: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
+        is_program: whether these are the results of the program itself, not of a loop around it.
         beside: what other programs are made of that are compiled with it.
     """
 
@@ -37,51 +47,88 @@ class CachedForm(Generic[_T]):
     emit: Callable[..., bytes]
     load: Callable[..., _T]
     plain: Callable[..., _T]
+    probe: Callable[[_T, Array], Array]
+    is_program: bool = False
     beside: tuple[Specification, ...] = ()
 
 
 def kept(
     form: CachedForm[_T],
     specification: Specification,
-    make: Callable[[], Program],
+    make: Callable[[], Checked[Program]],
     store: Store | None,
     part: str = "program",
 ) -> _T:
     """Load what the cache keeps, or make it anew and keep it, or run it as NumPy where LLVM fails.
 
+    What runs is checked before it is given away, machine code from the cache too: at the states of the check
+    that is kept with it, and at one of them against the physics function as it is now.
+
     Args:
         form: what is made.
         specification: what it is made of.
-        make: traces the program.
+        make: traces the program, and says how it is checked.
         store: the cache; None if it is not to be used.
         part: which part of the specification the program is.
+
+    Raises:
+        CompileError: if it disagrees with its physics even as NumPy.
     """
     keys = None if store is None else _keys(form, part, specification)
     if store is not None and keys is not None:
         try:
-            (signature, packed, image), *others = (unpack(_there(store.get(key))) for key in keys)
-            return form.load(image, signature, packed, *(other for other, _, _ in others))
+            entry, *others = (unpack(_there(store.get(key))) for key in keys)
+            result = form.load(entry.image, entry.signature, entry.packed, *(o.signature for o in others))
         except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
             pass  # missing, damaged or foreign: made anew
+        else:
+            reason = _disagreement(form, result, entry.check, entry.signature)
+            if not reason and form.is_program and part == "program":
+                reason = specification.staleness(entry.check, entry.signature)
+            if not reason:
+                return result
+            warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
     from nacelle.emit.jit import attempts
 
     start_compiler()
     beside = tuple(other.program() for other in form.beside)
-    program = make()
+    program, check = make()
+    if check is not None and not form.is_program:
+        check = _of_loop(form, check, form.plain(program, *beside))
+
+    def verified(result: _T) -> _T:
+        reason = _disagreement(form, result, check, program)
+        if reason:
+            raise TargetError(f"what is compiled disagrees with the physics: {reason}")
+        return result
 
     def native(options: Any) -> _T:
         with task(f"compiling {program.name} ({len(program.code)} operations)"):
             image = form.emit(program, options, *beside)
-        result = form.load(image, program, None, *beside)
+        result = verified(form.load(image, program, None, *beside))
         if store is not None and keys is not None:
-            for key, one, own in zip(keys, (program, *beside), (image, *[b""] * len(beside)), strict=True):
-                store.put(key, packed_function(one, own))
+            for k, (key, one) in enumerate(zip(keys, (program, *beside), strict=True)):
+                store.put(key, packed_function(one, b"" if k else image, None if k else check))
         return result
 
     programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
     return attempts.attempt(
-        specification.label, programs, native, lambda: form.plain(program, *beside), store, mark
+        specification.label, programs, native, lambda: verified(form.plain(program, *beside)), store, mark
     )
+
+
+def _disagreement(form: CachedForm[_T], result: _T, check: ProgramCheck | None, signature: Program) -> str:
+    """In what something that runs differs from its check; empty where it does not."""
+    if check is None:
+        return ""
+    return check.disagreement(form.probe(result, check.inputs), signature.outputs if form.is_program else ())
+
+
+def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
+    """What a loop around a program must give: what the same loop gives in NumPy."""
+    outputs = form.probe(plain, check.inputs)
+    largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
+    return ProgramCheck(check.inputs, outputs, np.full(outputs.shape, _LOOP * largest))
 
 
 def kept_program(
@@ -95,8 +142,8 @@ def kept_program(
     key = None if store is None else _key(kind, part, specification, kind)
     if store is not None and key is not None:
         try:
-            signature, packed, _ = unpack(_there(store.get(key)))
-            return with_code(signature, packed)
+            entry = unpack(_there(store.get(key)))
+            return with_code(entry.signature, entry.packed)
         except (ValueError, KeyError, TypeError):
             pass  # missing or damaged: made anew
     program = make()

@@ -95,6 +95,16 @@ class Compiled(Shown):
             self._kernel.run(flat, results, threads or _threads(number))
         return next(iter(shaped.values())) if len(shaped) == 1 else shaped
 
+    def at_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """All results (K, results) at rows (K, size) of all inputs, one thread."""
+        parts, start = [], 0
+        for variable in self._signature.inputs:
+            parts.append(np.ascontiguousarray(rows[:, start : start + variable.size]))
+            start += variable.size
+        results = [np.empty((len(rows), variable.size)) for variable in self._signature.outputs]
+        self._kernel.run(parts, results, 1)
+        return np.concatenate([np.empty((len(rows), 0)), *results], axis=1)
+
     def _results(
         self, batch: tuple[int, ...], out: Any, inputs: Sequence[NDArray[Any]] = ()
     ) -> dict[str, NDArray[Any]]:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from nacelle.compile.cache import CachedForm, kept
+from nacelle.compile.check import random_rows
 from nacelle.compile.specification import Specification, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs, tiles
 from nacelle.emit.newton import NumpyNewton, Solver
@@ -14,22 +17,27 @@ from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
+from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
+
+# How far from its solution Newton's method starts where it is checked, rad or m; a step of a check, s.
+_NEAR, _STEP = 1e-3, 1e-4
 
 
 def compile_newton(
     function: Callable[..., Any],
     robot: Robot,
     *,
+    states: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Solver:
     """Compile Newton's iteration around a step function of (robot, y, p) that gives dy and error.
 
-    Without llvmlite the same iteration runs in NumPy.
+    Without llvmlite the same iteration runs in NumPy. It is checked at inputs drawn by `states`.
     """
-    step = Specification(function, robot, shapes_of_inputs(function, robot))
+    step = Specification(function, robot, shapes_of_inputs(function, robot), states=states)
 
     def plain(program: Program) -> Solver:
         return NumpyNewton(program, tiles(program))
@@ -39,9 +47,19 @@ def compile_newton(
     from nacelle.emit.jit import newton
 
     form = CachedForm[Solver](
-        "newton", newton.compile_newton, lambda image, signature, _: newton.Newton(image, signature), plain
+        "newton",
+        newton.compile_newton,
+        lambda image, signature, _: newton.Newton(image, signature),
+        plain,
+        _newton_results,
     )
-    return kept(form, step, step.program, (store or Store()) if use_cache else None)
+    return kept(form, step, step.checked_program, (store or Store()) if use_cache else None)
+
+
+def _newton_results(solver: Solver, rows: Array) -> Array:
+    """The first step of Newton's method (K, n) from near the states."""
+    near, p = rows[:, : solver.n] + _NEAR, rows[:, solver.n :]
+    return solver.solve(near, p, tolerance=0.0, max_iterations=1).y - near
 
 
 def compile_rk4(
@@ -110,5 +128,26 @@ def compiled_steps(
     if target_that_runs("jit").name != "jit":
         return plain(*(part.program() for part in parts))
     emit, load = native()
-    form = CachedForm[_T](kind, emit, lambda image, own, _, *law: load(image, own, *law), plain, tuple(laws))
-    return kept(form, derivative, derivative.program, store)
+    form = CachedForm[_T](
+        kind,
+        emit,
+        lambda image, own, _, *law: load(image, own, *law),
+        plain,
+        step_results,
+        beside=tuple(laws),
+    )
+    return kept(form, derivative, derivative.checked_program, store)
+
+
+def step_results(driver: Any, rows: Array) -> Array:
+    """How far one short step leads (K, n) from states (K, n), at inputs and parameters that belong to them.
+
+    With a control the inputs are those of the control, which belong to no state.
+    """
+    n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
+    given = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
+    found = []
+    for row in given:
+        result = driver.integrate(row[:n], row[n : n + m], row[n + m :], h=_STEP, steps=1)
+        found.append(np.reshape(result.x, (-1, n))[-1] - row[:n])
+    return np.array(found)

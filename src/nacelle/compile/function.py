@@ -33,6 +33,7 @@ def compile_function(
     ieee: bool = False,
     minimised: bool = True,
     closing: Closing | None = None,
+    states: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
 ) -> Compiled:
@@ -56,6 +57,7 @@ def compile_function(
             where IEEE gives infinities (`nacelle.emit.cuda.lower`), twice as fast.
         minimised: whether to minimise the program.
         closing: for "jax" and "torch", what is done with a robot's pose before the program runs.
+        states: how inputs are drawn at which the program is checked (`Specification`).
         use_cache: whether to look into and write to the user's cache.
         store: another cache.
 
@@ -80,6 +82,7 @@ def compile_function(
         derivatives=tuple(derivatives),
         minimised=minimised,
         options=dict(options or {}),
+        states=states,
     )
     place = (store or Store()) if use_cache else None
     if target == "cuda":
@@ -90,12 +93,13 @@ def compile_function(
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        return compiled(specification, specification.program, chosen, place)
-    split = cache(specification.split)
-    return Parametric(
+        return compiled(specification, specification.checked_program, chosen, place)
+    split = cache(specification.checked_parts)
+    parts = (
         compiled(specification, lambda: split().prologue, chosen, place, "prologue"),
         compiled(specification, lambda: split().body, chosen, place, "body"),
     )
+    return Parametric(*parts)
 
 
 def _cuda_options(precision: str, ieee: bool) -> CudaOptions:

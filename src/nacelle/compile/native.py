@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.compiled import Compiled
-from nacelle.compile.specification import Specification
+from nacelle.compile.specification import Checked, Specification
 from nacelle.compile.targets import tiles
 from nacelle.emit.registry import Target
 from nacelle.emit.store import Store
@@ -15,7 +15,7 @@ from nacelle.program.program import Program
 
 def compiled(
     specification: Specification,
-    make: Callable[[], Program],
+    make: Callable[[], Checked[Program]],
     chosen: Target,
     store: Store | None,
     part: str = "program",
@@ -26,10 +26,11 @@ def compiled(
         return Compiled(program, tiles(program), "numpy")
 
     if chosen.name != "jit":
-        return plain(make())
+        return plain(make().made)
     from nacelle.emit.jit import target as jit
 
     def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
 
-    return kept(CachedForm("function", jit.compile_object, load, plain), specification, make, store, part)
+    form = CachedForm("function", jit.compile_object, load, plain, Compiled.at_rows, is_program=True)
+    return kept(form, specification, make, store, part)

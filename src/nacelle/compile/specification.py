@@ -6,19 +6,50 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
+from nacelle.compile.check import (
+    ROUNDING,
+    ProgramCheck,
+    evaluate_program,
+    expectation,
+    random_rows,
+    split_row,
+)
+from nacelle.emit.registry import warn_once
 from nacelle.errors import CompileError, NacelleError, did_you_mean
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.identities.merge import with_identities
 from nacelle.program.identities.parametric import split_with_identities
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program
 from nacelle.program.split import Split, joined, split, with_parameter_jacobians
-from nacelle.program.trace import Trace, trace
+from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
+from nacelle.spatial.form import Form, form_for, refuse, written_in
 from nacelle.spatial.physics import input_shapes, sampler_of
+from nacelle.spatial.scalar import Array
+
+_T = TypeVar("_T")
+
+
+class Checked(NamedTuple, Generic[_T]):
+    """A program, or its parts, and the check that it has passed; None if it was not to be checked."""
+
+    made: _T
+    check: ProgramCheck | None
+
+
+class CheckedParts(NamedTuple):
+    """The two parts of a program whose numbers are inputs."""
+
+    prologue: Checked[Program]
+    body: Checked[Program]
 
 
 @dataclass(frozen=True)
@@ -36,6 +67,9 @@ class Specification:
         derivatives: outputs whose derivatives by the parameters are outputs too.
         minimised: whether the program is minimised.
         options: keyword arguments for the function.
+        states: how inputs are drawn at which the program is checked, as for `@sampled`, where the function
+            does not declare it; at random if None.
+        checked: whether the program is checked against the function.
     """
 
     function: Callable[..., Any]
@@ -46,6 +80,8 @@ class Specification:
     derivatives: tuple[str, ...] = ()
     minimised: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
+    states: Callable[..., Any] | None = None
+    checked: bool = True
 
     @property
     def name(self) -> str:
@@ -61,28 +97,39 @@ class Specification:
         """Trace the function to a program, and minimise it; the same program on every machine.
 
         Raises:
-            CompileError: if it cannot be traced.
+            CompileError: if it cannot be traced, or disagrees with the function in every form.
         """
         if self.groups:
             parts = self.split()
             return joined(parts.prologue, parts.body)
+        return self.checked_program().made
+
+    def checked_program(self) -> Checked[Program]:
+        """The program, and the check that it has passed."""
         robot = self.robot.alike if self.robot is not None else None
         given = () if robot is None else (robot,)
+
+        def make(minimised: bool) -> tuple[Program, Program]:
+            raw = self._trace(lambda *arrays: self.function(*given, *arrays, **self.options)).program()
+            if not minimised:
+                return raw, raw
+            samples = self._identity_samples
+            return (minimise(raw) if samples is None else with_identities(raw, samples)), raw
+
         with task(f"tracing and simplifying {self.name}"), _without_collections():
-            program = self._trace(lambda *arrays: self.function(*given, *arrays, **self.options)).program()
-            if not self.minimised:
-                return program
-            sampler = sampler_of(self.function)
-            samples = sampler(robot, self.shapes) if sampler is not None else None
-            return minimise(program) if samples is None else with_identities(program, samples)
+            return self._first_that_agrees(make, lambda program: program)
 
     def split(self) -> Split:
         """Trace the function with numbers of the robot as its first input, and split it.
 
         Raises:
             CompileError: if it cannot be traced, or the robot is another mechanism where its free numbers are
-                not what they are.
+                not what they are, or it disagrees with the function in every form.
         """
+        return self.checked_split().made
+
+    def checked_split(self) -> Checked[Split]:
+        """The two parts of a program whose first input are the robot's numbers, and the check of both."""
         assert self.robot is not None
         robot, groups = self.robot.alike, self.groups
         sample = robot.numbers.sample(*groups).tolist()
@@ -90,18 +137,21 @@ class Specification:
         def call(numbers: Any, *arrays: Any) -> Any:
             return self.function(robot.with_number_symbols(numbers, *groups), *arrays, **self.options)
 
+        def make(minimised: bool) -> tuple[Split, Program]:
+            traced = self._trace(call, sample)
+            if self.derivatives:
+                traced = with_parameter_jacobians(traced, self.derivatives)
+            raw = split(traced, minimised=False)
+            samples = None if self.derivatives or not minimised else self._identity_samples
+            if samples is not None:
+                made = split_with_identities(raw, tuple(sample), samples)
+            else:
+                made = split(traced) if minimised else raw
+            return made, joined(raw.prologue, raw.body)
+
         with task(f"tracing and simplifying {self.name}"):
             try:
-                traced = self._trace(call, sample)
-                if self.derivatives:
-                    traced = with_parameter_jacobians(traced, self.derivatives)
-                sampler = sampler_of(self.function)
-                if not self.minimised or self.derivatives or sampler is None:
-                    return split(traced, minimised=self.minimised)
-                samples = sampler(robot, self.shapes, groups)
-                if samples is None:
-                    return split(traced)
-                return split_with_identities(split(traced, minimised=False), tuple(sample), samples)
+                return self._first_that_agrees(make, lambda parts: joined(parts.prologue, parts.body))
             except KeyError as error:
                 raise CompileError(f"{self.name} has {error.args[0]}") from error
             except CompileError:
@@ -112,6 +162,129 @@ class Specification:
                     f"near those described {error}; numbers that must be equal are to be one constant of the "
                     "description, and those that must stay as they are can be left out of the groups"
                 ) from error
+
+    def checked_parts(self) -> CheckedParts:
+        """The two parts, each with a check of its own."""
+        parts, check = self.checked_split()
+        if check is None:
+            return CheckedParts(Checked(parts.prologue, None), Checked(parts.body, None))
+        count = parts.prologue.input_size
+        numbers = check.inputs[:, :count]
+        prepared = evaluate_program(parts.prologue, numbers)
+        first = ProgramCheck(numbers, prepared, ROUNDING * np.max(np.abs(prepared), axis=0) + 0.0 * prepared)
+        rows = np.concatenate([prepared, check.inputs[:, count:]], axis=1)
+        second = ProgramCheck(rows, check.outputs, check.allowed)
+        return CheckedParts(Checked(parts.prologue, first), Checked(parts.body, second))
+
+    # ---- the check
+
+    def staleness(self, check: ProgramCheck | None, signature: Program) -> str:
+        """In what the function, as it is now, differs from a check that was kept; empty where it does not."""
+        if check is None or not len(check.inputs):
+            return ""
+        given = tuple(variable.shape for variable in signature.inputs)
+        if given != tuple(self.shapes.values()):
+            return "its inputs are others"
+        return check.staleness(self.evaluated, signature.outputs)
+
+    def _first_that_agrees(
+        self, make: Callable[[bool], tuple[_T, Program]], whole: Callable[[_T], Program]
+    ) -> Checked[_T]:
+        """The program in the first form that agrees with the function by the tree, and the check.
+
+        Args:
+            make: traces, and minimises if that is wanted: what is made, and the program as it was traced.
+            whole: what is made as one program.
+        """
+        if not self.checked:
+            return Checked(make(self.minimised)[0], None)
+        forms = self._forms()
+        for k, (form, minimised) in enumerate(forms):
+            is_last = k == len(forms) - 1
+            try:
+                with written_in(form):
+                    made, raw = make(minimised)
+                    program = whole(made)
+                    check = self._check(program, raw)
+                reason = check.disagreement(evaluate_program(program, check.inputs), program.outputs)
+            except NacelleError:
+                raise
+            except Exception as error:
+                if is_last or form is Form.TREE:
+                    raise
+                reason = f"{type(error).__name__}: {error}"
+            if not reason:
+                return Checked(made, check)
+            if not is_last:
+                then = forms[k + 1][0].value if forms[k + 1][1] else f"{form.value}, not minimised,"
+                self._refuse(form, f"{form.value} disagrees with the tree: {reason}")
+                warn_once(f"{self.label}: {form.value} disagrees with the tree ({reason}); {then} is taken")
+        raise CompileError(f"{self.label} disagrees with its own physics in every form: {reason}")
+
+    def _forms(self) -> list[tuple[Form, bool]]:
+        """Forms in which the program is tried, and whether it is minimised."""
+        first = Form.TREE if self.robot is None else form_for(self.robot.alike.hash)
+        listed = list(Form)
+        tried = [(form, self.minimised) for form in listed[listed.index(first) :]]
+        return [*tried, (Form.TREE, False)] if self.minimised else tried
+
+    def _refuse(self, form: Form, reason: str) -> None:
+        """Take a form out of use for the robot."""
+        if self.robot is None:
+            return
+        robots = [self.robot, self.robot.alike]
+        if self.groups:
+            robots.append(
+                self.robot.alike.with_numbers(self.robot.numbers.sample(*self.groups), *self.groups)
+            )
+        for robot in robots:
+            refuse(robot.hash, form, reason)
+
+    @cached_property
+    def _samples(self) -> PreciseInputs | None:
+        """Samples of the inputs, declared by the function or by whoever compiles it; None without any."""
+        sampler = sampler_of(self.function) or self.states
+        if sampler is None or self.robot is None:
+            return None
+        arguments = (self.groups,) if self.groups else ()
+        samples: PreciseInputs | None = sampler(self.robot.alike, self.shapes, *arguments)
+        return samples
+
+    @property
+    def _identity_samples(self) -> PreciseInputs | None:
+        """The samples, if values that are equal there are to be one."""
+        return None if sampler_of(self.function) is None else self._samples
+
+    def _check(self, program: Program, raw: Program) -> ProgramCheck:
+        """What the program must give at states, in the form that it is written in."""
+        rows = self._rows()
+        fixed = self.shapes["parameters"][0] if self.groups else 0
+        return expectation(
+            self.evaluated, rows, program.outputs, lambda rows: evaluate_program(raw, rows), fixed=fixed
+        )
+
+    def _rows(self) -> Array:
+        """Inputs (K, size) of the check; of one robot where numbers are inputs."""
+        if self._samples is not None:
+            samples = self._samples
+            rows = samples.check if self.groups else (*samples.check, *samples.proof[:1])
+            return np.array([[float(value) for value in row] for row in rows])
+        rows = random_rows(self.shapes)
+        if self.groups:
+            assert self.robot is not None
+            numbers = self.robot.alike.numbers.sample(*self.groups, seed=1)
+            rows[:, : len(numbers)] = numbers
+        return rows
+
+    def evaluated(self, row: Array) -> dict[str, Any]:
+        """The outputs of the function as it is written, on floats, at a row (size,) of all inputs."""
+        robot, shapes = None if self.robot is None else self.robot.alike, dict(self.shapes)
+        arrays = list(split_row(row, shapes))
+        if self.groups:
+            assert robot is not None
+            robot = robot.with_numbers(arrays.pop(0), *self.groups)
+        given = () if robot is None else (robot,)
+        return dict(named_outputs(self.function(*given, *arrays, **self.options)))
 
     def _trace(self, call: Callable[..., Any], sample: Sequence[float] | None = None) -> Trace:
         try:
@@ -140,10 +313,19 @@ def make_program(
     groups: tuple[str, ...] = (),
     minimised: bool = True,
     options: Mapping[str, Any] | None = None,
+    states: Callable[..., Any] | None = None,
+    checked: bool = True,
 ) -> Program:
     """The program of a physics function; arguments as in `Specification`."""
     return Specification(
-        function, robot, shapes, groups=groups, minimised=minimised, options=options or {}
+        function,
+        robot,
+        shapes,
+        groups=groups,
+        minimised=minimised,
+        options=options or {},
+        states=states,
+        checked=checked,
     ).program()
 
 

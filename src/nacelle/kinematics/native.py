@@ -8,16 +8,17 @@ from typing import Any
 
 from nacelle.compile import Compiled, compile_function, compile_newton
 from nacelle.emit.newton import Solver
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.robot import Robot
 
 
 @lru_cache(maxsize=512)
 def native(function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()) -> Compiled:
     """A physics function, compiled for a robot; options are keyword arguments that shape the program."""
-    return compile_function(function, robot, options=dict(options))
+    return compile_function(function, robot, options=dict(options), states=input_samples)
 
 
 @lru_cache(maxsize=128)
 def native_newton(function: Callable[..., Any], robot: Robot) -> Solver:
     """Newton's iteration around a step function, compiled for a robot."""
-    return compile_newton(function, robot)
+    return compile_newton(function, robot, states=input_samples)

@@ -50,7 +50,8 @@ class Robot(RobotData, Drawn):
             there = self.reference.R @ middle[PLATFORM] + self.reference.p
             lengths.append(float(np.linalg.norm(there - middle[BASE])))
         largest = max(lengths)
-        if largest > CANCELLED * max(float(np.max(np.abs(listed), initial=0.0)) for listed in points.values()):
+        farthest = max(float(np.max(np.abs(listed), initial=0.0)) for listed in points.values())
+        if largest > CANCELLED * farthest:
             return largest
         return max([0.0, *(self._gyration(body, middle[body]) for body in middle)]) or 1.0
 

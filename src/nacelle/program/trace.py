@@ -63,7 +63,7 @@ def trace(
         start += variable.size
     returned = function(*arguments)
     outputs, roots = [], []
-    for key, value in _named(returned):
+    for key, value in named_outputs(returned):
         array = np.asarray(value, dtype=object)
         outputs.append(Variable(key, array.shape))
         roots += [node_of(graph, entry) for entry in array.ravel()]
@@ -71,7 +71,7 @@ def trace(
     return Trace(label, graph, variables, outputs, roots)
 
 
-def _named(returned: Any) -> list[tuple[str, Any]]:
+def named_outputs(returned: Any) -> list[tuple[str, Any]]:
     """Give names to what a function returned."""
     if isinstance(returned, Mapping):
         return list(returned.items())

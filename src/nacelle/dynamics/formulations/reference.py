@@ -24,6 +24,7 @@ from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
+from nacelle.kinematics.general.rods import with_axisymmetric_rods
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
@@ -84,7 +85,8 @@ def regressor(
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, parallel margin and margins; of all parameters if None."""
     none = np.zeros(robot.motion.n)
-    results = inverse(with_linear_forms(robot, columns, signs), x, y, v, a, none, **options)
+    linear = with_axisymmetric_rods(with_linear_forms(robot, columns, signs))
+    results = inverse(linear, x, y, v, a, none, **options)
     Y = coefficients(results["force"], column_count(robot, columns))
     return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 

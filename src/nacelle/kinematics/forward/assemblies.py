@@ -15,9 +15,8 @@ import numpy as np
 
 from nacelle.kinematics.forward.actuator_path import within_half_turn
 from nacelle.kinematics.forward.search import PoseSearch, starts_of
-from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.iteration.branch import branch_of, pose_units
 from nacelle.kinematics.iteration.continuation import CLOSED, polished
-from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array

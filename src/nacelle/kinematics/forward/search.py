@@ -18,7 +18,7 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_scales, between, unwound, unwound_path
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
-from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.iteration.branch import branch_of, pose_units
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
     Equations,
@@ -28,7 +28,6 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
-from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.jacobian import NEAR, conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton

@@ -13,16 +13,23 @@ takes 2/3 and 1/3 at the ends instead). So A requires m_A a_A + m_AB a_B and B r
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from nacelle.kinematics.general.ties import MassPointRod
 from nacelle.kinematics.legs.axes import TOLERANCE
 from nacelle.kinematics.legs.chain import end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.loaded import body_parameters
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_matrix, is_axisymmetric, transform_parameters
+from nacelle.spatial.inertia import (
+    inertia_matrix,
+    is_axisymmetric,
+    parameters_from_frame,
+    transform_parameters,
+)
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
 
 
@@ -88,6 +95,30 @@ def _is_axisymmetric(robot: Robot, body: int, A: Array, B: Array) -> bool:
     length = float(np.linalg.norm(B - A))
     about_A = transform_parameters(np.eye(3), -A, np.asarray(body_parameters(robot, body), dtype=float))
     return length > 0.0 and is_axisymmetric(about_A, (B - A) / length, length, TOLERANCE)
+
+
+def with_axisymmetric_rods(robot: Robot) -> Robot:
+    """The robot with rods that are known by mass, first moment and inertia across alone, symbols or not.
+
+    Where inertia is an open parameter of a rod, this is what of its ten numbers counts: about A, with n along
+    the rod, h = M_1 n and I = M_2 (1 - n n^T).
+    """
+    bodies, rods = list(robot.bodies), find_rods(mechanism_of(robot.numeric))
+    for body, j, c in _links(robot):
+        if body not in rods:
+            continue
+        A, B = _ends(robot, j, c)
+        length, mass, first, second = _moments(robot, body, A, B)
+        n = plus(B, -A) * (1.0 / length)
+        across = np.eye(3) - np.outer(n, n)
+        ten = transform_parameters(np.eye(3), A, parameters_from_frame(mass, first * n, second * across))
+        own = np.asarray(bodies[body].inertia)
+        payload = plus(body_parameters(robot, body), -own)
+        bodies[body] = dataclasses.replace(bodies[body], inertia=tuple(plus(ten, -payload)))
+    changed = dataclasses.replace(robot, bodies=tuple(bodies))
+    object.__setattr__(changed, "numeric", robot.numeric)
+    object.__setattr__(changed, "is_like_numeric", robot.is_like_numeric)
+    return changed
 
 
 def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:

@@ -218,6 +218,11 @@ def _angles(mechanism: Mechanism) -> list[bool]:
     return [False] * mechanism.chart_size + own
 
 
+def pose_units(mechanism: Mechanism) -> Array:
+    """What the entries of x count in (nx,)."""
+    return np.array([mechanism.robot.size if unit == "m" else 1.0 for unit in mechanism.layout.units])
+
+
 def unknown_units(mechanism: Mechanism) -> Array:
     """What the unknowns y count in (ny,): the robot's size for lengths, 1 for angles and quaternions."""
     units = [mechanism.robot.size] * (3 - len(mechanism.chart.moves)) if mechanism.parasitic else []

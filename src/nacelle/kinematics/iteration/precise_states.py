@@ -122,7 +122,9 @@ class PreciseStates:
             assert shapes is not None
             if self._groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}
-            program = make_program(function, self._described, shapes, groups=self._groups, minimised=False)
+            program = make_program(
+                function, self._described, shapes, groups=self._groups, minimised=False, checked=False
+            )
             self._programs[function.__name__] = program
         return program
 

@@ -14,9 +14,8 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.iteration.branch import is_on_branch, unknown_units
+from nacelle.kinematics.iteration.branch import is_on_branch, pose_units, unknown_units
 from nacelle.kinematics.iteration.precise_states import Numbers, PreciseStates
-from nacelle.kinematics.iteration.unknowns import pose_units
 from nacelle.kinematics.mechanism.assembly import advance, held_rates, rate_scale
 from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns

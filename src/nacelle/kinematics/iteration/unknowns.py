@@ -24,7 +24,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
-from nacelle.kinematics.iteration.branch import branch_of, unknown_units
+from nacelle.kinematics.iteration.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.iteration.continuation import (
     CLOSED,
     Equations,
@@ -288,11 +288,6 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
     numbers = native(kinematic_model.branch_signs, robot)(x, y)
     with np.errstate(invalid="ignore"):
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
-
-
-def pose_units(mechanism: Mechanism) -> Array:
-    """What the entries of x count in (nx,)."""
-    return np.array([mechanism.robot.size if unit == "m" else 1.0 for unit in mechanism.layout.units])
 
 
 @lru_cache(maxsize=16)

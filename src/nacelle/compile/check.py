@@ -1,0 +1,191 @@
+"""A program is checked before it answers: against the physics by the tree, in plain NumPy, at a few states.
+
+What a program gives at sample states is compared with what its physics function gives there when it is run
+as it is written, on floats, in the form of the tree (`nacelle.spatial.form`). No tracing, pass, plan or
+emitter is shared. Figures that say how far a form is from its own limits (pivots, margins) differ between
+forms: they are compared with the program as it was traced. An entry of the results may differ by rounding
+times condition,
+
+    |result - expected| <= C eps (largest entry of the output + |df / d inputs| . |inputs|)
+
+with the derivative at the first state, by one difference along a random change of all inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nacelle.errors import NacelleError
+from nacelle.program.program import Program, Variable
+from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial.form import Form, written_in
+
+FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
+"""Outputs that belong to the form of a program, or to a step of an iteration."""
+
+# Checks with more numbers are not compared again with functions as they are written.
+_MANY = 20_000
+# Units of rounding that may be lost: fixed pivots lose up to 1e3 of them, long programs some more.
+_LOST = 2.0**12
+ROUNDING = _LOST * float(np.finfo(float).eps)
+"""By what part of the largest results may differ where nothing is ill-conditioned."""
+# The relative change of the inputs by which the condition is found.
+_CHANGE = 2.0**-20
+
+_Array = NDArray[np.float64]
+Evaluate = Callable[[_Array], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramCheck:
+    """What a program must give at some states.
+
+    Attributes:
+        inputs: all inputs in their order, a row a state (K, size).
+        outputs: what is expected (K, results); NaN where nothing is.
+        allowed: by how much results may differ (K, results).
+    """
+
+    inputs: _Array
+    outputs: _Array
+    allowed: _Array
+
+    def disagreement(self, results: _Array, variables: Sequence[Variable]) -> str:
+        """In what results (K, results) differ from what is expected; empty where they do not."""
+        with np.errstate(all="ignore"):
+            off = ~(np.abs(results - self.outputs) <= self.allowed) & np.isfinite(self.outputs)
+        if not np.any(off):
+            return ""
+        start = 0
+        for variable in variables:
+            part = slice(start, start + variable.size)
+            start += variable.size
+            if np.any(off[:, part]):
+                error = np.abs(results - self.outputs)[:, part][off[:, part]]
+                worst = float(np.max(np.where(np.isfinite(error), error, np.inf)))
+                largest = float(np.nanmax(np.abs(self.outputs[:, part])))
+                return f"{variable.name} is off by {worst:.2g}, its largest entry is {largest:.2g}"
+        worst, largest = (float(np.max(np.abs(a[off]))) for a in (results - self.outputs, self.outputs))
+        return f"a result is off by {worst:.2g} of {largest:.2g}"
+
+    def staleness(self, evaluate: Evaluate, variables: Sequence[Variable]) -> str:
+        """In what a function at the first state differs from what is expected there; empty where it does not.
+
+        Large robots, whose function takes long as it is written, are not asked.
+        """
+        if self.outputs.size > _MANY or self.inputs.shape[1] > _MANY:
+            return ""
+        found = _evaluated(evaluate, self.inputs[:1], variables)
+        if found is None:
+            return ""
+        start = 0
+        for variable in variables:
+            part = slice(start, start + variable.size)
+            start += variable.size
+            if variable.name in FIGURES or variable.name not in found:
+                continue
+            first = ProgramCheck(self.inputs[:1], self.outputs[:1, part], self.allowed[:1, part])
+            reason = first.disagreement(found[variable.name], [variable])
+            if reason:
+                return reason
+        return ""
+
+
+def evaluate_program(program: Program, rows: _Array) -> _Array:
+    """Results (K, results) of a program at inputs (K, size), instruction by instruction in NumPy."""
+    columns = from_samples(rows, 1)
+    with np.errstate(all="ignore"):
+        values = program.evaluate(list(columns))
+    return _samples(values, len(rows))
+
+
+def split_row(row: _Array, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Any]:
+    """The inputs of some shapes from a row (size,) of all of them; a float for the shape ()."""
+    start = 0
+    for shape in shapes.values():
+        size = int(np.prod(shape))
+        yield row[start : start + size].reshape(shape) if shape else float(row[start])
+        start += size
+
+
+def random_rows(shapes: Mapping[str, tuple[int, ...]], count: int = 3) -> _Array:
+    """Inputs at random, 0.5 to 1.5 in size, of either sign, for functions that say nothing about theirs."""
+    rng = np.random.default_rng(13)
+    size = sum(int(np.prod(shape)) for shape in shapes.values())
+    return rng.uniform(0.5, 1.5, (count, size)) * rng.choice([-1.0, 1.0], (count, size))
+
+
+def expectation(
+    evaluate: Evaluate,
+    rows: _Array,
+    variables: Sequence[Variable],
+    raw: Callable[[_Array], _Array],
+    *,
+    fixed: int = 0,
+) -> ProgramCheck:
+    """What a program must give at rows (K, size).
+
+    Args:
+        evaluate: the physics function as it is written, at a row: its outputs by name.
+        rows: the inputs.
+        variables: the program's outputs.
+        raw: the program as it was traced, at rows, for outputs that the function cannot be asked for: those
+            of derivatives, which are taken on the graph.
+        fixed: how many of the first inputs are numbers of the robot, the same in all rows.
+    """
+    changed = rows[:1].copy()
+    if fixed < rows.shape[1]:
+        rng = np.random.default_rng(17)
+        step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
+        changed[0, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
+    both = np.concatenate([rows, changed])
+    by_tree = _evaluated(evaluate, both, variables)
+    traced = None if by_tree is not None and not FIGURES & {v.name for v in variables} else raw(both)
+    outputs, allowed = [], []
+    start = 0
+    for variable in variables:
+        if by_tree is not None and variable.name in by_tree and variable.name not in FIGURES:
+            values = by_tree[variable.name]
+        else:
+            traced = raw(both) if traced is None else traced
+            values = traced[:, start : start + variable.size]
+        start += variable.size
+        with np.errstate(all="ignore"):
+            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=0.0)
+            slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
+        bound = ROUNDING * (scale + (slope if np.isfinite(slope) else np.inf))
+        outputs.append(values[:-1])
+        allowed.append(np.full(values[:-1].shape, bound))
+    empty = np.zeros((len(rows), 0))
+    return ProgramCheck(rows, np.concatenate([empty, *outputs], 1), np.concatenate([empty, *allowed], 1))
+
+
+def _evaluated(evaluate: Evaluate, rows: _Array, variables: Sequence[Variable]) -> dict[str, _Array] | None:
+    """The function at rows by the tree, (K, size) by name; None where it can only be traced."""
+    sizes = {variable.name: variable.size for variable in variables}
+    listed: dict[str, list[_Array]] = {}
+    with np.errstate(all="ignore"), written_in(Form.TREE):
+        for row in rows:
+            try:
+                found = evaluate(row)
+            except NacelleError:
+                raise
+            except (TypeError, AttributeError, ValueError, NotImplementedError):
+                return None
+            for name, value in found.items():
+                flat = np.ravel(np.asarray(value, dtype=float))
+                if flat.size != sizes.get(name):
+                    return None
+                listed.setdefault(name, []).append(flat)
+    return {name: np.array(values).reshape(len(rows), -1) for name, values in listed.items()}
+
+
+def _samples(values: Any, count: int) -> _Array:
+    """Scalars, batches or numbers, as samples (count, k)."""
+    samples = to_samples(np.asarray(values, dtype=object))
+    return np.array(np.broadcast_to(samples, (count, samples.shape[-1])), dtype=float)
