@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from nacelle.errors import NacelleError
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.form import Form, written_in
 
 FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
 """Outputs that belong to the form of a program, or to a step of an iteration."""
@@ -166,10 +165,10 @@ def expectation(
 
 
 def _evaluated(evaluate: Evaluate, rows: _Array, variables: Sequence[Variable]) -> dict[str, _Array] | None:
-    """The function at rows by the tree, (K, size) by name; None where it can only be traced."""
+    """The function at rows, (K, size) by name; None where it can only be traced."""
     sizes = {variable.name: variable.size for variable in variables}
     listed: dict[str, list[_Array]] = {}
-    with np.errstate(all="ignore"), written_in(Form.TREE):
+    with np.errstate(all="ignore"):
         for row in rows:
             try:
                 found = evaluate(row)

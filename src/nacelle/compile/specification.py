@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,7 +32,7 @@ from nacelle.program.split import Split, joined, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
 from nacelle.spatial.form import Form, form_for, refuse, written_in
-from nacelle.spatial.physics import input_shapes, sampler_of
+from nacelle.spatial.physics import check_sampler_of, input_shapes, sampler_of
 from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
@@ -185,7 +185,8 @@ class Specification:
         given = tuple(variable.shape for variable in signature.inputs)
         if given != tuple(self.shapes.values()):
             return "its inputs are others"
-        return check.staleness(self.evaluated, signature.outputs)
+        form = Form.TREE if (check_sampler_of(self.function) or self.states) else None
+        return check.staleness(partial(self.evaluated, form=form), signature.outputs)
 
     def _first_that_agrees(
         self, make: Callable[[bool], tuple[_T, Program]], whole: Callable[[_T], Program]
@@ -212,14 +213,16 @@ class Specification:
             except Exception as error:
                 if is_last or form is Form.TREE:
                     raise
-                reason = f"{type(error).__name__}: {error}"
-            if not reason:
-                return Checked(made, check)
+                reason = f"{form.value} failed ({type(error).__name__}: {error})"
+            else:
+                if not reason:
+                    return Checked(made, check)
+                reason = f"{form.value} disagrees with the physics ({reason})"
             if not is_last:
                 then = forms[k + 1][0].value if forms[k + 1][1] else f"{form.value}, not minimised,"
-                self._refuse(form, f"{form.value} disagrees with the tree: {reason}")
-                warn_once(f"{self.label}: {form.value} disagrees with the tree ({reason}); {then} is taken")
-        raise CompileError(f"{self.label} disagrees with its own physics in every form: {reason}")
+                self._refuse(form, reason)
+                warn_once(f"{self.label}: {reason}; {then} is taken")
+        raise CompileError(f"{self.label} cannot be trusted: {reason}")
 
     def _forms(self) -> list[tuple[Form, bool]]:
         """Forms in which the program is tried, and whether it is minimised."""
@@ -243,7 +246,7 @@ class Specification:
     @cached_property
     def _samples(self) -> PreciseInputs | None:
         """Samples of the inputs, declared by the function or by whoever compiles it; None without any."""
-        sampler = sampler_of(self.function) or self.states
+        sampler = check_sampler_of(self.function) or self.states
         if sampler is None or self.robot is None:
             return None
         arguments = (self.groups,) if self.groups else ()
@@ -259,8 +262,14 @@ class Specification:
         """What the program must give at states, in the form that it is written in."""
         rows = self._rows()
         fixed = self.shapes["parameters"][0] if self.groups else 0
+        # Inputs that belong to no state of the robot mean something else in every form.
+        form = None if self._samples is None else Form.TREE
         return expectation(
-            self.evaluated, rows, program.outputs, lambda rows: evaluate_program(raw, rows), fixed=fixed
+            partial(self.evaluated, form=form),
+            rows,
+            program.outputs,
+            lambda rows: evaluate_program(raw, rows),
+            fixed=fixed,
         )
 
     def _rows(self) -> Array:
@@ -276,15 +285,21 @@ class Specification:
             rows[:, : len(numbers)] = numbers
         return rows
 
-    def evaluated(self, row: Array) -> dict[str, Any]:
-        """The outputs of the function as it is written, on floats, at a row (size,) of all inputs."""
+    def evaluated(self, row: Array, form: Form | None = Form.TREE) -> dict[str, Any]:
+        """The outputs of the function as it is written, on floats, at a row (size,) of all inputs.
+
+        Args:
+            row: the inputs.
+            form: in which it is evaluated; None for the one that is in use.
+        """
         robot, shapes = None if self.robot is None else self.robot.alike, dict(self.shapes)
         arrays = list(split_row(row, shapes))
         if self.groups:
             assert robot is not None
             robot = robot.with_numbers(arrays.pop(0), *self.groups)
         given = () if robot is None else (robot,)
-        return dict(named_outputs(self.function(*given, *arrays, **self.options)))
+        with nullcontext() if form is None else written_in(form):
+            return dict(named_outputs(self.function(*given, *arrays, **self.options)))
 
     def _trace(self, call: Callable[..., Any], sample: Sequence[float] | None = None) -> Trace:
         try:

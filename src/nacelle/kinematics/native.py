@@ -12,13 +12,18 @@ from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.model.robot import Robot
 
 
+def pose_samples(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """How a function's inputs are drawn where its programs are checked; None if it has no pose among them."""
+    return input_samples if "x" in getattr(function, "physics_inputs", {}) else None
+
+
 @lru_cache(maxsize=512)
 def native(function: Callable[..., Any], robot: Robot, options: tuple[tuple[str, Any], ...] = ()) -> Compiled:
     """A physics function, compiled for a robot; options are keyword arguments that shape the program."""
-    return compile_function(function, robot, options=dict(options), states=input_samples)
+    return compile_function(function, robot, options=dict(options), states=pose_samples(function))
 
 
 @lru_cache(maxsize=128)
 def native_newton(function: Callable[..., Any], robot: Robot) -> Solver:
     """Newton's iteration around a step function, compiled for a robot."""
-    return compile_newton(function, robot, states=input_samples)
+    return compile_newton(function, robot, states=pose_samples(function))

@@ -9,7 +9,7 @@ by a Newton step on y, which starts from a y that was integrated and so is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,17 +22,21 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.iteration.precise_states import Numbers, PreciseStates
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
+from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.precise import exact
 from nacelle.program.symbol import Symbol, node_of
 from nacelle.simulation.protocol import Derivative
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.physics import checked_at, input_shapes, physics
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.rotation_vector import half_turn, left_jacobian
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
@@ -82,6 +86,28 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
     return pack([*c[:first], *quat, *c[first + 3 :]])
 
 
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def _state_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    """The state s and the orientation from which rotations are counted, at a pose and a twist."""
+    del a
+    mechanism = mechanism_of(robot)
+    quat_0 = reference_orientation(mechanism)
+    return {"s": pack([*coordinates_of(mechanism, x, quat_0), *v, *y]), "quat_0": quat_0}
+
+
+def state_samples(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> PreciseInputs | None:
+    """Samples of inputs (s, tau, quat_0), for the check of programs (`nacelle.compile.check`)."""
+
+    def derived(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+        flat = exact(states.program(_state_at), [*states.parameters, *state])
+        return {"s": flat[:-4], "quat_0": flat[-4:]}
+
+    return input_samples(robot, shapes, groups, derived)
+
+
+@checked_at(state_samples)
 @physics(s=state_size, tau=of_actuators, quat_0=(4,))
 def flow(
     robot: Robot,

@@ -7,7 +7,8 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
     def something(robot, x, q): ...
 
 `@gathers` lets it take several of them as one named tuple. `@sampled` declares how its inputs are drawn
-where identities of its values are sought (`nacelle.program.identities`).
+where identities of its values are sought (`nacelle.program.identities`) and its programs are checked,
+`@checked_at` where they are checked alone (`nacelle.compile.check`).
 """
 
 from __future__ import annotations
@@ -64,6 +65,26 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
         return function
 
     return declare
+
+
+def checked_at(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
+    """Declare how the inputs of a physics function are drawn at which its program is checked alone.
+
+    Args:
+        sampler: as for `sampled`; identities are not sought at its samples.
+    """
+
+    def declare(function: _F) -> _F:
+        vars(function)["physics_states"] = sampler
+        return function
+
+    return declare
+
+
+def check_sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """How the inputs of a function are drawn at which its program is checked; None if it does not say."""
+    sampler: Callable[..., Any] | None = getattr(function, "physics_states", None)
+    return sampler_of(function) or sampler
 
 
 def sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:

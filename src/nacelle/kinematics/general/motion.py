@@ -74,7 +74,7 @@ def outward(
         trees: the trees.
         u: rates by place.
         u_dot: their derivatives.
-        frames: motion of the nacelle's bodies, for legs that hang there.
+        frames: motion of the nacelle's bodies, for legs that hang there; nodes on others are left out.
         top: a node.
         gravity: acceleration of gravity (3,) in the axes of `top`, m/s^2.
     """
@@ -84,7 +84,9 @@ def outward(
         if node.parent not in motions or index == top:
             continue
         if index in trees.roots:
-            frame = frames[trees.roots[index]]
+            frame = frames.get(trees.roots[index])
+            if frame is None:
+                continue  # a loop of the base's own is asked for
             motions[index] = NodeMotion(frame.w, frame.w_dot, frame.a)
             continue
         parent = motions[node.parent]
