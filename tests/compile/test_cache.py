@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacelle.compile.cache import CachedForm, kept, remembered
-from nacelle.compile.specification import Specification
+from nacelle.compile.specification import Checked, Specification
 from nacelle.emit.store import Store
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
@@ -25,16 +25,21 @@ class Maker:
         self.traced = self.compiled = 0
         self.specification = Specification(doubled, None, {"x": (2,)})
         self.form = CachedForm[str](
-            "test", self.emit, lambda image, program, packed: image.decode(), lambda program: "plain"
+            "test",
+            self.emit,
+            lambda image, program, packed: image.decode(),
+            lambda program: "plain",
+            lambda result, rows: 2.0 * rows,
+            is_program=True,
         )
 
     def emit(self, program: Program, options: object) -> bytes:
         self.compiled += 1
         return program.name.encode()
 
-    def make(self) -> Program:
+    def make(self) -> Checked[Program]:
         self.traced += 1
-        return self.specification.program()
+        return self.specification.checked_program()
 
     def kept(self, store: Store | None) -> str:
         return kept(self.form, self.specification, self.make, store)

@@ -11,6 +11,7 @@ import pytest
 
 import nacelle
 from nacelle.compile import cache, drivers, make_program, native
+from nacelle.compile.specification import Checked
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.irk5 import compile_irk5
 from nacelle.emit.jit.newton import compile_newton
@@ -135,10 +136,10 @@ def programs_of(
     real = cache.kept
 
     def recording(form: Any, specification: Any, make: Any, store: Any, part: str = "program") -> Any:
-        def made() -> Program:
-            program = make()
-            found.append((form.kind, specification.label, program, form.emit))
-            return program
+        def made() -> Checked[Program]:
+            checked = make()
+            found.append((form.kind, specification.label, checked.made, form.emit))
+            return checked
 
         return real(form, specification, made, store, part)
 

@@ -140,7 +140,10 @@ class Specification:
         def make(minimised: bool) -> tuple[Split, Program]:
             traced = self._trace(call, sample)
             if self.derivatives:
-                traced = with_parameter_jacobians(traced, self.derivatives)
+                try:
+                    traced = with_parameter_jacobians(traced, self.derivatives)
+                except KeyError as error:
+                    raise CompileError(f"{self.name} has {error.args[0]}") from error
             raw = split(traced, minimised=False)
             samples = None if self.derivatives or not minimised else self._identity_samples
             if samples is not None:
@@ -152,8 +155,6 @@ class Specification:
         with task(f"tracing and simplifying {self.name}"):
             try:
                 return self._first_that_agrees(make, lambda parts: joined(parts.prologue, parts.body))
-            except KeyError as error:
-                raise CompileError(f"{self.name} has {error.args[0]}") from error
             except CompileError:
                 raise
             except NacelleError as error:
@@ -247,10 +248,10 @@ class Specification:
     def _samples(self) -> PreciseInputs | None:
         """Samples of the inputs, declared by the function or by whoever compiles it; None without any."""
         sampler = check_sampler_of(self.function) or self.states
-        if sampler is None or self.robot is None:
+        if sampler is None:
             return None
-        arguments = (self.groups,) if self.groups else ()
-        samples: PreciseInputs | None = sampler(self.robot.alike, self.shapes, *arguments)
+        robot = None if self.robot is None else self.robot.alike
+        samples: PreciseInputs | None = sampler(robot, self.shapes, *((self.groups,) if self.groups else ()))
         return samples
 
     @property
