@@ -21,6 +21,7 @@ from nacelle.compile.drivers import compile_newton, compile_rk4
 from nacelle.compile.function import compile_function
 from nacelle.compile.implicit import compile_irk5
 from nacelle.compile.parametric import Parametric
+from nacelle.compile.refusals import refused_form
 from nacelle.compile.specification import Specification, make_program
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "compile_newton",
     "compile_rk4",
     "make_program",
+    "refused_form",
     "remembered",
 ]

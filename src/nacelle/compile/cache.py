@@ -12,6 +12,7 @@ import numpy as np
 from nacelle.compile.check import ProgramCheck
 from nacelle.compile.fingerprint import fingerprint, package_hash
 from nacelle.compile.packed import packed_function, unpack, with_code
+from nacelle.compile.refusals import refused_form
 from nacelle.compile.specification import Checked, Specification
 from nacelle.emit.registry import TargetError, warn_once
 from nacelle.emit.store import Store
@@ -58,6 +59,8 @@ def kept(
     make: Callable[[], Checked[Program]],
     store: Store | None,
     part: str = "program",
+    *,
+    anew: bool = False,
 ) -> _T:
     """Load what the cache keeps, or make it anew and keep it, or run it as NumPy where LLVM fails.
 
@@ -70,12 +73,13 @@ def kept(
         make: traces the program, and says how it is checked.
         store: the cache; None if it is not to be used.
         part: which part of the specification the program is.
+        anew: whether it is made anew, and takes the place of what the cache keeps.
 
     Raises:
         CompileError: if it disagrees with its physics even as NumPy.
     """
     keys = None if store is None else _keys(form, part, specification)
-    if store is not None and keys is not None:
+    if store is not None and keys is not None and not anew:
         try:
             entry, *others = (unpack(_there(store.get(key))) for key in keys)
             result = form.load(entry.image, entry.signature, entry.packed, *(o.signature for o in others))
@@ -86,6 +90,10 @@ def kept(
             if not reason and form.is_program and part == "program":
                 reason = specification.staleness(entry.check, entry.signature)
             if not reason:
+                if specification.robot is not None:
+                    refused_form(specification.robot)
+                if form.is_program:
+                    vars(result)["check"] = entry.check
                 return result
             warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
     from nacelle.emit.jit import attempts
@@ -100,6 +108,8 @@ def kept(
         reason = _disagreement(form, result, check, program)
         if reason:
             raise TargetError(f"what is compiled disagrees with the physics: {reason}")
+        if form.is_program:
+            vars(result)["check"] = check
         return result
 
     def native(options: Any) -> _T:

@@ -48,11 +48,13 @@ class ProgramCheck:
         inputs: all inputs in their order, a row a state (K, size).
         outputs: what is expected (K, results); NaN where nothing is.
         allowed: by how much results may differ (K, results).
+        numbers: of the second of two parts, the robot's numbers that its inputs were prepared from (K, p).
     """
 
     inputs: _Array
     outputs: _Array
     allowed: _Array
+    numbers: _Array | None = None
 
     def disagreement(self, results: _Array, variables: Sequence[Variable]) -> str:
         """In what results (K, results) differ from what is expected; empty where they do not."""

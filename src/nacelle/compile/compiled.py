@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.compile.arguments import arguments_of, batched, given_results, writable
+from nacelle.compile.check import ProgramCheck
 from nacelle.compile.packed import with_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
@@ -31,6 +32,7 @@ class Compiled(Shown):
         inputs: names and shapes of its arguments.
         outputs: names and shapes of its results.
         from_cache: whether it was loaded from the user's cache.
+        check: what it gives at some states, by the physics as it is written; None if it was not checked.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Compiled(Shown):
         self._signature = signature
         self._packed = packed
         self._own_kernel = kernel
+        self.check: ProgramCheck | None = None
 
     @property
     def _kernel(self) -> Kernel:

@@ -15,6 +15,7 @@ from nacelle.compile.parametric import Parametric
 from nacelle.compile.specification import Specification, groups_of, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs
 from nacelle.emit.cuda.plan import CudaOptions
+from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
@@ -94,12 +95,20 @@ def compile_function(
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
         return compiled(specification, specification.checked_program, chosen, place)
-    split = cache(specification.checked_parts)
-    parts = (
-        compiled(specification, lambda: split().prologue, chosen, place, "prologue"),
-        compiled(specification, lambda: split().body, chosen, place, "body"),
-    )
-    return Parametric(*parts)
+    parts = cache(specification.checked_parts)
+
+    def both(anew: bool) -> Parametric:
+        return Parametric(
+            compiled(specification, lambda: parts().prologue, chosen, place, "prologue", anew=anew),
+            compiled(specification, lambda: parts().body, chosen, place, "body", anew=anew),
+        )
+
+    made = both(anew=False)
+    reason = specification.staleness_of_parts(made.prologue, made.body) if made.from_cache else ""
+    if reason:
+        warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
+        made = both(anew=True)
+    return made
 
 
 def _cuda_options(precision: str, ieee: bool) -> CudaOptions:

@@ -19,6 +19,8 @@ def compiled(
     chosen: Target,
     store: Store | None,
     part: str = "program",
+    *,
+    anew: bool = False,
 ) -> Compiled:
     """Compile a program of a specification, arguments as in `kept`."""
 
@@ -33,4 +35,4 @@ def compiled(
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
 
     form = CachedForm("function", jit.compile_object, load, plain, Compiled.at_rows, is_program=True)
-    return kept(form, specification, make, store, part)
+    return kept(form, specification, make, store, part, anew=anew)

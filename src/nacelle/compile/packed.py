@@ -31,7 +31,9 @@ class CacheEntry(NamedTuple):
 
 def packed_function(program: Program, image: bytes, check: ProgramCheck | None = None) -> bytes:
     """Signature, code, check and native object as one; the code is read only when it is needed."""
-    tables = () if check is None else (check.inputs, check.outputs, check.allowed)
+    tables = [] if check is None else [check.inputs, check.outputs, check.allowed]
+    if check is not None and check.numbers is not None:
+        tables.append(check.numbers)
     numbers = b"".join(np.ascontiguousarray(table, dtype="<f8").tobytes() for table in tables)
     signature = json.dumps(
         {

@@ -42,6 +42,7 @@ class Parametric(Compiled):
         self.inputs = {**prologue.inputs, **{k: v for k, v in body.inputs.items() if k != PREPARED}}
         self.outputs = body.outputs
         self.from_cache = prologue.from_cache and body.from_cache
+        self.check = None
 
     @property
     def program(self) -> Program:

@@ -19,6 +19,8 @@ from nacelle.compile.check import (
     random_rows,
     split_row,
 )
+from nacelle.compile.compiled import Compiled
+from nacelle.compile.refusals import note_refusal, refused_form
 from nacelle.emit.registry import warn_once
 from nacelle.errors import CompileError, NacelleError, did_you_mean
 from nacelle.model.numbers.parameters import GROUPS
@@ -27,11 +29,11 @@ from nacelle.program.identities.merge import with_identities
 from nacelle.program.identities.parametric import split_with_identities
 from nacelle.program.identities.samples import PreciseInputs
 from nacelle.program.minimise import minimise
-from nacelle.program.program import Program
+from nacelle.program.program import Program, Variable
 from nacelle.program.split import Split, joined, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
-from nacelle.spatial.form import Form, form_for, refuse, written_in
+from nacelle.spatial.form import Form, form_for, written_in
 from nacelle.spatial.physics import check_sampler_of, input_shapes, sampler_of
 from nacelle.spatial.scalar import Array
 
@@ -174,7 +176,7 @@ class Specification:
         prepared = evaluate_program(parts.prologue, numbers)
         first = ProgramCheck(numbers, prepared, ROUNDING * np.max(np.abs(prepared), axis=0) + 0.0 * prepared)
         rows = np.concatenate([prepared, check.inputs[:, count:]], axis=1)
-        second = ProgramCheck(rows, check.outputs, check.allowed)
+        second = ProgramCheck(rows, check.outputs, check.allowed, numbers)
         return CheckedParts(Checked(parts.prologue, first), Checked(parts.body, second))
 
     # ---- the check
@@ -186,8 +188,31 @@ class Specification:
         given = tuple(variable.shape for variable in signature.inputs)
         if given != tuple(self.shapes.values()):
             return "its inputs are others"
+        return check.staleness(self._as_it_is, signature.outputs)
+
+    def staleness_of_parts(self, prologue: Compiled, body: Compiled) -> str:
+        """The same for the two parts of a program, as they run."""
+        check = body.check
+        if check is None or check.numbers is None:
+            return ""
+        if prologue.inputs["parameters"] != self.shapes["parameters"]:
+            return "its inputs are others"
+        numbers, prepared = check.numbers[:1], prologue.at_rows(check.numbers[:1])
+        count = prepared.shape[1]
+        given = check.inputs[:1, :count]
+        if given.shape != prepared.shape or np.max(np.abs(prepared - given), initial=0.0) > ROUNDING * np.max(
+            np.abs(given), initial=0.0
+        ):
+            return "its parts belong to different programs"
+        rows = np.concatenate([numbers, check.inputs[:1, count:]], axis=1)
+        whole = ProgramCheck(rows, check.outputs[:1], check.allowed[:1])
+        outputs = [Variable(name, shape) for name, shape in body.outputs.items()]
+        return whole.staleness(self._as_it_is, outputs)
+
+    def _as_it_is(self, row: Array) -> dict[str, Any]:
+        """The function at a row, by the tree where the row belongs to a state of the robot."""
         form = Form.TREE if (check_sampler_of(self.function) or self.states) else None
-        return check.staleness(partial(self.evaluated, form=form), signature.outputs)
+        return self.evaluated(row, form=form)
 
     def _first_that_agrees(
         self, make: Callable[[bool], tuple[_T, Program]], whole: Callable[[_T], Program]
@@ -227,6 +252,8 @@ class Specification:
 
     def _forms(self) -> list[tuple[Form, bool]]:
         """Forms in which the program is tried, and whether it is minimised."""
+        if self.robot is not None:
+            refused_form(self.robot.alike)
         first = Form.TREE if self.robot is None else form_for(self.robot.alike.hash)
         listed = list(Form)
         tried = [(form, self.minimised) for form in listed[listed.index(first) :]]
@@ -236,13 +263,11 @@ class Specification:
         """Take a form out of use for the robot."""
         if self.robot is None:
             return
-        robots = [self.robot, self.robot.alike]
-        if self.groups:
-            robots.append(
-                self.robot.alike.with_numbers(self.robot.numbers.sample(*self.groups), *self.groups)
-            )
-        for robot in robots:
-            refuse(robot.hash, form, reason)
+        alike = self.robot.alike
+        sample = (
+            (alike.with_numbers(alike.numbers.sample(*self.groups), *self.groups),) if self.groups else ()
+        )
+        note_refusal(self.robot, (alike, *sample), form, reason)
 
     @cached_property
     def _samples(self) -> PreciseInputs | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from nacelle.compile import make_program
+from nacelle.compile import make_program, refused_form
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.kinematics.general.plan import reason_for_tree
@@ -115,15 +115,16 @@ def operation_count(
         assert shapes is not None
         iteration = count(make_program(closing_step, robot, shapes))
         includes += "; y is given, and the iteration that finds it is counted apart"
-    reason = ""
+    by_tree = reason = ""
     if name not in ELASTIC_NAMES and counted.form == "general":
-        reason = reason_for_tree(counted.robot, direct=not name.endswith("regressor"))
+        by_tree = reason_for_tree(counted.robot, direct=not name.endswith("regressor"))
+        reason = by_tree or refused_form(counted.robot)
     return Operations(
         robot=robot.name,
         model=name,
         input=input,
         friction=friction,
-        form="tree" if reason else counted.form,
+        form="tree" if by_tree else counted.form,
         count=total,
         stages=_stages(counted, total),
         inputs=dict(counted.inputs),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.compile import refused_form
 from nacelle.errors import NacelleError
 from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
@@ -83,6 +84,7 @@ def summary(check: Check) -> dict[str, Any]:
         ],
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
         "loops": _loops(robot),
+        "refused_form": refused_form(robot),
         "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
         "problems": [problem.as_dict() for problem in check.problems],

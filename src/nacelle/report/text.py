@@ -113,6 +113,8 @@ def _legs(data: dict[str, Any]) -> RenderableType:
     for leg in data["legs"]:
         names.setdefault(leg["reason"], []).append(leg["name"])
     listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
+    if data["refused_form"]:
+        listed.append(f"programs are not written in the smallest form: {data['refused_form']}")
     return Group(table, *(escape(line) for line in listed))
 
 

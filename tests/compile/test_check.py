@@ -1,0 +1,239 @@
+"""A program is checked before it answers: a defect in any stage is caught, and the answer is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compile import cache, compile_function, specification
+from nacelle.compile.check import ROUNDING, ProgramCheck, evaluate_program, expectation
+from nacelle.compile.refusals import refused_form
+from nacelle.dynamics import smallest
+from nacelle.dynamics.formulations import reference
+from nacelle.dynamics.general import models
+from nacelle.emit.jit import vectors
+from nacelle.emit.registry import warn_once
+from nacelle.emit.store import Store
+from nacelle.errors import CompileError, CompilerWarning
+from nacelle.kinematics.general import placed
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.program.program import Program, Variable
+from nacelle.program.split import Split
+from nacelle.spatial.form import Form, forget_refusals, form_for
+from support.compare import assert_same
+from support.library import library_robot
+
+Array = np.ndarray
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A cache of its own; no form is refused before and after."""
+    monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
+    forget_refusals()
+    warn_once.cache_clear()
+    yield Store()
+    forget_refusals()
+    warn_once.cache_clear()
+
+
+def flipped(program: Program) -> Program:
+    """A program with a wrong sign: its last sum is a difference."""
+    places = [k for k, (op, *_) in enumerate(program.code) if op == "add"]
+    code = list(program.code)
+    code[places[-1]] = ("sub", *code[places[-1]][1:])
+    return replace(program, code=tuple(code))
+
+
+def wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pass: of constant and of parametric programs."""
+    whole, parts = specification.with_identities, specification.split_with_identities
+    monkeypatch.setattr(specification, "with_identities", lambda *given: flipped(whole(*given)))
+
+    def split(*given: Any) -> Split:
+        made = parts(*given)
+        return Split(made.prologue, flipped(made.body))
+
+    monkeypatch.setattr(specification, "split_with_identities", split)
+
+
+def dropped_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the compact form: friction, springs and rotors are forgotten."""
+    monkeypatch.setattr(models, "require_efforts", lambda *given: None)
+
+
+def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the elimination: the solution is off by a thousandth."""
+    solved = placed.SolveOrder.solved
+
+    def off(self: Any, *given: Any) -> Any:
+        values, pivot = solved(self, *given)
+        return np.concatenate([[1.001 * values[0]], values[1:]]), pivot
+
+    monkeypatch.setattr(placed.SolveOrder, "solved", off)
+
+
+def swapped_closure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the compact form: forces along the closures of the legs are taken in the wrong order."""
+    right = models.inward
+
+    def wrong(into: Any) -> Any:
+        gamma = right(into)
+        return dict(zip(gamma, list(gamma.values())[::-1], strict=True))
+
+    monkeypatch.setattr(models, "inward", wrong)
+
+
+def wrong_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the emitter: constants are off by a millionth."""
+    exact = vectors.constant
+
+    def wrong(value: float) -> str:
+        return exact(value if abs(value) in (0.0, 0.5, 1.0, 2.0) else 1.000001 * value)
+
+    monkeypatch.setattr(vectors, "constant", wrong)
+
+
+def state_of(robot: Robot) -> tuple[Array, ...]:
+    x, y = mechanism_of(robot).reference
+    n = robot.motion.n
+    return x, y, np.linspace(0.4, 0.9, n), np.linspace(-1.0, 2.0, n), np.zeros(n)
+
+
+def forces(robot: Robot) -> Array:
+    return np.asarray(reference.inverse(robot, *state_of(robot))["force"], dtype=float)
+
+
+DEFECTS = (wrong_sign, dropped_term, wrong_pivot, swapped_closure, wrong_constant)
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+@pytest.mark.parametrize("parameters", ["constant", "inertia"])
+def test_planted_defects_are_caught(
+    defect: Callable[[pytest.MonkeyPatch], None],
+    parameters: str,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    robot = library_robot("3rrr")
+    # Without what is planted nothing is said (warnings are errors in tests).
+    numbers = () if parameters == "constant" else (robot.numbers.vector(parameters),)
+    defect(monkeypatch)
+    with pytest.warns(CompilerWarning, match=r"of 3rrr.*(off by|disagrees)"):
+        inverse = compile_function(smallest.inverse, robot, parameters=parameters, store=store)
+    assert_same(inverse(*numbers, *state_of(robot))["force"], forces(robot), 1e-11)
+
+
+def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that failed is out of use for the robot, in later processes too; ops and show say so."""
+    robot = library_robot("3rrr")
+    assert not refused_form(robot)
+    dropped_term(monkeypatch)
+    with pytest.warns(CompilerWarning, match="is taken"):
+        compile_function(smallest.inverse, robot, store=store)
+    assert form_for(robot.hash) is Form.TREE
+    monkeypatch.undo()
+    monkeypatch.setenv("NACELLE_CACHE", str(store.folder))
+    warn_once.cache_clear()
+    forget_refusals()
+    assert form_for(robot.hash) is Form.COMPACT
+    from nacelle.compile import refusals
+
+    refusals._recall.cache_clear()
+    with pytest.warns(CompilerWarning, match="another form is taken"):
+        assert "disagrees" in refused_form(robot)
+    assert form_for(robot.hash) is Form.TREE
+    assert nacelle.operation_count(robot, "inverse_dynamics").form == "tree"
+
+
+@pytest.mark.parametrize("parameters", ["constant", "inertia"])
+def test_a_stale_entry_of_the_cache_is_found(
+    parameters: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two robots under one key: what the first left there does not answer for the second."""
+    first, second = library_robot("fivebar"), heavier("fivebar")
+    monkeypatch.setattr(cache, "_key", lambda kind, part, *_: f"{kind} {part}")
+    compile_function(smallest.inverse, first, parameters=parameters, store=store)
+    assert compile_function(smallest.inverse, first, parameters=parameters, store=store).from_cache
+    with pytest.warns(CompilerWarning, match="compiled anew"):
+        inverse = compile_function(smallest.inverse, second, parameters=parameters, store=store)
+    numbers = () if parameters == "constant" else (second.numbers.vector(parameters),)
+    assert_same(inverse(*numbers, *state_of(second))["force"], forces(second), 1e-11)
+    assert compile_function(smallest.inverse, second, parameters=parameters, store=store).from_cache
+
+
+def heavier(name: str) -> Robot:
+    robot = library_robot(name)
+    return robot.with_parameters(1.5 * robot.parameter_vector("inertia"), "inertia")
+
+
+def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> None:
+    """An entry whose machine code is that of another program."""
+    robot = library_robot("fivebar")
+    compile_function(smallest.inverse, robot, store=store)
+    key = cache._key("function", "program", _specification(robot))
+    other = cache._key("function", "program", _specification(heavier("fivebar")))
+    compile_function(smallest.inverse, heavier("fivebar"), store=store)
+    assert key is not None
+    assert other is not None
+    own, foreign = (cache.unpack(cache._there(store.get(k))) for k in (key, other))
+    entry = own._replace(image=foreign.image)
+    program = compile_function(smallest.inverse, robot, store=store).program
+    store.put(key, cache.packed_function(program, entry.image, entry.check))
+    with pytest.warns(CompilerWarning, match="compiled anew"):
+        again = compile_function(smallest.inverse, robot, store=store)
+    assert not again.from_cache
+    assert_same(again(*state_of(robot))["force"], forces(robot), 1e-11)
+
+
+def _specification(robot: Robot) -> specification.Specification:
+    shapes = specification.shapes_of_inputs(smallest.inverse, robot)
+    return specification.Specification(smallest.inverse, robot, shapes)
+
+
+def test_what_disagrees_in_every_form_is_refused(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    """Nothing answers where even the program as it was traced is wrong."""
+    real = specification.trace
+
+    def wrong(call: Any, shapes: Any, name: Any, sample: Any = None) -> Any:
+        return real(lambda *arrays: {k: 1.01 * v for k, v in call(*arrays).items()}, shapes, name, sample)
+
+    monkeypatch.setattr(specification, "trace", wrong)
+    with pytest.warns(CompilerWarning), pytest.raises(CompileError, match="cannot be trusted"):
+        compile_function(smallest.inertia, library_robot("fivebar"), store=store)
+
+
+def test_rounding_times_condition() -> None:
+    """What is allowed grows with the condition, and nothing else is allowed."""
+    out = [Variable("f", (1,))]
+    rows = np.array([[1.0, 2.0], [1.5, 2.5]])
+
+    def steep(row: Array) -> dict[str, Any]:
+        return {"f": np.array([1.0 + 1e6 * (row[0] - 1.0)])}
+
+    def flat(row: Array) -> dict[str, Any]:
+        return {"f": np.array([row[0] + row[1]])}
+
+    none = lambda rows: np.zeros((len(rows), 1))  # noqa: E731
+    wide, narrow = (expectation(f, rows, out, none) for f in (steep, flat))
+    assert wide.allowed[0, 0] / np.max(np.abs(wide.outputs)) > 1e5 * ROUNDING or wide.allowed[0, 0] > 1e-8
+    assert np.all(narrow.allowed < 20.0 * ROUNDING)
+    assert not narrow.disagreement(narrow.outputs * (1.0 + 0.01 * ROUNDING), out)
+    assert "f is off by" in narrow.disagreement(narrow.outputs * (1.0 + 100.0 * ROUNDING), out)
+    lost = np.where(np.arange(2)[:, None] == 0, np.nan, narrow.outputs)
+    assert "off by inf" in narrow.disagreement(lost, out)
+
+
+def test_a_program_instruction_by_instruction() -> None:
+    program = specification.Specification(lambda x: {"s": x[0] * x[1] + 3.0}, None, {"x": (2,)}).program()
+    np.testing.assert_array_equal(
+        evaluate_program(program, np.array([[2.0, 5.0], [0.0, 1.0]])), [[13.0], [3.0]]
+    )
+    assert isinstance(ProgramCheck(*np.zeros((3, 1, 1))).disagreement(np.zeros((1, 1)), ()), str)
