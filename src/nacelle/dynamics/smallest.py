@@ -14,6 +14,7 @@ import numpy as np
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
+from nacelle.dynamics.mass_rank import require_inertia
 from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -123,6 +124,7 @@ def forward(
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    require_inertia(robot)
     source = _form(robot, "forward")
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 
