@@ -146,6 +146,7 @@ def test_numbers_that_no_robot_has(tmp_path: Path, name: str) -> None:
         ("robot.urdf", 'ixx="2e-3"', 'ixx="1e200"', "'ixx' of <inertia> is 1e200: it must be within 1e+12"),
         ("robot.par", "M = {5,", "M = {1e200,", "'1e200' must be finite and within 1e+12"),
         ("robot.par", "M = {5,", "M = {" + "9" * 400 + ",", "is no number"),
+        ("robot.par", "M = {5,", "M = {1e-310,", "the mass 1e-310 kg is nothing to its first moments"),
         ("robot.par", "XX = {0.3,", "XX = {1e-400^-2,", "is no number"),
     ],
 )

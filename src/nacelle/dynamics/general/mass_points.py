@@ -106,8 +106,12 @@ def with_mass_point(numbers: InertialNumbers, placed: Placed, ends: list[tuple[i
 def _fit(ends_bytes: bytes, moment_bytes: bytes, size: float) -> MassPoints | None:
     ends, P = np.frombuffer(ends_bytes).reshape(-1, 3), np.frombuffer(moment_bytes).reshape(4, 4)
     unit = np.array([size, size, size, 1.0])
-    total = max(float(P[3, 3]), 2.0 * float(np.trace(P[:3, :3])) / size**2, 1e-300)
-    target = _upper(P / np.outer(unit, unit) / total)
+    scaled = P / np.outer(unit, unit)
+    total = max(float(P[3, 3]), 2.0 * float(np.trace(P[:3, :3])) / size**2)
+    # What is left of a platform whose numbers legs have taken over may be negative: no masses measure it.
+    if not total > NEAR * float(np.max(np.abs(scaled))):
+        return None
+    target = _upper(scaled / total)
     b = np.concatenate([ends / size, np.ones((len(ends), 1))], axis=1)
     columns = _upper(np.einsum("ki,kj->kij", b, b)).T
     isotropic = _upper(np.diag([1.0, 1.0, 1.0, 0.0]))[:, None]
