@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
-from nacelle.dynamics.mass_rank import require_inertia
 from nacelle.kinematics.general.plan import is_supported
 from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import inverse_jacobian

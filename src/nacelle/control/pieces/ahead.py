@@ -14,7 +14,7 @@ from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform, displaced
 from nacelle.dynamics import smallest
-from nacelle.dynamics.mass_rank import require_inertia
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack, where
 from nacelle.spatial.solve import solve

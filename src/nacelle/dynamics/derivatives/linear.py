@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.derivatives.derivatives import differentiate
-from nacelle.dynamics.mass_rank import require_inertia
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.operating_point import operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
