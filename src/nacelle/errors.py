@@ -182,7 +182,8 @@ class SingularError(KinematicsError):
 
     Attributes:
         kind: "serial", "parallel" or "constraint"; "free" where accelerations that are left free
-            (`inverse_dynamics(..., free=...)`) are not determined.
+            (`inverse_dynamics(..., free=...)`) are not determined; "mass" where nothing has inertia along
+            some motions.
     """
 
     def __init__(self, message: str, kind: str) -> None:

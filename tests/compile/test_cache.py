@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from nacelle.compile.cache import CachedForm, kept, remembered
 from nacelle.compile.specification import Checked, Specification
 from nacelle.emit.store import Store
+from nacelle.errors import CompilerWarning
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 from support.library import library_robot
@@ -58,6 +60,16 @@ def test_damaged_entries_are_made_anew(tmp_path: Path) -> None:
     for file in store.folder.iterdir():
         file.write_bytes(file.read_bytes()[:-1])
     assert maker.kept(store) == "doubled"
+    assert maker.compiled == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_code_that_others_may_have_written_is_made_anew(tmp_path: Path) -> None:
+    maker, store = Maker(), Store(tmp_path / "cache")
+    maker.kept(store)
+    store.folder.chmod(0o777)
+    with pytest.warns(CompilerWarning, match="other users may write"):
+        maker.kept(store)
     assert maker.compiled == 2
 
 

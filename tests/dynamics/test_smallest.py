@@ -10,6 +10,7 @@ from nacelle.compile import make_program
 from nacelle.dynamics import smallest
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
+from nacelle.dynamics.general.inertia import length_power
 from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.general import plan
 from nacelle.kinematics.general.plan import has_bar_axes
@@ -20,6 +21,7 @@ from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
 from support.stress_robots import STRESS
+from support.uncompiled import scaled_robot
 
 
 def state(name):
@@ -120,3 +122,22 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(found[below], by_tree[below])
     np.testing.assert_allclose(found, by_tree, rtol=1e-9, atol=1e-9 * np.max(np.abs(by_tree)))
     assert np.any(found[~below] != by_tree[~below])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
+def test_very_small_robots(factor: float) -> None:
+    """Lengths times a factor, inertia times its square: the smallest form gives the forces of the tree.
+
+    Friction does not shrink with them, and would hide all other forces.
+    """
+    robot = scaled_robot(library_robot("fivebar"), factor)
+    powers = [length_power(int(k)) for k in range(10)] * len(robot.bodies)
+    numbers = robot.parameter_vector("inertia")
+    robot = robot.with_parameters(numbers * factor ** np.array(powers[: len(numbers)]), "inertia")
+    x = nacelle.reference_pose(robot)
+    v, a = robot.size * np.random.default_rng(0).normal(size=(2, robot.motion.n))
+    force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
+    expected = nacelle.inverse_dynamics(robot, x, v, a, friction=False, formulation="tree").force
+    np.testing.assert_allclose(force, expected, rtol=1e-12)
+    assert np.all(np.isfinite(nacelle.inverse_dynamics(robot, x, v, a).force))

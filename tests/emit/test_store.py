@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import warnings
 from pathlib import Path
 
 import pytest
 
+from nacelle.emit import registry
+from nacelle.emit import store as module
 from nacelle.emit.store import Store
+from nacelle.errors import CompilerWarning
 
 
 def test_what_is_put_is_given(tmp_path: Path) -> None:
@@ -41,3 +46,77 @@ def test_the_entry_of_another_key_is_foreign(tmp_path: Path) -> None:
     store.put("one", b"payload")
     store.path("one").rename(store.path("two"))
     assert store.get("two") is None
+
+
+with_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+
+
+@with_owners
+@pytest.mark.parametrize("which", ["folder", "file"])
+@pytest.mark.parametrize("bits", [0o020, 0o002])
+def test_what_others_may_write_is_not_read_and_one_warning_says_so(
+    which: str, bits: int, tmp_path: Path
+) -> None:
+    store = Store(tmp_path / "cache")
+    store.put("key", b"payload")
+    changed = store.folder if which == "folder" else store.path("key")
+    mode = stat.S_IMODE(changed.stat().st_mode)
+    registry.warn_once.cache_clear()
+    changed.chmod(mode | bits)
+    with pytest.warns(CompilerWarning, match=f"{changed}.*{mode | bits:04o}") as caught:
+        assert [store.get("key"), store.get("key")] == [None, None]
+    assert len(caught) == 1
+    # The folder stays closed until it is the user's own; a file is replaced by what is stored anew.
+    assert store.put("key", b"new") == (which == "file")
+    changed.chmod(mode)
+    assert store.get("key") == (b"payload" if which == "folder" else b"new")
+
+
+@with_owners
+@pytest.mark.parametrize("which", ["folder", "file"])
+def test_what_belongs_to_another_user_is_not_read(
+    which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user whom neither file nor folder belongs to, and as one whom only the folder does."""
+    store = Store(tmp_path / "cache")
+    store.put("key", b"payload")
+    here = os.geteuid()
+    fstat, lstat = os.fstat, os.lstat
+
+    def owned(found: os.stat_result) -> os.stat_result:
+        foreign = which == "folder" or stat.S_ISREG(found.st_mode)
+        fields = list(found[:10])
+        fields[stat.ST_UID] = here + 4711 if foreign else here
+        return os.stat_result(fields)
+
+    registry.warn_once.cache_clear()
+    monkeypatch.setattr(module.os, "fstat", lambda handle: owned(fstat(handle)))
+    monkeypatch.setattr(module.os, "lstat", lambda path, **options: owned(lstat(path, **options)))
+    with pytest.warns(CompilerWarning, match=f"belongs to another user .id {here + 4711}."):
+        assert store.get("key") is None
+    assert store.put("key", b"new") == (which == "file")
+    monkeypatch.undo()
+    assert store.get("key") == (b"payload" if which == "folder" else b"new")
+
+
+@with_owners
+def test_the_folder_may_be_a_link_of_the_user_and_a_file_may_not(tmp_path: Path) -> None:
+    store = Store(tmp_path / "cache")
+    store.put("key", b"payload")
+    (tmp_path / "link").symlink_to(store.folder)
+    assert Store(tmp_path / "link").get("key") == b"payload"
+    store.path("key").rename(tmp_path / "elsewhere")
+    store.path("key").symlink_to(tmp_path / "elsewhere")
+    assert store.get("key") is None
+    assert store.put("key", b"new")
+    assert store.get("key") == b"new"
+
+
+def test_a_system_without_owners_reads_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_HAS_OWNERS", False)
+    store = Store(tmp_path / "cache")
+    assert store.put("key", b"payload")
+    store.folder.chmod(0o777)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert store.get("key") == b"payload"

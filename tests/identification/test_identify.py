@@ -192,3 +192,23 @@ def test_too_short_a_run() -> None:
     short = replace(data, time=data.time[:12], q=data.q[:12], force=data.force[:12])
     with pytest.raises(NacelleError, match=r"too few|longer"):
         identify(library_robot("fivebar"), short, allow=["all"])
+
+
+@pytest.mark.parametrize(("factor", "words"), [(1e3, "ms for s"), (1e-3, "s for ms")])
+def test_a_wrong_unit_of_time_is_named(factor: float, words: str) -> None:
+    data = run().noisy(force=0.01, encoder=1e-6)
+    with pytest.raises(NacelleError, match=f"time.*{words}"):
+        identify(library_robot("fivebar"), replace(data, time=data.time * factor))
+
+
+def test_parameters_that_explain_nothing_are_not_ok_and_make_no_robot() -> None:
+    """Noise in the place of forces."""
+    data = run().noisy(force=0.01, encoder=1e-6)
+    slow = np.cumsum(np.random.default_rng(0).normal(size=data.force.shape), axis=0)
+    result = identify(library_robot("fivebar"), replace(data, force=slow), allow=["all"])
+    assert not result.ok
+    assert "check the unit of time" in result.words()[0]
+    with pytest.raises(IdentificationError, match=r"do not explain the forces: R\^2 is"):
+        result.identified()
+    assert result.identified(force=True).name == "fivebar"
+    assert identified().ok

@@ -132,3 +132,55 @@ def test_plain_data() -> None:
 def test_not_fitted() -> None:
     with pytest.raises(IdentificationError, match="call fit first"):
         validate(InstrumentalVariables(), library_run("fivebar", 0.05).measurement)
+
+
+# ---- forces that are not explained
+
+
+def test_forces_that_are_explained_are_ok() -> None:
+    found = of_noise(np.random.default_rng(0).normal(size=(800, 2)) * [0.1, 0.3])
+    assert found.ok
+    assert found.data()["ok"] is True
+    spread = np.var(found.measured, axis=0)
+    np.testing.assert_allclose(found.scores, 1.0 - found.rms**2 / spread)
+
+
+def test_forces_that_a_constant_would_predict_better_are_named() -> None:
+    """One row of two, and all of them; the message says what to check."""
+    exact = of_noise(np.zeros((800, 2)))
+    errors = np.random.default_rng(0).normal(size=(800, 2)) * np.std(exact.measured, axis=0)
+    found = replace(exact, predicted=exact.measured + [0.01, 20.0] * errors)
+    assert not found.ok
+    assert found.scores[0] > 0.99
+    assert found.scores[1] < -100.0
+    assert f"predict {found.rows[1]} better" in found.misfit
+    for words in ("unit of time", "columns", "signs"):
+        assert words in found.misfit
+    found = replace(exact, predicted=exact.measured + 2.0 * errors)
+    assert ", ".join(found.rows) in found.misfit
+
+
+def test_forces_explained_by_less_than_half() -> None:
+    spread = np.std(of_noise(np.zeros((800, 2))).measured, axis=0)
+    noise = np.random.default_rng(0).normal(size=(800, 2)) * 1.3 * spread
+    found = of_noise(noise)
+    assert np.all(found.scores > 0.0)
+    assert found.score < 0.5
+    assert "less than half" in found.misfit
+
+
+def test_noise_that_is_as_large_as_the_forces_is_no_misfit() -> None:
+    spread = np.std(of_noise(np.zeros((800, 2))).measured, axis=0)
+    found = of_noise(np.random.default_rng(0).normal(size=(800, 2)) * 2.0 * spread)
+    assert not found.ok
+    assert replace(found, floor=2.0 * spread).ok
+
+
+def test_a_force_that_hardly_varies_is_explained_by_its_mean() -> None:
+    """1000 N that vary by 1 N, and residuals of 2 N."""
+    found = of_noise(np.zeros((800, 2)))
+    random = np.random.default_rng(0)
+    steady = 1000.0 + random.normal(size=(800, 2))
+    data = replace(found.regression, force=steady)
+    assert replace(found, regression=data, predicted=steady + 2.0 * random.normal(size=(800, 2))).ok
+    assert not replace(found, regression=data, predicted=np.zeros((800, 2))).ok

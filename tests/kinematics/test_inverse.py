@@ -317,6 +317,9 @@ def test_shapes_of_batches() -> None:
         (0.0, r"got \(\)"),
         ([0.0, np.nan, np.inf, 0.0, 0.0, 0.0, 1.0], "this is no pose of palida: y, z not finite"),
         ([0.0] * 7, "its quaternion has no length"),
+        ([0.0, 0.0, 0.5, 1e-200, 0.0, 0.0, 1e-200], "its quaternion has no length"),
+        ([0.0, 0.0, 0.5, 1e155, 0.0, 0.0, 1e155], "its quaternion has a length beyond all numbers"),
+        ([0.0, 0.0, 0.5, 0.0, np.nan, 0.0, 1.0], "qy not finite"),
     ],
 )
 def test_what_is_no_pose(x: object, words: str) -> None:

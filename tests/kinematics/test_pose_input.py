@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+import nacelle
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import failed
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.spatial.rotation_path import quat_from_matrices
@@ -100,3 +102,29 @@ def test_checked_poses() -> None:
     assert_same(poses[0], reference_pose(robot), 1e-16)
     assert np.all(np.isnan(poses[1:]))
     assert np.array_equal(x[0, 3:], 2 * reference_pose(robot)[3:])
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e308, 1e-200, 1e-13, 0.0, np.inf, np.nan])
+def test_a_quaternion_without_a_usable_length_is_no_orientation(size: float) -> None:
+    """Its square overflows or vanishes: an identity in its place would be an invented pose."""
+    robot = any_robot("palida")
+    x = np.stack([reference_pose(robot)] * 2)
+    with np.errstate(all="ignore"):
+        x[1, 3:] = np.array([0.5, -0.5, 0.5, 0.5]) * size
+    poses, valid = checked_poses(robot, x)
+    assert list(valid) == [True, False]
+    assert np.all(np.isnan(poses[1]))
+    result = nacelle.inverse_dynamics(robot, x)
+    assert list(failed(result.flags)) == [False, True]
+    assert np.all(np.isnan(result.force[1]))
+    with pytest.raises(KinematicsError, match="no pose of palida"):
+        nacelle.inverse_dynamics(robot, x[1])
+
+
+@pytest.mark.parametrize("size", [1e-9, 0.3, 1e100, 1e150])
+def test_a_long_quaternion_is_made_unit(size: float) -> None:
+    robot = any_robot("palida")
+    x = reference_pose(robot)
+    quat = np.array([0.1, -0.2, 0.3, 0.9])
+    x[3:] = quat * size
+    assert_same(checked_poses(robot, x)[0][3:], quat / np.linalg.norm(quat), 1e-15)

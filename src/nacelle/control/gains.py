@@ -24,6 +24,7 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial_models, poles_of
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
@@ -74,6 +75,7 @@ def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
 
     With it the linear models at the reference pose and where k is smallest and largest.
     """
+    require_inertia(robot)
     x = np.asarray(mechanism_of(robot).reference[0])[None]
     try:
         poses = np.vstack([x, sample_poses(robot, _POSES)])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.general.plan import is_supported
@@ -123,6 +124,7 @@ def forward(
     **options: Any,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = A^T tau + load - h."""
+    require_inertia(robot)
     source = _form(robot, "forward")
     return _kept(source(robot, x, y, v, tau, _load(robot, load), **options), outputs)
 

@@ -2,6 +2,12 @@
 
 The folder belongs to the user alone (mode 0700). A file that is damaged, foreign or half written is as
 good as none, and is written again. Several processes may read and write at the same time.
+
+Native code is among the contents, so nothing is read that another user may have written: the open folder and
+the open file must both belong to the user or to root, and neither group nor others may write them. The checks
+are made on open descriptors and the file is opened within the open folder, so that nothing can be exchanged
+between check and reading. The folder may be a link if that is the user's own or root's; a file may not.
+Where a system has no such owners (Windows), the permissions of the user's profile protect the folder.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +23,7 @@ from pathlib import Path
 _MAGIC = b"nacelle store 1\n"
 # The oldest files go when the folder grows beyond this.
 _LARGEST = 512 * 1024 * 1024
+_HAS_OWNERS = hasattr(os, "geteuid")
 
 
 def default_folder() -> Path:
@@ -42,8 +50,10 @@ class Store:
     def get(self, key: str) -> bytes | None:
         """Give what is stored, or None if there is nothing or it is not whole."""
         try:
-            data = self.path(key).read_bytes()
-        except OSError:
+            data = self._read(self.path(key).name)
+        except OSError as error:
+            if isinstance(error, _ForeignError):
+                _warn(str(error))
             return None
         head = len(_MAGIC)
         digest, payload = data[head : head + 32], data[head + 32 :]
@@ -57,8 +67,8 @@ class Store:
         name = None
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_private(self.folder):
-                return False
+            if _HAS_OWNERS:
+                os.close(_open_own(self.folder))
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
             with os.fdopen(handle, "wb") as file:
                 file.write(_MAGIC + digest + payload)
@@ -70,6 +80,17 @@ class Store:
             return False
         self._shrink()
         return True
+
+    def _read(self, name: str) -> bytes:
+        """Contents of a file of the folder, both of which nobody else may write."""
+        if not _HAS_OWNERS:
+            return (self.folder / name).read_bytes()
+        folder = _open_own(self.folder)
+        try:
+            with os.fdopen(_open_own(self.folder / name, folder), "rb") as file:
+                return file.read()
+        finally:
+            os.close(folder)
 
     def _shrink(self) -> None:
         """Remove the files used longest ago once the folder is too large."""
@@ -83,9 +104,40 @@ class Store:
                 total -= stat.st_size
 
 
-def _is_private(folder: Path) -> bool:
-    """Whether a folder is the user's own and nobody else may write into it."""
-    if not hasattr(os, "getuid"):
-        return True
-    stat = folder.stat()
-    return stat.st_uid == os.getuid() and not stat.st_mode & 0o022
+class _ForeignError(OSError):
+    """Another user may write a folder or a file; the message says so."""
+
+
+def _open_own(path: Path, folder: int | None = None) -> int:
+    """Open a folder, or a file within an open folder, that nobody but the user and root may write."""
+    if folder is None:
+        _require_own(path, os.lstat(path))
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    else:
+        handle = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+    try:
+        _require_own(path, os.fstat(handle))
+    except _ForeignError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _require_own(path: Path, found: os.stat_result) -> None:
+    if found.st_uid not in (os.geteuid(), 0):
+        raise _ForeignError(
+            f"{path} belongs to another user (id {found.st_uid}): nothing is loaded from it, and programs "
+            "are compiled again; NACELLE_CACHE may name a folder of your own"
+        )
+    # A link has no mode of its own.
+    if found.st_mode & 0o022 and not stat.S_ISLNK(found.st_mode):
+        raise _ForeignError(
+            f"other users may write {path} (mode {stat.S_IMODE(found.st_mode):04o}): nothing is loaded from "
+            f"it, and programs are compiled again; `chmod go-w {path}` makes it yours alone"
+        )
+
+
+def _warn(text: str) -> None:
+    from nacelle.emit.registry import warn_once
+
+    warn_once(text)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nacelle.errors import DescriptionError
+from nacelle.errors import DescriptionError, shortened
 from nacelle.exchange.graph import Solid
-from nacelle.exchange.xml import Element
+from nacelle.exchange.xml import FARTHEST, Element
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -19,8 +19,15 @@ _UNIT = 1e-12
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def finite_numbers(element: Element, text: str, count: int, what: str) -> Array:
+def finite_numbers(element: Element, text: str, count: int, what: str, most: float = FARTHEST) -> Array:
     """So many finite numbers, separated by spaces.
+
+    Args:
+        element: where they are written.
+        text: they.
+        count: how many there must be.
+        what: they are, for the message.
+        most: what none may be beyond; infinite for limits, which large numbers switch off.
 
     Raises:
         DescriptionError: at the element, if they are not.
@@ -32,15 +39,17 @@ def finite_numbers(element: Element, text: str, count: int, what: str) -> Array:
         values = np.array([math.nan])
     if len(values) != count or not np.all(np.isfinite(values)):
         amount = "a number" if count == 1 else f"{count} numbers"
-        raise element.fault(f"{what} must be {amount}, not {text.strip()!r}")
+        raise element.fault(f"{what} must be {amount}, not {shortened(text.strip())!r}")
+    if np.any(np.abs(values) > most):
+        raise element.fault(f"{what} is {shortened(text.strip())}: it must be within {most:g}")
     return values
 
 
-def number_attribute(element: Element | None, name: str, default: float) -> float:
-    """An attribute that is a number; the default where the attribute or the element is missing."""
+def number_attribute(element: Element | None, name: str, default: float, most: float = FARTHEST) -> float:
+    """An attribute that is a number, as `finite_numbers`; the default where it or the element is missing."""
     if element is None or name not in element.attributes:
         return default
-    return float(finite_numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>")[0])
+    return float(finite_numbers(element, element.get(name), 1, f"{name!r} of <{element.tag}>", most)[0])
 
 
 def vector_attribute(element: Element | None, name: str, default: tuple[float, float, float]) -> Array:

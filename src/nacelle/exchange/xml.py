@@ -19,7 +19,8 @@ from nacelle.files import why_unread
 _LARGEST = 16_000_000
 _DEEPEST = 200
 _MOST = 200_000
-_FARTHEST = 1e12
+FARTHEST = 1e12
+"""Numbers beyond this belong to no robot; products of some of them are finite still."""
 
 
 @dataclass(eq=False)
@@ -74,7 +75,7 @@ class Element:
 
 def _is_wild(word: str) -> bool:
     try:
-        return not abs(float(word)) <= _FARTHEST
+        return not abs(float(word)) <= FARTHEST
     except ValueError:
         return False
 

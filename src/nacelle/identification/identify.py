@@ -83,14 +83,30 @@ class Identification(Drawn):
         """Parameters of all bodies that can be built, by the smallest change of the estimates."""
         return lifted(self.base, self.estimator.coef_, self.estimator.covariance_)
 
-    def identified(self, name: str | None = None) -> Robot:
-        """The robot with the consistent parameters."""
+    def identified(self, name: str | None = None, *, force: bool = False) -> Robot:
+        """The robot with the consistent parameters.
+
+        Args:
+            name: its name.
+            force: also where the parameters do not explain the forces (`ok`).
+
+        Raises:
+            IdentificationError: if the parameters do not explain the forces, or nothing that can be built has
+                them.
+        """
+        if not force:
+            raise_for_misfit(self.fit)
         return identified_robot(self.robot, self.consistent, name=name)
 
     @cached_property
     def fit(self) -> Validation:
         """Measured and predicted forces of the data that were fitted."""
         return validation(self.samples, self.base, self.estimator.coef_)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the parameters explain the forces that they were estimated from."""
+        return self.fit.ok
 
     @property
     def excitation(self) -> str:
@@ -102,7 +118,8 @@ class Identification(Drawn):
     def words(self) -> list[str]:
         """What is not trustworthy, in plain words."""
         estimator = self.estimator
-        said = [str(finding.problem(part.file)) for part in self.findings for finding in part]
+        said = [self.fit.misfit] if self.fit.misfit else []
+        said += [str(finding.problem(part.file)) for part in self.findings for finding in part]
         said += [f"{part.file}: not checked: {words}" for part in self.findings for words in part.skipped]
         said += [f"{part.file}: {words}" for part in self.findings for words in part.seen]
         prepared = self.samples[0].preparation
@@ -179,6 +196,7 @@ class Identification(Drawn):
             "samples": estimator.regression_.count,
             "condition": estimator.condition_,
             "excitation": self.excitation,
+            "ok": self.ok,
             "score": self.fit.score,
             "parameters": [
                 {
@@ -218,6 +236,9 @@ def identify(
     allow: Sequence[str] = (),
 ) -> Identification:
     """Identify the base parameters of a robot from measured motion and forces.
+
+    The result is `ok` if the parameters explain the forces; otherwise the first of its `words` says what to
+    check.
 
     Args:
         robot: the robot as described.
@@ -259,6 +280,16 @@ def raise_for(findings: Findings, allow: Sequence[str]) -> None:
         findings.raise_for_errors(allow)
     except ValueError as error:
         raise IdentificationError(str(error)) from None
+
+
+def raise_for_misfit(fit: Validation, allow: Sequence[str] = ()) -> None:
+    """Refuse parameters that do not explain the forces, unless "misfit" or "all" is allowed.
+
+    Raises:
+        IdentificationError: with R^2 and what to check.
+    """
+    if fit.misfit and not {"misfit", "all"} & set(allow):
+        raise IdentificationError(fit.misfit)
 
 
 def _estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:

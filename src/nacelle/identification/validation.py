@@ -32,6 +32,9 @@ from nacelle.spatial.scalar import Array
 _LAGS = 10
 # What is said of residuals: at the floor up to this ratio; of forces: described well above this R^2.
 AT_FLOOR, WELL = 1.5, 0.95
+# Forces are not explained below this R^2 of all together; residuals of a row below this part of its force are
+# small, even where that hardly varies.
+_LITTLE, _SMALL = 0.5, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +87,38 @@ class Validation(Drawn):
         """R^2 = 1 - sum e^2 / sum (f - mean f)^2 of all rows together; 1 at best."""
         used = self.measured[self.regression.used]
         off = self.residuals[self.regression.used]
-        return float(1.0 - np.sum(off**2) / np.sum((used - np.mean(used, axis=0)) ** 2))
+        return _score(np.sum(off**2), np.sum((used - np.mean(used, axis=0)) ** 2))
+
+    @property
+    def scores(self) -> Array:
+        """R^2 of each row alone (rows,)."""
+        variances = np.var(self.measured[self.regression.used], axis=0)
+        return np.array([_score(*pair) for pair in zip(self.rms**2, variances, strict=True)])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the parameters explain the forces."""
+        return not self.misfit
+
+    @property
+    def misfit(self) -> str:
+        """Message that the parameters do not explain the forces; empty if they do.
+
+        Not explained is a row of which R^2 is not above 0, a constant force would be better, and all rows
+        together where R^2 is below 0.5. Residuals at the floor of noise, or of less than a tenth of a force
+        that hardly varies, are none of these.
+        """
+        size = np.sqrt(np.mean(self.measured[self.regression.used] ** 2, axis=0))
+        left = ~(self.ratio <= AT_FLOOR) & ~(self.rms <= _SMALL * size)
+        rows = [row for row, bad in zip(self.rows, left & ~(self.scores > 0.0), strict=True) if bad]
+        if not rows and (self.score >= _LITTLE or not np.any(left)):
+            return ""
+        worse = f"a constant force would predict {', '.join(rows)} better" if rows else "less than half"
+        return (
+            f"the parameters do not explain the forces: R^2 is {self.score:.3g}, {worse}; check the unit of "
+            "time, the columns, units and signs of coordinates and forces, and that robot and data belong "
+            "together (to overrule this, allow: misfit)"
+        )
 
     @property
     def ratio(self) -> Array:
@@ -140,11 +174,13 @@ class Validation(Drawn):
             "robot": self.robot.name,
             "files": list(self.files),
             "samples": self.regression.count,
+            "ok": self.ok,
             "score": self.score,
             "rows": [
                 {
                     "name": row,
                     "rms": float(self.rms[k]),
+                    "score": float(self.scores[k]),
                     "relative": float(self.relative[k]),
                     "floor": float(self.floor[k]),
                     "ratio": float(self.ratio[k]),
@@ -154,6 +190,13 @@ class Validation(Drawn):
             ],
             "words": self.words(),
         }
+
+
+def _score(squares: float, variation: float) -> float:
+    """R^2 = 1 - squares / variation; where nothing varies 1 or -inf."""
+    if variation > 0.0:
+        return float(1.0 - squares / variation)
+    return 1.0 if squares == 0.0 else -np.inf
 
 
 def validate(

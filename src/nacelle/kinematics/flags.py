@@ -17,7 +17,7 @@ class Flag(IntFlag):
     """
 
     INVALID = 1
-    """An input is not finite, or a quaternion has no length."""
+    """An input is not finite, or a quaternion has no length or one beyond all numbers."""
     UNREACHABLE = 2
     """A leg does not reach the pose, or the actuators' coordinates belong to no pose that was found."""
     SINGULAR = 4

@@ -59,18 +59,19 @@ def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
             f"a pose of {robot.name} has {layout.nx} numbers ({', '.join(layout.x_names)}), so x has the "
             f"shape (..., {layout.nx}), got {poses.shape}"
         )
-    finite = np.isfinite(poses)
+    finite, length = np.isfinite(poses), np.array(1.0)
     valid = np.all(finite, axis=-1)
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             # Summed in this order: a single pose must get the same bits as in a batch (`one_state`).
             a, b, c, d = np.moveaxis(poses[..., layout.quaternion], -1, 0)
             length = np.sqrt(a * a + b * b + c * c + d * d)
-            valid &= length > SHORTEST
+            valid &= (length > SHORTEST) & (length < np.inf)
             poses[..., layout.quaternion] /= length[..., None]
     if poses.ndim == 1 and not valid:
         bad = [name for name, good in zip(layout.x_names, finite, strict=True) if not good]
-        reason = f"{', '.join(bad)} not finite" if bad else "its quaternion has no length"
+        size = "no length" if not length > SHORTEST else "a length beyond all numbers"
+        reason = f"{', '.join(bad)} not finite" if bad else f"its quaternion has {size}; unit length is right"
         raise KinematicsError(f"this is no pose of {robot.name}: {reason}")
     poses[~valid] = np.nan
     return poses, valid

@@ -100,6 +100,8 @@ def inertia_faults(parameters: Array, tolerance: float = 1e-9) -> list[str]:
     tolerance is relative to the largest moment.
     """
     mass = float(parameters[0])
+    if not np.all(np.isfinite(parameters)):
+        return ["the mass, the first moment or the inertia is not finite"]
     if mass < 0.0:
         return [f"the mass is negative: {mass:g} kg"]
     if mass == 0.0:

@@ -106,3 +106,40 @@ def test_wrong_input_gets_one_clear_error(arguments, words):
     result = run(*arguments, code=1)
     assert words in result.output
     assert "Traceback" not in result.output
+
+
+def test_parameters_that_explain_nothing_are_not_written_until_they_are_allowed():
+    """Time a thousand times too long, allowed: a fit that a constant force would beat."""
+    header, *lines = Path("run.csv").read_text(encoding="utf-8").splitlines()
+    cells = [line.split(",") for line in lines]
+    slow = [",".join([repr(1000.0 * float(time)), *others]) for time, *others in cells]
+    Path("slow.csv").write_text("\n".join([header, *slow]), encoding="utf-8")
+    result = run("identify", "fivebar", "slow.csv", "--out", "no.yaml", code=1)
+    assert "ms for s" in result.output
+    files = ("--out", "no.yaml", "--report", "no.html")
+    result = run("identify", "fivebar", "slow.csv", "--allow", "unit", *files, code=1)
+    assert "the parameters do not explain the forces: R^2 is -" in result.output
+    assert "base parameters by" in result.output
+    data = run_json("identify", "fivebar", "slow.csv", "--allow", "unit", code=1)
+    assert data["ok"] is False
+    assert "check the unit of time" in data["error"]
+    result = run("validate", "fivebar", "slow.csv", "--allow", "unit", "--report", "no.html", code=1)
+    assert "do not explain the forces" in result.output
+    assert not Path("no.yaml").exists()
+    assert not Path("no.html").exists()
+    run("identify", "fivebar", "slow.csv", "--allow", "unit", "--allow", "misfit", *files)
+    assert Path("no.yaml").exists()
+    assert Path("no.html").exists()
+
+
+def test_a_held_out_run_that_is_not_explained_is_an_error():
+    header, *lines = Path("other.csv").read_text(encoding="utf-8").splitlines()
+    names = header.split(",")
+    flipped = [
+        ",".join(f"-{cell}".replace("--", "") if name.startswith("force") else cell for name, cell in pairs)
+        for pairs in (zip(names, line.split(","), strict=True) for line in lines)
+    ]
+    Path("flipped.csv").write_text("\n".join([header, *flipped]), encoding="utf-8")
+    result = run("identify", "fivebar", "run.csv", "--validate", "flipped.csv", "--out", "no.yaml", code=1)
+    assert "signs" in result.output
+    assert not Path("no.yaml").exists()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.sdf.texts import is_true, pose_of, unit_axis, value, word
+from nacelle.exchange.sdf.texts import is_true, limit_value, pose_of, unit_axis, value, word
 from nacelle.exchange.xml import parsed
 
 
@@ -14,7 +14,7 @@ def test_words_numbers_and_directions() -> None:
     element = parsed(b"<a><n> 2.5 </n><far>-inf</far><yes>true</yes><xyz>0 3 4</xyz></a>", "a")
     assert (word(element, "yes"), word(element, "no", "?")) == ("true", "?")
     assert (is_true(element, "yes"), is_true(None, "yes")) == (True, False)
-    assert (value(element, "n", 1.0), value(element, "far", 1.0), value(element, "m", 7.0)) == (
+    assert (value(element, "n", 1.0), limit_value(element, "far", 1.0), value(element, "m", 7.0)) == (
         2.5,
         -math.inf,
         7.0,

@@ -64,3 +64,12 @@ def test_a_place_out_of_the_plane() -> None:
     np.testing.assert_allclose(pose(robot, at, tool="t"), reference_pose(robot), atol=1e-12)
     with pytest.raises(UnreachableError, match="leaves 20 mm"):
         pose(robot, [at[0], at[1], at[2] + 0.02], tool="t")
+
+
+@pytest.mark.parametrize("size", [1e155, 1e-200, 0.0, np.nan])
+def test_an_orientation_without_a_usable_length_is_no_target(size: float) -> None:
+    robot = with_tool("gough-stewart")
+    at = tool_pose(robot, reference_pose(robot), "t")
+    quats = at.quat_xyzw * np.array([[1.0], [size]])
+    x = pose(robot, at.p, quat_xyzw=quats, tool="t")
+    assert np.isfinite(x).all(axis=1).tolist() == [True, False]

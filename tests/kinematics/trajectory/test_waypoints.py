@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.errors import TableError
 from nacelle.kinematics.trajectory import Polyline, TrajectoryError, Waypoints, read_waypoints
+from nacelle.kinematics.trajectory.waypoints import read_poses
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -143,3 +144,14 @@ def test_only_the_first_mistakes_are_told() -> None:
     with pytest.raises(TableError) as caught:
         read_waypoints("x\n" + "?\n" * 1000, "x")
     assert len(caught.value.problems) == 20
+
+
+@pytest.mark.parametrize("size", ["1e155", "1e-200", "0", "nan"])
+def test_a_quaternion_without_a_usable_length(size: str) -> None:
+    """A pose of a table keeps its place with NaN; a path has none such."""
+    head = "x,y,z,qx,qy,qz,qw\n0,0,1,0,0,0,2\n"
+    points = read_poses(f"{head}0,0,1,{size},0,0,{size}\n0,0,1,1e100,0,0,0\n", "se3").points
+    assert np.isfinite(points).all(axis=1).tolist() == [True, False, True]
+    np.testing.assert_allclose(points[[0, 2], 3:], [[0, 0, 0, 1], [1, 0, 0, 0]])
+    with pytest.raises(TableError, match=r":3:"):
+        read_waypoints(f"{head}0,0,1,{size},0,0,{size}\n", "se3")

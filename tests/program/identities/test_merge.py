@@ -95,6 +95,17 @@ def test_planted_identities_are_found(planted: Any) -> None:
     assert agrees(found, program, samples(3, seed=5).check)
 
 
+def test_a_program_that_gives_no_number_does_not_agree() -> None:
+    """0/0 in the place of a result, and the other way round; where both give none they agree."""
+    w = Writer(1)
+    zero = w("sub", 0, 0)
+    number, none = w.program(w("add", 0, 0)), w.program(w("div", zero, zero))
+    rows = samples(1).check
+    assert not agrees(none, number, rows)
+    assert not agrees(number, none, rows)
+    assert agrees(none, none, rows)
+
+
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.sampled_from(PLANTED))
 def test_identities_between_random_values_are_found(seed: int, planted: Any) -> None:

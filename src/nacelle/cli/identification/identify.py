@@ -95,7 +95,7 @@ def identify_command(
     """Parameters from measured motion and forces, with deviations, and what is not trustworthy."""
     from nacelle.identification.estimation.payload import payload_from_runs
     from nacelle.identification.estimation.prior import CadPrior
-    from nacelle.identification.identify import identify
+    from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
 
     check_new(out, _YAML)
@@ -115,20 +115,22 @@ def identify_command(
         allow=allow or (),
     )
     validation = validate(result.estimator, others, preparation=preparation) if others else None
+    fits = [result.fit, *([] if validation is None else [validation])]
+    if not as_json and not all(fit.ok for fit in fits):
+        _show(result, validation)
+    for fit in fits:
+        raise_for_misfit(fit, allow or ())
     load = None
     if payload:
-        load = payload_from_runs(
-            result.base,
-            result.estimator,
-            identify(
-                robot,
-                read_all(robot, payload, columns),
-                method=type(result.estimator)(**result.estimator.get_params()),
-                preparation=preparation,
-                allow=allow or (),
-            ).estimator,
-            on=on or None,
+        carrying = identify(
+            robot,
+            read_all(robot, payload, columns),
+            method=type(result.estimator)(**result.estimator.get_params()),
+            preparation=preparation,
+            allow=allow or (),
         )
+        raise_for_misfit(carrying.fit, allow or ())
+        load = payload_from_runs(result.base, result.estimator, carrying.estimator, on=on or None)
     written: dict[str, Any] = {}
     if out is not None:
         _write_robot(result, out)
@@ -145,7 +147,8 @@ def identify_command(
         carried = {} if load is None else {"payload": _payload_data(load)}
         print_json(result.data() | held | carried | written)
         return
-    _show(result, validation)
+    if all(fit.ok for fit in fits):
+        _show(result, validation)
     if load is not None:
         _show_payload(load)
 
@@ -154,7 +157,7 @@ def _write_robot(result: Identification, out: Path) -> None:
     from nacelle.identification.consistency.identified import write_identified
 
     try:
-        write_identified(result.identified(), out, new=not replaced(out))
+        write_identified(result.identified(force=True), out, new=not replaced(out))
     except FileExistsError:
         raise NacelleError(f"{out} {LEFT}") from None
 

@@ -41,7 +41,7 @@ def validate_command(
 ) -> None:
     """How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words."""
     from nacelle.identification.data.checks.check import check_measurement
-    from nacelle.identification.identify import raise_for
+    from nacelle.identification.identify import raise_for, raise_for_misfit
     from nacelle.identification.validation import validate
 
     check_new(report, (".html", ".htm"))
@@ -51,6 +51,9 @@ def validate_command(
         for measurement in measured:
             raise_for(check_measurement(measurement), allow or ())
     result = validate(robot, measured, preparation=filters(cutoff, decimation))
+    if not as_json:
+        show_rows(f"{robot.name}: forces", result)
+    raise_for_misfit(result, allow or ())
     if report is not None:
         from nacelle.report.identification.page import validation_page
 
@@ -58,8 +61,6 @@ def validate_command(
         wrote(report)
     if as_json:
         print_json(result.data())
-    else:
-        show_rows(f"{robot.name}: forces", result)
 
 
 def show_rows(title: str, result: Validation) -> None:

@@ -14,6 +14,7 @@ from nacelle.control.kind import DesiredMotion
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform, displaced
 from nacelle.dynamics import smallest
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack, where
 from nacelle.spatial.solve import solve
@@ -90,5 +91,6 @@ class Inertial(NamedTuple):
 
 def inertial_response(robot: Robot, ahead: Ahead, load: Array, force: Array) -> Inertial:
     """M, and M^-1 (load + J^T force) of a force along the twist (n,) and forces of actuators (actuators,)."""
+    require_inertia(robot)
     at = smallest.inertia(robot, ahead.x, ahead.y, outputs="M A")
     return Inertial(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))

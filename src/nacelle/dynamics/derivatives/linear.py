@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.derivatives.derivatives import differentiate
+from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.operating_point import operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
@@ -163,6 +164,7 @@ def linearise(
         raise KinematicsError(
             f"{robot.name} has {count} actuators for {n} motions, so their coordinates are no state"
         )
+    require_inertia(robot)
     settings = Settings(friction, smooth)
     width = (settings.smooth or SMOOTH) if settings.friction else None
     given: dict[str, Any] = {"external": external, "friction": settings.friction, "smooth": width}

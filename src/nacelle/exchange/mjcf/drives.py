@@ -107,7 +107,8 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, target: tuple[int, floa
         ends.append(tuple(gear * model.actuator_forcerange[actuator]))
     if plain and model.actuator_ctrllimited[actuator]:
         gain = float(model.actuator_gainprm[actuator, 0])
-        ends.append(tuple(gear * gain * model.actuator_ctrlrange[actuator]))
+        with np.errstate(over="ignore"):  # beyond all numbers: no limit
+            ends.append(tuple(gear * gain * model.actuator_ctrlrange[actuator]))
     if model.jnt_actfrclimited[joint]:
         ends.append(tuple(model.jnt_actfrcrange[joint]))
     for lower, upper in ends:

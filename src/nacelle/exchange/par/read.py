@@ -19,6 +19,7 @@ from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Moto
 from nacelle.exchange.names import Names
 from nacelle.exchange.par.table import Expression, ParTable, read_par_table
 from nacelle.exchange.tree import spanned
+from nacelle.exchange.xml import FARTHEST
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_x, rotation_z
 from nacelle.spatial.scalar import Array
@@ -162,7 +163,10 @@ class _Reader:
         place = table.column("M", self.links)[j - 1]
         if mass == 0.0 and np.any(first):
             raise place.fault(f"link {j} has first moments and no mass")
-        com = first / mass if mass else first
+        with np.errstate(over="ignore"):
+            com = first / mass if mass else first
+        if not np.all(np.abs(com) <= FARTHEST):
+            raise place.fault(f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m")
         solid = Solid(mass, com, about_origin - mass * _square(com))
         return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
 

@@ -20,8 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nacelle.errors import DescriptionError
+from nacelle.errors import DescriptionError, shortened
 from nacelle.exchange.graph import broken
+from nacelle.exchange.xml import FARTHEST
 from nacelle.files import why_unread
 
 _LARGEST = 1_000_000
@@ -68,17 +69,17 @@ class Expression:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", SyntaxWarning)
-                value = _evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body)
+                value = float(_evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body))
         except _SymbolError as symbol:
             raise self.fault(
                 f"{self.text!r} has the symbol {symbol}, which has no value",
                 "a robot needs numbers: put the value in its place",
             ) from None
         except (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError):
-            raise self.fault(f"{self.text!r} is no number") from None
-        if isinstance(value, complex) or not math.isfinite(value):
-            raise self.fault(f"{self.text!r} is no number")
-        return float(value)
+            raise self.fault(f"{shortened(self.text)!r} is no number") from None
+        if not abs(value) <= FARTHEST:
+            raise self.fault(f"{shortened(self.text)!r} must be finite and within {FARTHEST:g}")
+        return value
 
     @property
     def offset(self) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from nacelle.exchange.graph import Axis, Coupling, Link, Motor
 from nacelle.exchange.names import Names
 from nacelle.exchange.sdf.frames import Frames
-from nacelle.exchange.sdf.texts import is_true, unit_axis, value, word
+from nacelle.exchange.sdf.texts import is_true, limit_value, unit_axis, value, word
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
@@ -218,7 +218,7 @@ def _pitch(element: Element) -> float:
 
 def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
     dynamics, limit = element.first("dynamics"), element.first("limit")
-    lower, upper = value(limit, "lower", -math.inf), value(limit, "upper", math.inf)
+    lower, upper = limit_value(limit, "lower", -math.inf), limit_value(limit, "upper", math.inf)
     if lower > upper:
         raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
     if not limited:
@@ -255,7 +255,7 @@ def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Eleme
             continue
         axis = elements[full].first("axis")
         limit = None if axis is None else axis.first("limit")
-        speed = value(limit, "velocity", -1.0)
+        speed = limit_value(limit, "velocity", -1.0)
         motor = Motor(link.name, 1.0, _effort(elements[full]), speed if speed > 0.0 else math.inf, sure)
         motors[link.name] = _with_motor(link, motor)
     return [motors.get(link.name, link) for link in joints.links]
@@ -263,7 +263,7 @@ def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Eleme
 
 def _effort(element: Element) -> float:
     axis = element.first("axis")
-    effort = value(None if axis is None else axis.first("limit"), "effort", -1.0)
+    effort = limit_value(None if axis is None else axis.first("limit"), "effort", -1.0)
     return effort if 0.0 < effort < _FAR else math.inf
 
 

@@ -25,13 +25,19 @@ def is_true(element: Element | None, tag: str) -> bool:
 
 
 def value(element: Element | None, tag: str, default: float) -> float:
-    """The number in a child; the default where it is missing. Infinite limits are written as inf or 1e16."""
+    """The number in a child; the default where it is missing."""
+    child = None if element is None else element.first(tag)
+    return default if child is None else float(finite_numbers(child, child.text, 1, f"<{tag}>")[0])
+
+
+def limit_value(element: Element | None, tag: str, default: float) -> float:
+    """The limit in a child; the default where it is missing. Infinite ones are written as inf or 1e16."""
     child = None if element is None else element.first(tag)
     if child is None:
         return default
     if child.text.strip().lstrip("+-") in ("inf", "Inf", "infinity"):
         return -math.inf if child.text.strip().startswith("-") else math.inf
-    return float(finite_numbers(child, child.text, 1, f"<{tag}>")[0])
+    return float(finite_numbers(child, child.text, 1, f"<{tag}>", math.inf)[0])
 
 
 def unit_axis(axis: Element) -> Array:

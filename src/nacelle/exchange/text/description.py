@@ -332,7 +332,7 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
         data["gear_ratio"] = _number(gear)
     if axis.armature:
         unit = "kg*m^2" if axis.turns else "kg"
-        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear**2)} {unit}"
+        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear / gear)} {unit}"
     limits = {}
     if math.isfinite(motor.speed):
         limits["speed"] = f"{shortest_decimal(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"

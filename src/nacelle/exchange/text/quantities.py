@@ -23,6 +23,8 @@ _AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
 
 def shortest_decimal(value: float, beside: float = 0.0, close: float = _CLOSE) -> str:
     """The shortest decimal of a number, as near to it as `close` of the larger of it and `beside`."""
+    if not math.isfinite(value):
+        return repr(float(value))
     within = close * max(abs(value), beside)
     if abs(value) <= within:
         return "0"

@@ -64,8 +64,8 @@ def driven(
 
 def _with_motor(link: Link, drive: _Drive, element: Element, name: str) -> Link:
     limit = element.first("limit")
-    force = number_attribute(limit, "effort", 0.0) or math.inf
-    speed = number_attribute(limit, "velocity", 0.0) or math.inf
+    force = number_attribute(limit, "effort", 0.0, math.inf) or math.inf
+    speed = number_attribute(limit, "velocity", 0.0, math.inf) or math.inf
     motor = Motor(name, abs(drive.gear), abs(force), abs(speed), drive.sure)
     return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
@@ -130,7 +130,7 @@ def _of_effort(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_
         if (
             free
             and len(by_name[name].axes) == 1
-            and number_attribute(element.first("limit"), "effort", 0.0) > 0.0
+            and number_attribute(element.first("limit"), "effort", 0.0, math.inf) > 0.0
         ):
             drives.append(_Drive(name, name, 1.0, 0.0, element, sure=False))
     return drives

@@ -241,8 +241,8 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
 
 def _axis(element: Element, turns: bool, limited: bool) -> Axis:
     dynamics, limit = element.first("dynamics"), element.first("limit")
-    lower = number_attribute(limit, "lower", -math.inf) if limited else -math.inf
-    upper = number_attribute(limit, "upper", math.inf) if limited else math.inf
+    lower = number_attribute(limit, "lower", -math.inf, math.inf) if limited else -math.inf
+    upper = number_attribute(limit, "upper", math.inf, math.inf) if limited else math.inf
     if lower > upper:
         raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
     return Axis(

@@ -56,10 +56,19 @@ def _unit_pose(package: Package, at: str) -> str:
     ]
     place = layout.quaternion
     if place is not None:
+        # Scaled first: squares neither overflow nor vanish, and no orientation gives NaN.
+        loop = f"for (int i = {place.start}; i < {place.stop}; ++i) {{"
         inside = " + ".join(f"x[{k}] * x[{k}]" for k in range(place.start, place.stop))
         lines += [
+            "double largest = 0.0;",
+            loop,
+            "    largest = fmax(largest, fabs(x[i]));",
+            "}",
+            loop,
+            "    x[i] /= largest;",
+            "}",
             f"const double length = sqrt({inside});",
-            f"for (int i = {place.start}; i < {place.stop}; ++i) {{",
+            loop,
             "    x[i] /= length;",
             "}",
         ]

@@ -24,7 +24,7 @@ from nacelle.kinematics.along import twist_from_rates
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
-from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.pose_input import SHORTEST, reference_pose
 from nacelle.kinematics.tools.tool import TRANSLATIONS, ToolPose, find_tool, tool_pose
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
@@ -148,9 +148,10 @@ class ToolTarget:
             elif name not in QUATERNION or layout.quaternion is None:
                 start[..., own.x_index(name)] = values[..., k]
         if layout.quaternion is not None:
-            with np.errstate(invalid="ignore", divide="ignore"):
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 quat = values[..., layout.quaternion]
-                quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+                length = np.linalg.norm(quat, axis=-1, keepdims=True)
+                quat = quat / np.where((length > SHORTEST) & (length < np.inf), length, np.nan)
         return place, quat, start
 
     def at(self, x: Array) -> ToolPose:

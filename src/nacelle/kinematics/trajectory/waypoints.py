@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
+from nacelle.kinematics.pose_input import SHORTEST
 from nacelle.kinematics.trajectory.arguments import nearest_signs, read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
@@ -118,7 +119,8 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
-            points[:, layout.quaternion] /= np.where(length > 0.0, length, np.nan)
+            known = (length > SHORTEST) & (length < np.inf)
+            points[:, layout.quaternion] /= np.where(known, length, np.nan)
     return Waypoints(layout.motion, nearest_signs(layout, points), times)
 
 
@@ -201,8 +203,10 @@ class _Reader(Columns):
         parts = [entries[name] for name in self.rotation]
         if self.rotation == QUATERNION:
             quats = np.stack(parts, axis=-1)
-            lengths = np.linalg.norm(quats, axis=-1)
-            for i in [] if gaps else self.first(np.flatnonzero(lengths < 1e-9).tolist()):
+            with np.errstate(over="ignore"):
+                lengths = np.linalg.norm(quats, axis=-1)
+            wrong = np.flatnonzero(~((lengths >= 1e-9) & (lengths < np.inf))).tolist()
+            for i in [] if gaps else self.first(wrong):
                 message = f"the quaternion (qx, qy, qz, qw) has length {lengths[i]:g}"
                 self.add(self.table.row(i), self.columns["qx"], "qx", message, "no rotation is 0, 0, 0, 1")
             return quats

@@ -98,7 +98,7 @@ def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
             pairs = list(zip(ours[place], theirs[place], strict=True))
             largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
             for a, b in pairs:
-                same = abs(a - b) <= AGREE * largest if b.is_finite() else not a.is_finite()
-                if not same:
+                # Numbers that are none cannot be compared by size.
+                if a.is_finite() != b.is_finite() or (b.is_finite() and abs(a - b) > AGREE * largest):
                     return False
     return True

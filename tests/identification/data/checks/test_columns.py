@@ -30,7 +30,8 @@ class KnowingJudge:
             zip(self.right.places, self.right.factors, strict=True),
             strict=True,
         )
-        wrong = sum(one[0] != other[0] or not np.isclose(one[1], other[1]) for one, other in pairs)
+        wrong = 4 * (not np.isclose(correction.pace, self.right.pace))
+        wrong += sum(one[0] != other[0] or not np.isclose(one[1], other[1]) for one, other in pairs)
         return HypothesisFit(10.0 + 40.0 * wrong, 0.1 + wrong, 0.0)
 
 
@@ -54,6 +55,8 @@ def run() -> Measurement:
             ["unit"],
             ["all coordinates are too large by 57.3: deg for rad"],
         ),
+        (replace(as_read(M), pace=1e-3), ["unit"], ["column time is too large by 1000: ms for s"]),
+        (replace(as_read(M), pace=1e3), ["unit"], ["column time is too small by 1000: s for ms"]),
         (rescaled(M, (0,), -1.0).then(exchanged(M, 2, 3)), ["swapped", "sign"], ["i0 and i1", "enc0"]),
     ],
 )
@@ -64,6 +67,7 @@ def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str
         assert any(text in found.message for found in findings)
     assert correction.places == right.places
     np.testing.assert_allclose(correction.factors, right.factors)
+    assert correction.pace == right.pace
     assert verdict.cost == 10.0
 
 

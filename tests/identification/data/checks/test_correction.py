@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nacelle.identification.data.checks.correction import (
@@ -56,3 +58,12 @@ def test_columns_of_a_file_keep_their_own_units() -> None:
 def test_forces_do_not_change_the_motion() -> None:
     assert rescaled(M, (2,), -1.0).motion_key == as_read(M).motion_key
     assert rescaled(M, (1,), -1.0).motion_key != as_read(M).motion_key
+
+
+def test_time_in_another_unit_changes_derivatives_alone() -> None:
+    """q(t) with t in ms: rates as read are a thousandth, accelerations a millionth."""
+    half, other = replace(as_read(M), pace=1e-2), replace(as_read(M), pace=1e-1)
+    total = half.then(other)
+    for order in range(3):
+        np.testing.assert_allclose(total.apply(S, order), S * 1e3**order, rtol=1e-14)
+    assert total.motion_key != as_read(M).motion_key

@@ -2,11 +2,11 @@
 
 All corrections of one fault are judged (`judge`): two encoders, two forces or an encoder and a force
 exchanged; the sign of a column or of all of them; a column, or all, in another unit: mm for m, deg for rad,
-mA for A, the motor's side for the joint's. The best is taken if its cost is lower by a clear amount, and the
-search goes on from there, so that several faults are found one after the other. A correction whose cost is
-nearly as low explains the same: with equal legs exchanged encoders cannot be distinguished from exchanged
-forces. It is named beside the first. An encoder is smoother than a force; only columns of which that is not
-true are tried in each other's place.
+mA for A, the motor's side for the joint's; time in ms. The best is taken if its cost is lower by a clear
+amount, and the search goes on from there, so that several faults are found one after the other. A correction
+whose cost is nearly as low explains the same: with equal legs exchanged encoders cannot be distinguished from
+exchanged forces. It is named with the first. An encoder is smoother than a force; only columns of which
+that is not true are tried in each other's place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, exchanged, rescaled
+from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, rescaled
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.checks.judge import HypothesisFit, Judge
 from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
@@ -106,7 +106,9 @@ def _finding(
 
 
 def _names(robot: Robot) -> list[str]:
-    return [f"{kind}.{actuator.name}" for kind in ("q", "force") for actuator in robot.actuators]
+    """Signals by column, time last."""
+    names = [f"{kind}.{actuator.name}" for kind in ("q", "force") for actuator in robot.actuators]
+    return [*names, "time"]
 
 
 def _corrections(measurement: Measurement) -> Iterator[Correction]:
@@ -173,6 +175,17 @@ def _units(measurement: Measurement, column: list[str]) -> Iterator[Correction]:
             yield replace(
                 rescaled(m, columns, factor), kind="unit", words=text, hint=f"check the unit of {what}"
             )
+
+    for factor, words in ((1e-3, "ms for s"), (1e3, "s for ms")):
+        text = f"column {column[-1]} is too {_ratio(factor)}: {words}"
+        yield replace(
+            as_read(m),
+            pace=factor,
+            kind="unit",
+            columns=(2 * m,),
+            words=text,
+            hint=f"check the unit of {column[-1]}",
+        )
 
 
 def _ratio(factor: float) -> str:

@@ -2,10 +2,10 @@
 
 With S (N, 2 m) the columns q_1 .. q_m, f_1 .. f_m as they were read, a correction takes
 
-    column k = factor_k S[:, place_k] + offset_k
+    column k = factor_k S[:, place_k] + offset_k          time = pace * time as read
 
-It is linear, so that it acts on smoothed columns and their derivatives alike. Corrections are applied one
-after the other: `then`.
+It is linear, so that it acts on smoothed columns and their derivatives alike: those of order d are divided by
+pace^d. Corrections are applied one after the other: `then`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Correction:
         places: for each column the one that holds it (2 m).
         factors: what it is multiplied with (2 m).
         offsets: what is added to it (2 m).
+        pace: what time is multiplied with.
         kind: kind of the fault that it corrects, as in `findings`.
         columns: places of the columns that it is about.
         words: what is wrong.
@@ -34,6 +35,7 @@ class Correction:
     places: tuple[int, ...]
     factors: tuple[float, ...]
     offsets: tuple[float, ...]
+    pace: float = 1.0
     kind: str = ""
     columns: tuple[int, ...] = ()
     words: str = ""
@@ -43,12 +45,12 @@ class Correction:
     def motion_key(self) -> tuple[object, ...]:
         """What the corrected coordinates depend on."""
         m = len(self.places) // 2
-        return self.places[:m], self.factors[:m], self.offsets[:m]
+        return self.places[:m], self.factors[:m], self.offsets[:m], self.pace
 
     def apply(self, columns: Array, order: int = 0) -> Array:
         """The corrected columns (N, 2 m), or derivatives of them of an order."""
         corrected = columns[:, self.places] * np.array(self.factors)
-        return np.asarray(corrected + np.array(self.offsets) if order == 0 else corrected)
+        return np.asarray(corrected + np.array(self.offsets) if order == 0 else corrected / self.pace**order)
 
     def then(self, other: Correction) -> Correction:
         """This correction, then another one; kind, columns and words are the other's."""
@@ -58,7 +60,8 @@ class Correction:
             f * self.offsets[p] + o
             for f, p, o in zip(other.factors, other.places, other.offsets, strict=True)
         )
-        return replace(other, places=places, factors=factors, offsets=offsets)
+        pace = self.pace * other.pace
+        return replace(other, places=places, factors=factors, offsets=offsets, pace=pace)
 
 
 def as_read(m: int) -> Correction:

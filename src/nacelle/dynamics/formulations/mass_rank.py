@@ -1,0 +1,68 @@
+"""Robots whose mass matrix is singular at every pose: forces determine no acceleration there.
+
+M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia
+along some motions only, has none. With d_i = M_ii the matrix M_ij / sqrt(d_i d_j) has no units; its
+eigenvectors of eigenvalues that are zero up to rounding are the motions without inertia.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from nacelle.dynamics.formulations import reference
+from nacelle.errors import SingularError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.motion import solved
+from nacelle.kinematics.native import native
+from nacelle.model.robot import Robot
+from nacelle.spatial.scalar import Array
+
+# Eigenvalues of the scaled matrix below this are zero up to rounding.
+_ROUNDING = 1e-13
+# Entries of an eigenvector below this belong to coordinates that take no part.
+_PART = 0.05
+# Poses near the reference at which a matrix that is singular there is examined again, and how far away.
+_POSES, _FAR = 4, 0.02
+
+
+def require_inertia(robot: Robot) -> None:
+    """Demand a mass matrix of full rank; robots with symbols in the place of numbers are not examined.
+
+    Raises:
+        SingularError: with the coordinates along which nothing has inertia.
+    """
+    left = _without_inertia(robot) if robot.numeric is robot else ()
+    if left:
+        raise SingularError(
+            f"nothing of {robot.name} has inertia along {', '.join(left)}: its mass matrix is singular, so "
+            "that forces determine no acceleration; give its bodies masses and moments of inertia, or its "
+            "actuators rotors with inertia",
+            "mass",
+        )
+
+
+@lru_cache(maxsize=64)
+def _without_inertia(robot: Robot) -> tuple[str, ...]:
+    """Coordinates of the motion along which nothing has inertia, at any pose."""
+    x, y = mechanism_of(robot).reference
+    left = _zero_motions(reference.inertia(robot, x, y)["M"])
+    if not np.any(left):
+        return ()
+    # Singular at the reference; a robot that is not so near it is singular at some poses alone.
+    near = x + _FAR * robot.size * np.random.default_rng(0).normal(size=(_POSES, len(x)))
+    poses, unknowns, _ = solved(robot, near)
+    for M in native(reference.inertia, robot)(poses, unknowns)["M"]:
+        if np.all(np.isfinite(M)):
+            left &= _zero_motions(M)
+    return tuple(name for name, bad in zip(robot.motion.coordinates, left, strict=True) if bad)
+
+
+def _zero_motions(M: Array) -> Array:
+    """Which coordinates (n,) take part in motions without inertia."""
+    scale = np.sqrt(np.maximum(np.diag(M), 0.0))
+    left = ~(scale > 0.0)
+    unit = np.where(left, 1.0, scale)
+    values, vectors = np.linalg.eigh(M / np.outer(unit, unit) + np.diag(np.where(left, 1.0, 0.0)))
+    return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PART, axis=1))

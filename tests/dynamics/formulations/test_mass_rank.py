@@ -1,0 +1,69 @@
+"""Robots without inertia along some motions: forward dynamics names these instead of inventing a result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.formulations.mass_rank import require_inertia
+from nacelle.errors import SingularError
+from nacelle.model.robot import Robot
+from support.library import library_robot
+
+
+def with_inertia(robot: Robot, *kept: str, rotor: float = 0.0) -> Robot:
+    """The robot with inertia in numbers of these names alone, and these rotors."""
+    inertia = robot.parameter_vector("inertia")
+    names = robot.parameter_names("inertia")
+    assert set(kept) <= set(names)
+    inertia = np.where(np.isin(names, kept), inertia, 0.0)
+    drive = robot.parameter_vector("drive")
+    rotors = ["rotor" in name for name in robot.parameter_names("drive")]
+    changed = robot.with_parameters(inertia, "inertia")
+    return changed.with_parameters(np.where(rotors, rotor, drive), "drive")
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta", "3rrr", "gough-stewart"])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_without_any_inertia_every_coordinate_is_named(name: str, batch: tuple[int, ...]) -> None:
+    robot = with_inertia(library_robot(name))
+    x = np.zeros((*batch, 1)) + nacelle.reference_pose(robot) if batch else nacelle.reference_pose(robot)
+    coordinates = ", ".join(robot.motion.coordinates)
+    with pytest.raises(SingularError, match=f"along {coordinates}: its mass") as caught:
+        nacelle.forward_dynamics(robot, x, None, np.full(len(robot.actuators), 100.0))
+    assert caught.value.kind == "mass"
+
+
+def test_a_point_mass_has_no_inertia_about_itself() -> None:
+    """Platform of mass alone, its centre at the origin: three rotations are left."""
+    robot = library_robot("gough-stewart")
+    mass = next(
+        name for name in robot.parameter_names("inertia") if name.startswith("plat") and name.endswith(".m")
+    )
+    with pytest.raises(SingularError, match="along rx, ry, rz: its mass matrix"):
+        require_inertia(with_inertia(robot, mass))
+
+
+def test_rotors_alone_are_enough() -> None:
+    """M = J_r^-T I J_r^-1 of rotors I: the acceleration of the actuators is tau / I."""
+    robot = with_inertia(library_robot("3rrr"), rotor=0.02)
+    require_inertia(robot)
+    x, tau = nacelle.reference_pose(robot), np.array([1.0, -2.0, 0.5])
+    result = nacelle.forward_dynamics(robot, x, None, tau, friction=False)
+    J = nacelle.jacobian(robot, x).inverse
+    ratio = np.array([robot.joints[actuator.joint].gear_ratio for actuator in robot.actuators])
+    np.testing.assert_allclose(J @ result.acceleration, tau / (0.02 * ratio**2), rtol=1e-10)
+
+
+def test_whatever_divides_by_the_mass_matrix_says_so() -> None:
+    robot = with_inertia(library_robot("fivebar"))
+    x = nacelle.reference_pose(robot)
+    with pytest.raises(SingularError, match="inertia along x, y"):
+        nacelle.simulate(robot, x, until=0.1)
+    with pytest.raises(SingularError, match="inertia along x, y"):
+        nacelle.linearise(robot, x)
+    with pytest.raises(SingularError, match="inertia along x, y"):
+        nacelle.dynamics_derivatives(robot, x, None, [0.0, 0.0], kind="forward")
+    with pytest.raises(SingularError, match="inertia along x, y"):
+        nacelle.controller(robot, "ct-cartesian")
