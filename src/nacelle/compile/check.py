@@ -150,14 +150,17 @@ def expectation(
     outputs, allowed = [], []
     start = 0
     for variable in variables:
+        floor = 0.0
         if by_tree is not None and variable.name in by_tree and variable.name not in FIGURES:
             values = by_tree[variable.name]
         else:
             traced = raw(both) if traced is None else traced
             values = traced[:, start : start + variable.size]
+            # Steps of an iteration that has ended are the rounding of its inputs.
+            floor = float(np.max(np.abs(rows), initial=0.0))
         start += variable.size
         with np.errstate(all="ignore"):
-            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=0.0)
+            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=floor)
             slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
         bound = ROUNDING * (scale + (slope if np.isfinite(slope) else np.inf))
         outputs.append(values[:-1])

@@ -57,6 +57,19 @@ class Robot(RobotData, Drawn):
             return largest
         return max([0.0, *(self._gyration(body, middle[body]) for body in middle)]) or 1.0
 
+    @cached_property
+    def coordinate_rounding(self) -> float:
+        """What rounding of places in the base leaves of a length, over the robot's size.
+
+        2e-16 for a robot at the origin, 2e-10 for one of 1 m a thousand kilometres away.
+        """
+        if self.numeric is not self:
+            return self.numeric.coordinate_rounding
+        places = [self.reference.p]
+        places += [j.frame_predecessor.p for j in self.joints if j.predecessor == BASE and not j.is_coupling]
+        places += [j.frame_successor.p for j in self.joints if j.successor == BASE and not j.is_coupling]
+        return float(np.finfo(float).eps * np.max(np.abs(places)) / self.size)
+
     def _gyration(self, body: int, point: Array) -> float:
         """Radius of gyration of a body about a point (3,) of its frame, m; 0 without mass."""
         m, *h, xx, _, yy, _, _, zz = (float(value) for value in self.bodies[body].inertia)

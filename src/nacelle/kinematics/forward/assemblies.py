@@ -16,7 +16,7 @@ import numpy as np
 from nacelle.kinematics.forward.actuator_path import within_half_turn
 from nacelle.kinematics.forward.search import PoseSearch, starts_of
 from nacelle.kinematics.iteration.branch import branch_of, pose_units
-from nacelle.kinematics.iteration.continuation import CLOSED, polished
+from nacelle.kinematics.iteration.continuation import polished
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
@@ -59,7 +59,7 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
         solution = search.solver.solve(
             starts,
             wanted[None],
-            tolerance=CLOSED,
+            tolerance=search.equations.closed,
             max_iterations=_ITERATIONS,
             max_step=_SHORT * max(mechanism.robot.size, 1.0),
         )

@@ -20,9 +20,9 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, pose_units
 from nacelle.kinematics.iteration.continuation import (
-    CLOSED,
     Equations,
     Roadmap,
+    closed_tolerance,
     continued,
     polished,
     roadmap,
@@ -83,7 +83,9 @@ class PoseSearch:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver = native_newton(newton_steps.forward_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, pose_units(mechanism))
+        self.equations = Equations(
+            self.solver, self._conditioning, pose_units(mechanism), closed_tolerance(mechanism.robot)
+        )
 
     # ---- unknowns and poses
 
@@ -196,7 +198,7 @@ class PoseSearch:
         solution = self.solver.solve(
             np.ascontiguousarray(u0),
             samples.q[left],
-            tolerance=CLOSED,
+            tolerance=self.equations.closed,
             max_iterations=_ITERATIONS,
             max_step=_LONGEST * max(self.mechanism.robot.size, 1.0),
         )
@@ -264,7 +266,7 @@ class JointSearch(PoseSearch):
             for primitive in joint.primitives:
                 is_length = not (primitive is Primitive.SPHERICAL or primitive.is_rotation)
                 units += [robot.size if is_length else 1.0] * primitive.nq
-        self.equations = Equations(self.solver, self._conditioning, np.array(units))
+        self.equations = Equations(self.solver, self._conditioning, np.array(units), closed_tolerance(robot))
 
     def start(self, x: Array) -> Array:
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""

@@ -82,6 +82,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
     nacelle = held.copy()
     nacelle[list(mechanism.w_rates)] = True
     states = [mechanism.reference]
+    closed = 1e-12 + 8.0 * robot.coordinate_rounding
     reach, tries = 0.3, 0
     while len(states) < count and tries < 12 * count:
         tries += 1
@@ -89,7 +90,7 @@ def sample_states(mechanism: Mechanism, count: int, seed: int = 7) -> list[tuple
         pose, q = advance(robot, start.platform, start.q, reach * step * scale)
         pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
         pose, q, _, state = solve_closures(robot, pose, q, held)
-        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > 1e-12:
+        if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) > closed:
             reach *= 0.8
             continue
         x, dependent = mechanism.chart.coordinates(pose)

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.emit.newton import NewtonResult, Solver
+from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 # What the loops may leave open, over the robot's size. Where there are more rows than unknowns (a spherical
@@ -40,6 +41,8 @@ from nacelle.spatial.scalar import Array
 # results take one step more in the end.
 CLOSED = 1e-12
 _ITERATIONS = 30
+# By how many roundings of a place in the base a loop may be open.
+_ROUNDED = 8.0
 # Contraction of the first two corrections, and the longest first correction, rad or robot sizes.
 _CONTRACTION = 0.2
 _LONGEST = 0.25
@@ -70,11 +73,18 @@ class Equations:
         solver: Newton's iteration for y at parameters p.
         conditioning: (p, y) to c (N, measures): distances from singularities, 0 at one.
         units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
+        closed: what the loops may leave open (`closed_tolerance`).
     """
 
     solver: Solver
     conditioning: Callable[[Array, Array], Array]
     units: Array
+    closed: float = CLOSED
+
+
+def closed_tolerance(robot: Robot) -> float:
+    """What the loops of a robot may leave open, over its size: no less than rounding of places leaves."""
+    return CLOSED + _ROUNDED * robot.coordinate_rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +174,7 @@ def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Ar
     which = np.flatnonzero(certain)
     if which.size:
         closed = equations.solver.solve(
-            second.y[which], p[which], tolerance=CLOSED, max_iterations=_ITERATIONS
+            second.y[which], p[which], tolerance=equations.closed, max_iterations=_ITERATIONS
         )
         y_end[which], certain[which] = closed.y, closed.status == 0
         taken[which] += closed.iterations
@@ -173,8 +183,8 @@ def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Ar
 
 def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
     """The first two Newton steps at new parameters, and whether they show certain convergence (N,)."""
-    first = equations.solver.solve(y, p, tolerance=CLOSED, max_iterations=1)
-    second = equations.solver.solve(first.y, p, tolerance=CLOSED, max_iterations=1)
+    first = equations.solver.solve(y, p, tolerance=equations.closed, max_iterations=1)
+    second = equations.solver.solve(first.y, p, tolerance=equations.closed, max_iterations=1)
     with np.errstate(invalid="ignore", over="ignore"):
         d0 = np.max(np.abs(first.y - y) / equations.units, axis=1, initial=0.0)
         d1 = np.max(np.abs(second.y - first.y) / equations.units, axis=1, initial=0.0)
@@ -209,7 +219,9 @@ def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Betw
 
 def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
     """`sure_run` for a piece of a path, all at a time."""
-    solution = equations.solver.solve(y0, p, tolerance=CLOSED, max_iterations=_ITERATIONS, follow=True)
+    solution = equations.solver.solve(
+        y0, p, tolerance=equations.closed, max_iterations=_ITERATIONS, follow=True
+    )
     before, last = np.concatenate([y0[None], solution.y[:-1]]), np.concatenate([p0[None], p[:-1]])
     c = equations.conditioning(last, before)
     middle = between(last, p, np.full(len(p), 0.5))
@@ -227,7 +239,9 @@ def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> 
     if not near.size:
         return
     goal = path(near, np.ones(near.size))
-    solution = equations.solver.solve(y[near], goal, tolerance=CLOSED, max_iterations=2 * _ITERATIONS)
+    solution = equations.solver.solve(
+        y[near], goal, tolerance=equations.closed, max_iterations=2 * _ITERATIONS
+    )
     with np.errstate(invalid="ignore"):
         close = np.max(np.abs(solution.y - y[near]) / equations.units, axis=1) < _LONGEST
     good = (solution.status == 0) & close

@@ -26,9 +26,9 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.iteration.continuation import (
-    CLOSED,
     Equations,
     Roadmap,
+    closed_tolerance,
     continued,
     polished,
     roadmap,
@@ -103,7 +103,12 @@ def start_of(robot: Robot, guess: Any) -> SearchStart | None:
 def guess_settings(mechanism: Mechanism) -> dict[str, Any]:
     """Settings of the plain iteration that begins with a guess."""
     longest = _NEAR_STEP * float(np.min(unknown_units(mechanism)))
-    return {"tolerance": CLOSED, "max_iterations": _NEAR_STEPS, "max_step": longest, "polish": True}
+    return {
+        "tolerance": closed_tolerance(mechanism.robot),
+        "max_iterations": _NEAR_STEPS,
+        "max_step": longest,
+        "polish": True,
+    }
 
 
 def step_units(mechanism: Mechanism) -> Array:
@@ -167,7 +172,9 @@ class _Search:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
-        self.equations = Equations(self.solver, self._conditioning, step_units(mechanism))
+        self.equations = Equations(
+            self.solver, self._conditioning, step_units(mechanism), closed_tolerance(mechanism.robot)
+        )
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""
@@ -252,7 +259,7 @@ class _Search:
             return
         longest = _LONGEST * max(self.mechanism.robot.size, 1.0)
         solution = self.solver.solve(
-            from_y, x[left], tolerance=CLOSED, max_iterations=_ITERATIONS, max_step=longest
+            from_y, x[left], tolerance=self.equations.closed, max_iterations=_ITERATIONS, max_step=longest
         )
         done = solution.status == 0
         y[left[done]], flags[left[done]] = solution.y[done], int(Flag.OTHER_BRANCH)

@@ -346,7 +346,7 @@ def _assembled(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
 def _stays(robot: Robot, given: Pose, solved: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
     shift = float(np.max(np.abs(solved.p - given.p))) / robot.size
-    return max(shift, float(np.max(np.abs(solved.R - given.R)))) < _STILL
+    return max(shift, float(np.max(np.abs(solved.R - given.R)))) < _STILL + 8.0 * robot.coordinate_rounding
 
 
 def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
@@ -460,7 +460,7 @@ def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Cl
         sines = [r for r, lock in zip(residual, joint.locks, strict=True) if len(lock) == 3]
         distance = float(np.linalg.norm(offsets))
         angle = math.asin(min(1.0, float(np.linalg.norm(sines)))) if np.all(np.isfinite(sines)) else math.pi
-        if not distance <= CLOSED * robot.size:
+        if not distance <= (CLOSED + robot.coordinate_rounding) * robot.size:
             gaps[joint.name] = ClosureGap(distance if math.isfinite(distance) else math.inf, angle)
         elif not angle <= CLOSED:
             gaps[joint.name] = ClosureGap(0.0, angle)

@@ -72,7 +72,10 @@ def closed_near(
     # reference pose.
     pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
     pose, q, motion, state = solve_closures(robot, pose, q, held)
-    if np.max(np.abs(state.residual / row_scale(robot)), initial=0.0) < 1e-11:
+    if (
+        np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
+        < 1e-11 + 8.0 * robot.coordinate_rounding
+    ):
         return pose, q, motion, state
     return None
 
