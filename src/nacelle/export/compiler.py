@@ -20,7 +20,7 @@ _ENDINGS = {"c": ".c", "c++": ".cpp"}
 _SMALLEST = "#include <math.h>\n#include <stdio.h>\nint main(void)\n{\n    return 0;\n}\n"
 
 
-class TakesTooLong(ExportError):
+class TimeLimitError(ExportError):
     """A program that has not ended in time."""
 
 
@@ -55,16 +55,16 @@ class Compiler:
 
         Raises:
             ExportError: with what it says first, if it fails.
-            TakesTooLong: if it takes longer.
+            TimeLimitError: if it takes longer.
         """
         done = run_within([*self.command, *arguments], folder, seconds)
         if done.returncode != 0:
             said = done.stderr.strip() or done.stdout.strip()
             first = next((line for line in said.splitlines() if "error" in line.lower()), said[:200])
-            raise ExportError(f"{self.name} fails: {first.strip()}")
+            raise ExportError(first.strip() or f"{self.name} fails")
 
     def works(self) -> bool:
-        """Whether it makes programs that run here: headers and libraries may be missing, or it is for others."""
+        """Whether it makes programs that run here: its libraries may be missing, or it is for others."""
         with tempfile.TemporaryDirectory(prefix="nacelle-cc-") as folder:
             source = f"smallest{_ENDINGS[self.language]}"
             (Path(folder) / source).write_text(_SMALLEST, encoding="utf-8")
@@ -96,7 +96,7 @@ def find_compiler(language: str = "c", command: str | None = None) -> Compiler |
         if program is not None:
             return Compiler(language, (program, *parts[1:]))
     if command is not None:
-        raise ExportError(f"there is no compiler {command!r}")
+        raise ExportError(f"there is no {language.upper()} compiler {command!r}")
     return None
 
 
@@ -105,7 +105,7 @@ def run_within(command: Sequence[str], folder: Path, seconds: float) -> subproce
 
     Raises:
         ExportError: if it cannot be started.
-        TakesTooLong: if it takes longer.
+        TimeLimitError: if it takes longer.
     """
     name = Path(command[0]).name
     try:
@@ -120,6 +120,6 @@ def run_within(command: Sequence[str], folder: Path, seconds: float) -> subproce
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise TakesTooLong(f"{name} takes longer than {seconds:g} s") from None
+        raise TimeLimitError(f"{name} takes longer than {seconds:g} s") from None
     except OSError as error:
         raise ExportError(f"{name} does not run: {error.strerror or error}") from None

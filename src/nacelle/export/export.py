@@ -98,8 +98,8 @@ def export(
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
         force: whether to replace a package in a folder that holds something; other files in it stay.
-        self_test: of C and CUDA: whether the self-test is compiled and run before anything is written, CUDA as
-            C++ on the host. The package says whether it has been run: not so where there is no compiler
+        self_test: of C and CUDA: whether the self-test is compiled and run before anything is written, CUDA
+            as C++ on the host. The package says whether it has been run: not so where there is no compiler
             ($CC or cc, $CXX or c++).
 
     Raises:

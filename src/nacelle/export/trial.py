@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.errors import ExportError
-from nacelle.export.compiler import Compiler, TakesTooLong, find_compiler, run_within
+from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
 from nacelle.export.cuda.host import SOURCE, host_source
 from nacelle.progress import task
 
@@ -61,7 +61,8 @@ class Trial:
         if not self.compiler:
             return f"The self-test has not been run yet: {self.reason}. Run it as written above."
         where = ", its kernels as C++ on the host and not on a device" if self.host else ""
-        return f"The self-test passed when the package was written{where}: {self.compiler}, without optimisation."
+        passed = f"The self-test passed when the package was written{where}"
+        return f"{passed}: {self.compiler}, without optimisation."
 
 
 def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
@@ -94,7 +95,7 @@ def _try(name: str, target: str, files: Mapping[str, str]) -> Trial:
         try:
             compiler.build([*_FLAGS[target], *sources, "-lm", "-o", _PROGRAM], place, _COMPILING)
             done = run_within([f"./{_PROGRAM}"], place, _RUNNING)
-        except TakesTooLong as error:
+        except TimeLimitError as error:
             return Trial(reason=str(error))
         except ExportError as error:
             return _not_run(compiler, str(error))
@@ -107,7 +108,7 @@ def _not_run(compiler: Compiler, said: str) -> Trial:
     """A compiler that makes no program, or one that does not run, is none; one that works has refused."""
     if not compiler.works():
         return Trial(reason=f"the compiler {compiler.name} makes no program that runs here")
-    raise ExportError(f"the package that was written does not compile, and is not kept: {said}")
+    raise ExportError(f"the package does not compile with {compiler.name}, and nothing is written: {said}")
 
 
 def _failure(compiler: Compiler, printed: str, status: int) -> str:
@@ -122,8 +123,8 @@ def _failure(compiler: Compiler, printed: str, status: int) -> str:
     real = "float" if _is_float(function) else "double"
     hint = "; precision double leaves float out" if len(floats) == len(bad) else ""
     return (
-        f"the self-test of the package fails, and nothing is written: {function} ({real}), {output}: worst error "
-        f"{worst:.1e}, tolerated {limit:.1e}; {len(bad)} bad in all ({compiler.version}){hint}"
+        f"the self-test of the package fails, and nothing is written: {function} ({real}), {output}: worst "
+        f"error {worst:.1e}, tolerated {limit:.1e}; {len(bad)} bad in all ({compiler.version}){hint}"
     )
 
 

@@ -168,12 +168,11 @@ def _closed_legs(entry: Entry, robot: Robot, found: Vectors) -> ClosedLegs:
     rounding = {real: found.tolerance[real]["error"] * found.scale["error"] for real in TYPES}
     tolerance = {real: float(f"{max(TOLERANCES[real], rounding[real]):.1e}") for real in TYPES}
     limit = {real: float(f"{2.0 * (tolerance[real] + rounding[real]):.1e}") for real in TYPES}
-    steps = np.concatenate(list(found.inputs.values()), axis=1)
-    step = {}
+    starts, steps = np.concatenate(list(found.inputs.values()), axis=1), {}
     for real, kind in TYPES.items():
-        off = np.abs(rounded(entry.program, steps, kind)[:, : y.shape[1]] - found.outputs["dy"])
-        step[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind)
-    return ClosedLegs(y, condition, tolerance, limit, step)
+        off = np.abs(rounded(entry.program, starts, kind)[:, : y.shape[1]] - found.outputs["dy"])
+        steps[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind)
+    return ClosedLegs(y, condition, tolerance, limit, steps)
 
 
 def _tolerance(

@@ -26,7 +26,10 @@ static inline cudaError_t cudaMalloc(void **place, size_t bytes)
 {
     return (*place = std::malloc(bytes)) != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-static inline cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
+static inline cudaError_t cudaMallocAsync(void **place, size_t bytes, cudaStream_t)
+{
+    return cudaMalloc(place, bytes);
+}
 static inline cudaError_t cudaFree(void *place) { std::free(place); return cudaSuccess; }
 static inline cudaError_t cudaFreeAsync(void *place, cudaStream_t) { return cudaFree(place); }
 static inline cudaError_t cudaMemset(void *place, int value, size_t bytes)
@@ -54,7 +57,10 @@ static inline cudaError_t nc_device(int *processors, int *capability)
     *capability = 80;
     return cudaSuccess;
 }
-static inline bool nc_map_of(CUtensorMap *, const void *, size_t, size_t, size_t, size_t, unsigned) { return false; }
+static inline bool nc_map_of(CUtensorMap *, const void *, size_t, size_t, size_t, size_t, unsigned)
+{
+    return false;
+}
 static inline bool nc_aligned(const void *, size_t, size_t) { return false; }
 static inline unsigned nc_grid(size_t n, size_t across, int processors, int blocks)
 {
@@ -63,7 +69,8 @@ static inline unsigned nc_grid(size_t n, size_t across, int processors, int bloc
 }
 
 /* All threads, block by block. The first pass, without states, fills what the threads of a block share. */
-template <class Kernel> static void nc_launch(unsigned grid, unsigned threads, uint64_t n, const Kernel &kernel)
+template <class Kernel>
+static void nc_launch(unsigned grid, unsigned threads, uint64_t n, const Kernel &kernel)
 {
     gridDim.x = grid;
     for (blockIdx.x = 0; blockIdx.x < grid; ++blockIdx.x)

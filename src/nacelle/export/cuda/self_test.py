@@ -147,6 +147,7 @@ def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> st
     name = entry_ending(entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
     rows = ", ".join(f"{letter}.place, COUNT" for letter in ("y0", "x", "y"))
+    limit = closed.limit[real]
     tables = f"{entry.label}_closed, {entry.label}_condition"
     call = f"{package.name}_{name}_newton({rows}, counts, counts + COUNT"
     return "\n".join(
@@ -162,7 +163,7 @@ def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> st
             "    const double worst =",
             f"        error == cudaSuccess ? y.worst({tables}, 0.0) : HUGE_VAL;",
             "    cudaFree(counts);",
-            f'    return report("{package.name}_{name}_newton", "y / condition", worst, {closed.limit[real]!r});',
+            f'    return report("{package.name}_{name}_newton", "y / condition", worst, {limit!r});',
             "}",
             "",
         ]

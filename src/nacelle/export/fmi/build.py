@@ -76,7 +76,7 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
         try:
             found.build([*_FLAGS, "-I.", *sources, "-lm", "-o", out], place, _LONGEST)
         except ExportError as error:
-            raise ExportError(f"the FMU is not compiled: {error}") from None
+            raise ExportError(f"the C compiler {found.name} does not compile the FMU: {error}") from None
         return Binary(tuple_, ending, (place / out).read_bytes())
 
 

@@ -162,7 +162,7 @@ def _run(
 def _moved(
     controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array
 ) -> dict[str, float]:
-    """The most by which forces and parts of the memory move where the loops at the start open by their size."""
+    """By how much forces and parts of the memory move where the loops at the start open by their size."""
     nx = mechanism_of(controller.robot).layout.nx
     condition = closing_condition(controller.robot, given[:, :nx], given[:, nx:])[0]
     ny = condition.size

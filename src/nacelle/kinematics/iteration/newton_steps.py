@@ -90,7 +90,7 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
 
 @physics(y=of_unknowns, x=of_pose)
 def closing_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
-    """All that is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
+    """What is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
     return {"gaps": pack(_towards_closed(robot, y, x)[1])}
 
 
