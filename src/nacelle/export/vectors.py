@@ -36,6 +36,8 @@ TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
 _FACTOR = 30.0
 # No tolerance is below so many units of rounding; beyond the limit a model is of no use.
 _LEAST, _LIMIT = 200.0, 0.1
+# The same of gaps, to which the condition refers.
+_LEAST_GAP = 20.0
 # How far from its solution an iteration starts, at most, and as a part of where its steps turn round.
 _AWAY, _TURN = 0.01, 0.25
 CAP = 20
@@ -171,7 +173,7 @@ def _closed_legs(entry: Entry, robot: Robot, found: Vectors) -> ClosedLegs:
     starts, steps = np.concatenate(list(found.inputs.values()), axis=1), {}
     for real, kind in TYPES.items():
         off = np.abs(rounded(entry.program, starts, kind)[:, : y.shape[1]] - found.outputs["dy"])
-        steps[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind)
+        steps[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind, _LEAST_GAP)
     return ClosedLegs(y, condition, tolerance, limit, steps)
 
 
@@ -186,9 +188,12 @@ def _tolerance(
     return limits
 
 
-def tolerated(worst: float, kind: Any) -> float:
-    """What is tolerated where a program in a type of NumPy is off by so much, over the scale."""
-    limit = max(_FACTOR * worst, _LEAST * float(np.finfo(kind).eps)) if np.isfinite(worst) else _LIMIT
+def tolerated(worst: float, kind: Any, least: float = _LEAST) -> float:
+    """What is tolerated where a program in a type of NumPy is off by so much, over the scale.
+
+    It is no less than so many units of rounding.
+    """
+    limit = max(_FACTOR * worst, least * float(np.finfo(kind).eps)) if np.isfinite(worst) else _LIMIT
     # Two digits, as written down.
     return float(f"{min(limit, _LIMIT):.1e}")
 
