@@ -110,7 +110,7 @@ def test_a_wrong_program_is_not_written(
     """A sign, and a constant by a thousandth, in one precision."""
     true = c_package.c_definition
 
-    def spoilt(program: Any, options: Any, header: str) -> tuple[str, int]:
+    def with_defect(program: Any, options: Any, header: str) -> tuple[str, int]:
         text, stack = true(program, options, header)
         if options.real != real:
             return text, stack
@@ -119,7 +119,7 @@ def test_a_wrong_program_is_not_written(
         assert changed != body
         return head + "{" + changed, stack
 
-    monkeypatch.setattr(c_package, "c_definition", spoilt)
+    monkeypatch.setattr(c_package, "c_definition", with_defect)
     with pytest.raises(ExportError, match=rf"nothing is written: \w+ \({real}\), .*: worst error"):
         nacelle.export(library_robot("fivebar"), "inverse_dynamics", out=tmp_path / "p", bare=True)
     assert not list(tmp_path.iterdir())
@@ -141,7 +141,7 @@ def test_a_leg_of_bad_condition(tmp_path: Path) -> None:
     np.testing.assert_allclose([double / most, single / most], [2e-12, 2.3e-5], rtol=0.1)
 
 
-OTHERS = ("3rps", "quattro", "nacelle with a loop", "loop inside a leg", "one motion")
+OTHERS = ("3rps", "quattro", "nacelle with a loop", "loop inside a leg", "tilting head")
 
 
 @needs_compiler

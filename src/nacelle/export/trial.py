@@ -105,7 +105,7 @@ def _try(name: str, target: str, files: Mapping[str, str]) -> Trial:
 
 
 def _not_run(compiler: Compiler, said: str) -> Trial:
-    """A compiler that makes no program, or one that does not run, is none; one that works has refused."""
+    """A compiler without programs that run does not count; one that works has refused the package."""
     if not compiler.works():
         return Trial(reason=f"the compiler {compiler.name} makes no program that runs here")
     raise ExportError(f"the package does not compile with {compiler.name}, and nothing is written: {said}")

@@ -156,7 +156,7 @@ def _use(package: Package, closed: ClosedLegs | None, precisions: Sequence[str])
         lines += [
             "",
             f"Legs of this robot are found by iteration: `{name}_{package.iterated.label}_newton` gives "
-            f"their y at the poses, from starts beside them, to a tolerance such as "
+            f"their y at the poses, from starts near them, to a tolerance such as "
             f"{closed.tolerance['double']:g} in double and {closed.tolerance['float']:g} in float.",
             "",
             *closed_words(closed, precisions),

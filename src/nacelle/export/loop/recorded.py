@@ -83,7 +83,7 @@ def record(
     (wanted,) = _run(controller, programs, given, rows)
     parts = _parts(controller, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in parts.items()}
-    moved = {} if closed is None else _moved(controller, programs, given, rows)
+    moved = {} if closed is None else _sensitivity(controller, programs, given, rows)
     tolerance = {}
     for real, kind in TYPES.items():
         with np.errstate(all="ignore"):
@@ -159,7 +159,7 @@ def _run(
     return [(start[k], force[:, k], after[:, k]) for k in range(count)]
 
 
-def _moved(
+def _sensitivity(
     controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array
 ) -> dict[str, float]:
     """By how much forces and parts of the memory move where the loops at the start open by their size."""

@@ -84,17 +84,17 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
 
     The error is what is open: the largest gap over the robot's size.
     """
-    dy, gaps = _towards_closed(robot, y, x)
+    dy, gaps = _step_and_gaps(robot, y, x)
     return {"dy": pack(dy), "error": _largest(gaps)}
 
 
 @physics(y=of_unknowns, x=of_pose)
 def closing_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """What is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
-    return {"gaps": pack(_towards_closed(robot, y, x)[1])}
+    return {"gaps": pack(_step_and_gaps(robot, y, x)[1])}
 
 
-def _towards_closed(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list[Scalar]]:
+def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list[Scalar]]:
     """Newton's step of the unknowns, and what is open."""
     now = configuration(robot, x, y)
     mechanism = now.mechanism
