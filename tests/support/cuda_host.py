@@ -1,7 +1,6 @@
 """Emitted CUDA compiled as C++ for this machine: the same statements, one thread after the other.
 
-The header's device part is replaced: shared memory is an array, loads and stores are plain, and the estimates
-of 1 / x and 1 / √x have the 20 bits that the device gives.
+The header's device part is replaced by `nacelle.emit.cuda.header.HOST`.
 """
 
 from __future__ import annotations
@@ -19,57 +18,8 @@ from typing import Any
 
 import pytest
 
-THREADS = 128
-
-SHIM = r"""
-#define NACELLE_HOST
-#include <cmath>
-#include <cstring>
-#include <cstdint>
-using namespace std;
-#define __global__
-#define __launch_bounds__(...)
-#define __shared__
-#define __align__(n)
-#define __syncthreads() ((void)0)
-struct nc_index { unsigned x; };
-static nc_index threadIdx, blockIdx, gridDim;
-alignas(128) unsigned char memory[1 << 18];
-#define NC_INLINE static inline
-typedef unsigned char *nc_address;
-NC_INLINE nc_address nc_shared(void *p) { return (nc_address)p; }
-template <class R> NC_INLINE void nc_load(nc_address p, R &a) { std::memcpy(&a, p, sizeof a); }
-template <class R> NC_INLINE void nc_load(nc_address p, R &a, R &b)
-{
-    nc_load(p, a);
-    nc_load(p + sizeof a, b);
-}
-template <class R> NC_INLINE void nc_keep(nc_address p, R a) { std::memcpy(p, &a, sizeof a); }
-template <class R> NC_INLINE void nc_keep(nc_address p, R a, R b) { nc_keep(p, a); nc_keep(p + sizeof a, b); }
-template <class R> NC_INLINE void nc_read(const R *p, R &a) { a = *p; }
-template <class R> NC_INLINE void nc_fetch(const R *p, R &a) { a = *p; }
-template <class R> NC_INLINE void nc_write(R *p, R a, uint64_t i, uint64_t n) { if (i < n) *p = a; }
-template <class R> NC_INLINE R nc_add(R a, R b) { return a + b; }
-template <class R> NC_INLINE R nc_sub(R a, R b) { return a - b; }
-template <class R> NC_INLINE R nc_mul(R a, R b) { return a * b; }
-template <class R> NC_INLINE R nc_fma(R a, R b, R c) { return std::fma(a, b, c); }
-template <class R> NC_INLINE R nc_div(R a, R b) { return a / b; }
-template <class R> NC_INLINE R nc_sqrt(R a) { return std::sqrt(a); }
-NC_INLINE uint64_t nc_bits(double a) { uint64_t b; std::memcpy(&b, &a, 8); return b; }
-NC_INLINE double nc_of(uint64_t b) { double a; std::memcpy(&a, &b, 8); return a; }
-NC_INLINE double nc_flushed(double a) { return fabs(a) < 2.2250738585072014e-308 ? 0.0 * a : a; }
-NC_INLINE double nc_high_word(double a)
-{
-    return std::isfinite(a) ? nc_of(nc_bits(a) & 0xffffffff00000000ull) : a;
-}
-NC_INLINE double nc_near_rcp(double x) { return nc_high_word(nc_flushed(1.0 / nc_flushed(x))); }
-NC_INLINE double nc_near_rsqrt(double x) { return nc_high_word(1.0 / std::sqrt(nc_flushed(x))); }
-NC_INLINE float nc_rcp(float x) { return 1.0f / x; }
-NC_INLINE float nc_rsqrt(float x) { return 1.0f / std::sqrt(x); }
-NC_INLINE int nc_high(double a) { return (int)(nc_bits(a) >> 32); }
-NC_INLINE int nc_low(double a) { return (int)nc_bits(a); }
-NC_INLINE double nc_pair(int h, int l) { return nc_of(((uint64_t)(unsigned)h << 32) | (unsigned)l); }
-"""
+from nacelle.emit.cuda.header import HOST
+from nacelle.emit.cuda.plan import THREADS
 
 
 @cache
@@ -102,7 +52,7 @@ def _library(text: str) -> ctypes.CDLL:
             f"for (threadIdx.x = 0; threadIdx.x < {THREADS}; ++threadIdx.x) {name}({names}); }}\n"
         )
     source = _folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.cpp"
-    source.write_text(SHIM + text + "".join(entries))
+    source.write_text(HOST + text + "".join(entries))
     built = source.with_suffix(".so")
     command = [compiler(), "-std=c++17", "-O0", "-w", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([*command, str(source), "-o", str(built)], check=True, timeout=120)

@@ -84,6 +84,9 @@ def export_command(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the package in a folder that is not empty.")
     ] = False,
+    no_self_test: Annotated[
+        bool, typer.Option("--no-self-test", help="Do not compile and run the self-test of C and CUDA.")
+    ] = False,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
@@ -109,6 +112,7 @@ def export_command(
             "--plant": plant,
             "--precision": precision != "both",
             "--batch": batch,
+            "--no-self-test": no_self_test,
         }
         for option, given in of_models.items():
             if given:
@@ -133,6 +137,7 @@ def export_command(
         batch=batch,
         name=name,
         force=force,
+        self_test=not no_self_test,
     )
     if as_json:
         print_json(
@@ -145,6 +150,7 @@ def export_command(
                 "functions": {
                     label: {"total": count.total, **asdict(count)} for label, count in done.counts.items()
                 },
+                **({} if done.self_test is None else {"self_test": done.self_test.data}),
             }
         )
         return
@@ -156,6 +162,8 @@ def export_command(
         what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
         shown.print(f"wrote {done.out}: FMI 3.0, sources and {what}", markup=False)
         return
+    if done.self_test is not None:
+        shown.print(done.self_test.short, markup=False)
     shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
 
 

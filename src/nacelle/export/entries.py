@@ -27,7 +27,7 @@ from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.loop.assembly import assembly_entry
 from nacelle.export.loop.law import controller_entries
 from nacelle.export.loop.plant import plant_entries
-from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.iteration.branch import WRONG, branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
@@ -97,6 +97,8 @@ class Wanted:
         parameters: groups of the robot's free numbers that are given at run time.
         controller: a controller, or None.
         plant: whether the robot is among the functions as what a controller moves.
+        wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: as exactly as the
+            unknowns are known in the least of the precisions.
     """
 
     models: tuple[str, ...]
@@ -107,6 +109,7 @@ class Wanted:
     parameters: tuple[str, ...] = ()
     controller: Controller | None = None
     plant: bool = False
+    wrong: float = WRONG
 
     @property
     def loop(self) -> bool:
@@ -188,7 +191,7 @@ def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a controller and of a plant."""
     if not wanted.loop:
         return []
-    made = [assembly_entry(robot, prefix)]
+    made = [assembly_entry(robot, prefix, wanted.wrong)]
     if wanted.controller is not None:
         if wanted.controller.robot.hash != robot.hash:
             raise ExportError(
@@ -219,7 +222,7 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     keep = (main,) if wanted.bare else (main, *_WATCHED)
     shapes = {key: shape for key, shape in source_model.inputs.items() if key != "load" and 0 not in shape}
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    function, groups = _restricted(source_model, shapes, keep), wanted.parameters
+    function, groups = _restricted(source_model, shapes, keep, wanted.wrong), wanted.parameters
     shapes = shapes_of_inputs(function, robot, shapes, groups)
     specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
     if groups:
@@ -261,7 +264,7 @@ def _prepared(
 
 
 def _restricted(
-    source_model: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...]
+    source_model: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...], wrong: float = WRONG
 ) -> Callable[..., dict[str, Any]]:
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
@@ -270,7 +273,7 @@ def _restricted(
         values = [given.get(key, np.zeros(shape)) for key, shape in source_model.inputs.items()]
         results = dict(source_model.function(robot, *values, **options))
         if "y" in given and "branch" in keep and branch_of(robot).size:
-            results["branch"] = branch_signs(robot, given["x"], given["y"])["branch"]
+            results["branch"] = branch_signs(robot, given["x"], given["y"], wrong)["branch"]
         return {key: results[key] for key in keep if key in results}
 
     sampler = sampler_of(source_model.function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,17 @@ from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
 from nacelle.export.folder import MANIFEST, check_file, check_folder, write_file, write_folder
 from nacelle.export.loop.law import gains_of, memory_of
+from nacelle.export.markdown import TRIAL
+from nacelle.export.states import SampleStates, seeded_states
+from nacelle.export.trial import Trial, try_package
+from nacelle.export.vectors import relation_error, vectors
+from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
 
 TARGETS = ("c", "cuda", "numpy", "casadi", "fmi")
+_TRIED = ("c", "cuda")
 ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
 """Formats of the robot itself, which `nacelle.export_robot` writes."""
 PRECISIONS: dict[str, tuple[str, ...]] = {
@@ -39,6 +45,7 @@ class Export(Shown):
         out: the folder; of "fmi" the file.
         files: paths in it.
         counts: operations of every function, by its name behind the prefix.
+        self_test: of C and CUDA what became of the self-test.
     """
 
     robot: Robot
@@ -47,6 +54,7 @@ class Export(Shown):
     out: Path
     files: tuple[str, ...]
     counts: Mapping[str, Count]
+    self_test: Trial | None = None
 
 
 def export(
@@ -66,6 +74,7 @@ def export(
     batch: bool = False,
     name: str | None = None,
     force: bool = False,
+    self_test: bool = True,
 ) -> Export:
     """Write models of a robot as a package: source, documentation, and a self-test with reference vectors.
 
@@ -89,9 +98,13 @@ def export(
         batch: whether C has entries for many samples too.
         name: prefix of all names; made from the robot's if None.
         force: whether to replace a package in a folder that holds something; other files in it stay.
+        self_test: of C and CUDA: whether the self-test is compiled and run before anything is written, CUDA
+            as C++ on the host. The package says whether it has been run: not so where there is no compiler
+            ($CC or cc, $CXX or c++).
 
     Raises:
-        ExportError: if a model, target or option is unknown, or the folder cannot be written.
+        ExportError: if a model, target or option is unknown, the self-test fails, or the folder cannot be
+            written.
         KinematicsError: if the robot has no such model.
     """
     if target in ROBOT_TARGETS:
@@ -125,12 +138,21 @@ def export(
     wanted.check()
     folder = Path(out)
     check_folder(folder, force)
+    states = seeded_states(robot, friction=wanted.friction, smooth=wanted.smooth)
+    precisions = PRECISIONS[precision] if target in ("c", "cuda") else ("double",)
+    if "float" in precisions and branch_of(robot).relations:
+        wanted = replace(wanted, wrong=relation_error(states))
     package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
-    files = _files(package, target, PRECISIONS[precision], batch)
-    files[MANIFEST] = json.dumps(_manifest(package, target, precision, files), indent=2) + "\n"
+    files = _files(package, states, target, precisions, batch)
+    trial = None
+    if target in _TRIED:
+        trial = try_package(prefix, target, files) if self_test else Trial(reason="it was left out")
+        files["README.md"] = files["README.md"].replace(TRIAL, trial.sentence)
+    manifest = _manifest(package, target, precision, files, trial)
+    files[MANIFEST] = json.dumps(manifest, indent=2) + "\n"
     write_folder(folder, files, force)
     counts = {entry.label: entry.count for entry in package.entries}
-    return Export(robot, prefix, target, folder, tuple(sorted(files)), counts)
+    return Export(robot, prefix, target, folder, tuple(sorted(files)), counts, trial)
 
 
 def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> Export:
@@ -151,20 +173,19 @@ def _version() -> str:
     return version("nacelle")
 
 
-def _files(package: Package, target: str, precisions: Sequence[str], batch: bool) -> dict[str, str]:
+def _files(
+    package: Package, states: SampleStates, target: str, precisions: Sequence[str], batch: bool
+) -> dict[str, str]:
     """Compute the reference vectors and write the texts."""
-    from nacelle.export.states import seeded_states
-    from nacelle.export.vectors import vectors
-
-    wanted = package.wanted
-    states = seeded_states(package.robot, friction=wanted.friction, smooth=wanted.smooth)
     references = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
         from nacelle.export.c.package import c_files
         from nacelle.export.loop.recorded import record
 
-        controller = wanted.controller
-        samples = None if controller is None else record(controller, package.entries)
+        controller = package.wanted.controller
+        iterated = package.iterated
+        closed = None if iterated is None else references[iterated.label].closed
+        samples = None if controller is None else record(controller, package.entries, closed)
         return c_files(package, references, precisions, batch, samples)
     if target == "cuda":
         from nacelle.export.cuda.package import cuda_files
@@ -179,7 +200,10 @@ def _files(package: Package, target: str, precisions: Sequence[str], batch: bool
     return casadi_files(package, references)
 
 
-def _manifest(package: Package, target: str, precision: str, files: Mapping[str, str]) -> dict[str, Any]:
+def _manifest(
+    package: Package, target: str, precision: str, files: Mapping[str, str], trial: Trial | None
+) -> dict[str, Any]:
+    tried = {} if trial is None else {"self_test": trial.data}
     return {
         "nacelle": package.version,
         "robot": package.robot.name,
@@ -192,6 +216,7 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
         "parameters": list(package.wanted.parameters),
         "controller": _controller(package.wanted.controller),
         "plant": package.wanted.plant,
+        **tried,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries
         },

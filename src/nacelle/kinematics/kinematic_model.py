@@ -17,7 +17,7 @@ from nacelle.kinematics.general.margins import iterated_distances as small_dista
 from nacelle.kinematics.general.margins import margins as small_margins
 from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
 from nacelle.kinematics.general.plan import is_supported, plan_of
-from nacelle.kinematics.iteration.branch import branch_numbers
+from nacelle.kinematics.iteration.branch import WRONG, branch_numbers
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
@@ -53,9 +53,9 @@ def _active(now: Configuration) -> Array:
 
 
 @physics(x=of_pose, y=of_unknowns)
-def branch_signs(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+def branch_signs(robot: Robot, x: Array, y: Array, wrong: float = WRONG) -> dict[str, Array]:
     """Numbers that are positive on the branch of the reference pose; see `branch`."""
-    return {"branch": branch_numbers(configuration(robot, x, y), y)}
+    return {"branch": branch_numbers(configuration(robot, x, y), y, wrong)}
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -39,7 +39,7 @@ CASES = [
 def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: str, name: str) -> None:
     robot = STRESS[robot_name](1) if robot_name in STRESS else library_robot(robot_name)
     of_python = controller(robot, name)
-    done = nacelle.export(robot, out=tmp_path / "p", controller=of_python)
+    done = nacelle.export(robot, out=tmp_path / "p", controller=of_python, self_test=False)
     printed = run_self_test(
         done.out, ("-O1", *SANITIZE[2:]) if (robot_name, name) == ("fivebar", "sj") else QUICK
     )
@@ -79,7 +79,11 @@ def fivebar(tmp_path_factory: pytest.TempPathFactory):
     robot = library_robot("fivebar")
     made = controller(robot, "cf-rb-friction")
     done = nacelle.export(
-        robot, out=tmp_path_factory.mktemp("fivebar") / "p", controller=made, precision="double"
+        robot,
+        out=tmp_path_factory.mktemp("fivebar") / "p",
+        controller=made,
+        precision="double",
+        self_test=False,
     )
     return done, library_of(done.out), made
 

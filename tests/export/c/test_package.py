@@ -37,7 +37,9 @@ CASES = [
 
 @needs_compiler
 def test_regressors(tmp_path: Path) -> None:
-    done = nacelle.export(library_robot("fivebar"), "regressor,reference_regressor", out=tmp_path / "package")
+    done = nacelle.export(
+        library_robot("fivebar"), "regressor,reference_regressor", out=tmp_path / "package", self_test=False
+    )
     printed = run_self_test(done.out, QUICK)
     assert printed.endswith("all is well\n")
     assert f"{done.name}_reference_regressor" in printed
@@ -48,7 +50,7 @@ def test_regressors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("robot_name", "source", "models"), CASES)
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, models: str) -> None:
     robot = library_robot(robot_name)
-    done = nacelle.export(robot, models, out=tmp_path / "package", input=source)
+    done = nacelle.export(robot, models, out=tmp_path / "package", input=source, self_test=False)
     printed = run_self_test(done.out, QUICK)
     assert printed.endswith("all is well\n")
     assert "BAD" not in printed
@@ -99,7 +101,9 @@ def shapes_of(folder: Path, name: str, function: str) -> dict[str, tuple[int, ..
 def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> None:
     robot = library_robot(robot_name)
     models = "forward_dynamics,inverse_kinematics,jacobian,mass_matrix,bias_forces,gravity_forces"
-    done = nacelle.export(robot, models.split(","), out=tmp_path / "package", precision="double")
+    done = nacelle.export(
+        robot, models.split(","), out=tmp_path / "package", precision="double", self_test=False
+    )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compiled(done.out, QUICK)
     states = seeded_states(robot, seed=2)
@@ -129,7 +133,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
 @needs_compiler
 def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     robot = library_robot("3rps")
-    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "package", batch=True)
+    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "package", batch=True, self_test=False)
     printed = run_self_test(done.out, QUICK)
     assert "3rps_close_legs_newton" in printed
     assert "3rps_close_legs_f_newton" in printed
@@ -160,7 +164,7 @@ def assert_nothing_allocated(folder: Path) -> None:
 def test_hostile_names(tmp_path: Path) -> None:
     robot = hostile_fivebar()
     for source in ("pose", "elements"):
-        done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / source, input=source)
+        done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / source, input=source, self_test=False)
         assert done.name == "stdio_robot"
         assert run_self_test(done.out, ("-O1", *SANITIZE[2:])).endswith("all is well\n")
         for path in done.out.rglob("*.[ch]"):
@@ -175,8 +179,12 @@ def test_hostile_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
     robot = library_robot("fivebar")
-    full = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "full", precision="float", batch=True)
-    bare = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "bare", precision="double", bare=True)
+    full = nacelle.export(
+        robot, "inverse_dynamics", out=tmp_path / "full", precision="float", batch=True, self_test=False
+    )
+    bare = nacelle.export(
+        robot, "inverse_dynamics", out=tmp_path / "bare", precision="double", bare=True, self_test=False
+    )
     assert "fivebar_inverse_dynamics_f " in run_self_test(full.out, QUICK, compiler)
     assert "pivot" not in run_self_test(bare.out, QUICK, compiler)
     assert declared(bare.out, "fivebar", "inverse_dynamics")[1] == ["force"]
@@ -191,7 +199,9 @@ def test_friction_and_smoothing(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     states = seeded_states(robot, seed=3)
     for k, options in enumerate(({"friction": False}, {"smooth": 0.05})):
-        done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / str(k), precision="double", **options)
+        done = nacelle.export(
+            robot, "inverse_dynamics", out=tmp_path / str(k), precision="double", self_test=False, **options
+        )
         assert run_self_test(done.out, QUICK).endswith("all is well\n")
         function = compiled(done.out, QUICK).fivebar_inverse_dynamics
         inputs = list(inputs_at(states, shapes_of(done.out, "fivebar", "inverse_dynamics")).values())
@@ -238,7 +248,9 @@ def test_the_page_tells_everything(tmp_path: Path) -> None:
 def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
-    done = nacelle.export(library_robot("prrrp"), "inverse_dynamics,jacobian", out=tmp_path / "package")
+    done = nacelle.export(
+        library_robot("prrrp"), "inverse_dynamics,jacobian", out=tmp_path / "package", self_test=False
+    )
     steps = {
         "cmake": [
             "cmake -S . -B build",
@@ -262,7 +274,12 @@ def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
     groups = ("inertia", "friction") if name == "quattro" else ("geometry", "inertia", "friction")
     done = nacelle.export(
-        robot, "inverse_dynamics", out=tmp_path / "package", parameters=",".join(groups), precision="double"
+        robot,
+        "inverse_dynamics",
+        out=tmp_path / "package",
+        parameters=",".join(groups),
+        precision="double",
+        self_test=False,
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compiled(done.out, QUICK)

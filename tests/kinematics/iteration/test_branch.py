@@ -172,6 +172,10 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
     assert crossed.flags & int(Flag.OTHER_BRANCH)
     signs = native(kinematic_model.branch_signs, robot)(crossed.x, crossed.y)
     assert np.all(signs[:-1] > 0.0)
+    # A relation may be off by as much as y is not known to: a number for each of them.
+    for wrong, sign in ((0.04, -1.0), (10.0, 1.0)):
+        allowed = kinematic_model.branch_signs(robot, crossed.x, crossed.y, wrong)["branch"]
+        assert np.sign(allowed[-1]) == sign
     assert signs[-1] < 0.0
     # Full turns do not make another branch.
     own = nacelle.inverse_kinematics(robot, [0.05, -0.6])

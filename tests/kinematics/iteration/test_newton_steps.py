@@ -28,6 +28,7 @@ from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support import inner_loops, wide
+from support.library import library_robot
 
 EPS = np.finfo(float).eps
 SINGULAR = int(Flag.SINGULAR | Flag.NEAR_SINGULAR)
@@ -268,3 +269,15 @@ def shrunk(robot: Robot, factor: float) -> Robot:
         joints=tuple(smaller(joint) for joint in robot.joints),
         reference=moved(robot.reference),
     )
+
+
+def test_the_error_of_a_step_is_the_largest_gap() -> None:
+    """In the general form and by the tree; all gaps vanish at closed loops alone."""
+    for name in ("3rps", "quattro"):
+        robot = library_robot(name)
+        x, y = mechanism_of(robot).reference
+        for off in (0.0, 0.01):
+            gaps = newton_steps.closing_gaps(robot, y + off, x)["gaps"].astype(float)
+            error = float(newton_steps.closing_step(robot, y + off, x)["error"])
+            assert np.max(np.abs(gaps)) == error
+            assert (error < 1e-12) is (off == 0.0)

@@ -10,9 +10,6 @@ from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.scalar import Array
 
-TOLERANCES = {"double": 1e-12, "float": 1e-5}
-"""To what legs are closed."""
-
 # Legs are closed at the pose itself, then along 4, 16, 64 pieces of a straight line from the reference.
 _PIECES = 64
 
@@ -132,8 +129,8 @@ def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
     return [*lines, *(f"{assemble_head(package, real)};" for real in reals), ""]
 
 
-def assemble_source(package: Package, real: str) -> tuple[str, str]:
-    """File name and text of that function."""
+def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str, str]:
+    """File name and text of that function, which closes legs to a tolerance."""
     mechanism, end = mechanism_of(package.robot), ending(real)
     own = f"{package.name}_assemble{end}"
     common = {
@@ -160,5 +157,5 @@ def assemble_source(package: Package, real: str) -> tuple[str, str]:
         turned=turned,
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING}{end}_newton",
-        tolerance=c_constant(TOLERANCES[real], real),
+        tolerance=c_constant(tolerance, real),
     )

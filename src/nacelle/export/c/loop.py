@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nacelle.control.controller import Controller
@@ -31,12 +31,12 @@ class LoopPart(NamedTuple):
     declared: list[str]
 
 
-def loop_part(package: Package, precisions: Sequence[str]) -> LoopPart:
-    """The files of a controller and of a plant; none if there is neither."""
+def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[str, float]) -> LoopPart:
+    """The files of a controller and of a plant; none if there is neither. Legs are closed to tolerances."""
     wanted, reals = package.wanted, tuple(precisions)
     if not wanted.loop:
         return LoopPart({}, {}, [])
-    sources = dict(assemble_source(package, real) for real in reals)
+    sources = dict(assemble_source(package, real, tolerances[real]) for real in reals)
     declared, headers = assemble_declaration(package, reals), {}
     if wanted.controller is not None:
         headers[f"{package.name}_controller.h"] = controller_header(package, wanted.controller, reals)

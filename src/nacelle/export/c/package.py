@@ -16,8 +16,8 @@ from nacelle.export.c.loop import loop_part, loop_use
 from nacelle.export.c.self_test import self_test
 from nacelle.export.entry import Entry
 from nacelle.export.loop.recorded import RecordedSamples
-from nacelle.export.markdown import readme
-from nacelle.export.vectors import Vectors
+from nacelle.export.markdown import TRIAL, closed_words, readme
+from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, Vectors
 
 _WIDTH = 96
 _DRIVERS = {"newton": newton_source, "rk4": rk4_source}
@@ -40,13 +40,15 @@ def c_files(
         samples: of its controller.
     """
     name = package.name
-    sources, headers, stack = code_of(package, precisions, batch)
+    closed = next((found.closed for found in references.values() if found.closed is not None), None)
+    tolerances = TOLERANCES if closed is None else closed.tolerance
+    sources, headers, stack = code_of(package, precisions, batch, tolerances)
     files = {f"include/{file}": text for file, text in headers.items()}
     files |= {f"src/{file}": text for file, text in sources.items()}
     files["test/self_test.c"] = self_test(package, references, precisions, samples)
     files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
     files["Makefile"] = make_file(name, sorted(sources))
-    files["README.md"] = readme(package, _use(package, precisions, batch), _notes(package, stack))
+    files["README.md"] = readme(package, _use(package, precisions, batch, closed), _notes(package, stack))
     return files
 
 
@@ -64,8 +66,10 @@ class PackageCode(NamedTuple):
     stack: dict[str, dict[str, int]]
 
 
-def code_of(package: Package, precisions: Sequence[str], batch: bool) -> PackageCode:
-    """Write the functions of a package; arguments as in `c_files`."""
+def code_of(
+    package: Package, precisions: Sequence[str], batch: bool, tolerances: Mapping[str, float] = TOLERANCES
+) -> PackageCode:
+    """Write the functions of a package; arguments as in `c_files`, and to what legs are closed."""
     name = package.name
     sources: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -80,11 +84,11 @@ def code_of(package: Package, precisions: Sequence[str], batch: bool) -> Package
             sources[f"{Interface(entry.program, options).name}.c"] = text
             stack.setdefault(entry.label, {})[real] = bytes_used
     included = [file for file in headers if file.endswith(("_newton.h", "_rk4.h"))]
-    loop = loop_part(package, precisions)
+    loop = loop_part(package, precisions, tolerances)
     sources |= loop.sources
     headers |= loop.headers
     included += loop.headers
-    headers[f"{name}.h"] = _header(package, precisions, batch, included, stack)
+    headers[f"{name}.h"] = _header(package, precisions, batch, included, stack, loop.declared)
     return PackageCode(sources, headers, stack)
 
 
@@ -118,6 +122,7 @@ def _header(
     batch: bool,
     included: Sequence[str],
     stack: Mapping[str, Mapping[str, int]],
+    more: Sequence[str],
 ) -> str:
     name = package.name
     guard = f"{name}_h_included"
@@ -137,7 +142,7 @@ def _header(
     taken, declared = Identifiers((guard,)), []
     for entry in package.entries:
         declared += _declared(package, entry, precisions, batch, taken, stack[entry.label])
-    declared += loop_part(package, precisions).declared
+    declared += more
     includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
     return "\n".join(lines + framed(guard, includes, declared))
 
@@ -178,7 +183,7 @@ def _declared(
     return [*lines, ""]
 
 
-def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
+def _use(package: Package, precisions: Sequence[str], batch: bool, closed: ClosedLegs | None) -> list[str]:
     name = package.name
     alone = {
         "double": "All functions compute in double.",
@@ -203,6 +208,8 @@ def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
         "worst error of each output and returns 0 if all of them are within their tolerance: a multiple of "
         "the rounding error that the function has in that precision.",
         "",
+        TRIAL,
+        "",
         "C99 and `math.h` are all that is needed. Never compile with `-ffast-math` or `-ffinite-math-only`.",
         "",
         "## Calling",
@@ -217,14 +224,19 @@ def _use(package: Package, precisions: Sequence[str], batch: bool) -> list[str]:
             "one for all), those of an output follow each other.",
         ]
     lines += loop_use(package, precisions[0])
-    if package.iterated is not None:
+    if package.iterated is not None and closed is not None:
+        tolerance = closed.tolerance
         lines += [
             "",
             f"Legs of this robot are found by iteration. Before a function that takes `y`, call "
-            f"`{name}_{package.iterated.label}_newton(y, x, 1e-12, 20, NULL, NULL)` (in float with 1e-5): it "
-            "improves y, from that of the sample before or from the start below, and returns 0 if the legs "
-            "are closed. This is the one loop in the package; its cap is an argument. Its worst case is "
-            "cap + 1 times the count of the step. At the reference pose",
+            f"`{name}_{package.iterated.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, NULL)` (in "
+            f"float with {tolerance['float']:g}): it improves y, from that of the sample before or from the "
+            "start below, and returns 0 if the legs are closed. This is the one loop in the package; its cap "
+            "is an argument. Its worst case is cap + 1 times the count of the step.",
+            "",
+            *closed_words(closed, precisions),
+            "",
+            "At the reference pose",
             "",
             *_start(package),
         ]

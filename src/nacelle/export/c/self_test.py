@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nacelle.emit.c.interface import COptions, Interface
+from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.c.samples_test import samples_check, samples_data
 from nacelle.export.entry import Entry
 from nacelle.export.loop.recorded import RecordedSamples
-from nacelle.export.vectors import Vectors, iteration_results
+from nacelle.export.vectors import CAP, ClosedLegs, Vectors
 from nacelle.spatial.scalar import Array
 
 _HEAD = """\
@@ -86,8 +87,8 @@ def self_test(
         for real in precisions:
             parts.append(_check(package, entry, vectors, real))
             calls.append(f"    bad += check_{entry_ending(entry, real)}();")
-            if entry.closes:
-                parts.append(_newton(package, entry, vectors, real))
+            if vectors.closed is not None:
+                parts.append(_newton(package, entry, vectors.closed, real))
                 calls.append(f"    bad += check_{entry_ending(entry, real)}_newton();")
     controller = package.wanted.controller
     if controller is not None and samples is not None:
@@ -126,9 +127,31 @@ def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
         tables.append(_table(f"{entry.label}_in{k}", values))
     for k, values in enumerate(vectors.outputs.values()):
         tables.append(_table(f"{entry.label}_out{k}", values))
-    if entry.closes:
-        tables.append(_table(f"{entry.label}_closed", iteration_results(entry, vectors)))
+    if vectors.closed is not None:
+        tables += [
+            _table(f"{entry.label}_closed", vectors.closed.y),
+            "/* By how much y moves where the loops open by their size: an iteration that closes them to a",
+            " * tolerance knows y to the tolerance times this. */",
+            _table(f"{entry.label}_condition", vectors.closed.condition),
+        ]
     return "\n".join(tables)
+
+
+def is_step(vectors: Vectors, name: str) -> bool:
+    """Whether an output is the step of an iteration, whose errors count relative to the condition."""
+    return vectors.closed is not None and name == "dy"
+
+
+def error_scale(entry: Entry, vectors: Vectors, name: str, place: str = "") -> str:
+    """What errors of an output count relative to: a number, or the table of the condition."""
+    return f"{entry.label}_condition{place}" if is_step(vectors, name) else repr(vectors.scale[name])
+
+
+def error_limit(vectors: Vectors, name: str, real: str) -> float:
+    """The largest error of an output, relative to its scale, in a precision."""
+    if vectors.closed is not None and is_step(vectors, name):
+        return vectors.closed.step[real]
+    return vectors.tolerance[real][name]
 
 
 def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
@@ -152,24 +175,23 @@ def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
         lines += [
             f"        for (int j = 0; j < {size}; ++j) {{",
             f"            worst{k} = worse(worst{k}, (double)out{k}[j], {entry.label}_out{k}[i][j], "
-            f"{vectors.scale[name]!r});",
+            f"{error_scale(entry, vectors, name, '[i][j]')});",
             "        }",
         ]
     lines.append("    }")
     for k, (name, array) in enumerate(zip(vectors.outputs, interface.outputs, strict=True)):
-        limit = vectors.tolerance[real][name]
-        lines.append(f'    bad += report("{interface.name}", "{array.name}", worst{k}, {limit!r});')
+        shown = f"{array.name}{' / condition' if is_step(vectors, name) else ''}"
+        limit = error_limit(vectors, name, real)
+        lines.append(f'    bad += report("{interface.name}", "{shown}", worst{k}, {limit!r});')
     return "\n".join([*lines, "    return bad;", "}", ""])
 
 
-def _newton(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
-    """Newton's iteration from starts beside the solutions."""
+def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> str:
+    """Newton's iteration from starts away from the solutions."""
     interface = _interface(package, entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
-    # What a step leaves open shrinks quadratically: one step more ends in rounding.
-    tolerance, limit = (1e-12, 1e-10) if real == "double" else (1e-5, 1e-3)
-    ending = "f" if real == "float" else ""
-    call = f"{interface.name}_newton(y, x, {tolerance!r}{ending}, 20, NULL, NULL)"
+    tolerance = c_constant(closed.tolerance[real], real)
+    call = f"{interface.name}_newton(y, x, {tolerance}, {CAP}, NULL, NULL)"
     return "\n".join(
         [
             f"static int check_{entry_ending(entry, real)}_newton(void)",
@@ -188,10 +210,11 @@ def _newton(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
             "            worst = HUGE_VAL;",
             "        }",
             f"        for (int j = 0; j < {y}; ++j) {{",
-            f"            worst = worse(worst, (double)y[j], {entry.label}_closed[i][j], 1.0);",
+            f"            worst = worse(worst, (double)y[j], {entry.label}_closed[i][j],",
+            f"                          {entry.label}_condition[i][j]);",
             "        }",
             "    }",
-            f'    return report("{interface.name}_newton", "y", worst, {limit!r});',
+            f'    return report("{interface.name}_newton", "y / condition", worst, {closed.limit[real]!r});',
             "}",
             "",
         ]

@@ -17,8 +17,8 @@ from nacelle.export.cuda.build import cmake_file
 from nacelle.export.cuda.launch import LAUNCH_HEADER, launch_head, launcher, newton_launcher, newton_prototype
 from nacelle.export.cuda.self_test import self_test
 from nacelle.export.entry import Entry
-from nacelle.export.markdown import readme
-from nacelle.export.vectors import Vectors
+from nacelle.export.markdown import TRIAL, closed_words, readme
+from nacelle.export.vectors import ClosedLegs, Vectors
 
 
 def cuda_files(
@@ -50,6 +50,7 @@ def cuda_files(
             used = made.tiled or made.plain
             notes.setdefault(entry.label, []).append(f"In {real}: {_note(used)}")
     name = package.name
+    closed = next((found.closed for found in references.values() if found.closed is not None), None)
     files = {f"include/{name}.h": _header(package, declared)}
     files |= {f"src/{file}": text for file, text in sources.items()}
     files["src/nacelle_cuda.cuh"] = HEADER.lstrip()
@@ -57,7 +58,7 @@ def cuda_files(
     files["test/self_test.cu"] = self_test(package, references, precisions)
     files["CMakeLists.txt"] = cmake_file(name, sorted(sources))
     files["README.md"] = readme(
-        package, _use(package), {label: " ".join(texts) for label, texts in notes.items()}
+        package, _use(package, closed, precisions), {label: " ".join(texts) for label, texts in notes.items()}
     )
     return files
 
@@ -125,7 +126,7 @@ def _source(package: Package, text: str) -> str:
     return "\n".join([f"/* {package.origin} */", *head, text])
 
 
-def _use(package: Package) -> list[str]:
+def _use(package: Package, closed: ClosedLegs | None, precisions: Sequence[str]) -> list[str]:
     name = package.name
     lines = [
         "## Building and testing",
@@ -143,16 +144,21 @@ def _use(package: Package) -> list[str]:
         "worst error of each output and returns 0 if all of them are within their tolerance; 77 if there is "
         "no device.",
         "",
+        TRIAL,
+        "",
         "## Calling",
         "",
         f"Include `{name}.h`. Arguments are arrays of the device with the distance of their rows, inputs "
         "first, in the order of the tables below, then the number of states and a stream. Entry j of state "
         "i is at `base[j * ld + i]`; matrices lie row by row. Functions in float end in `_f`.",
     ]
-    if package.iterated is not None:
+    if package.iterated is not None and closed is not None:
         lines += [
             "",
             f"Legs of this robot are found by iteration: `{name}_{package.iterated.label}_newton` gives "
-            "their y at the poses, from starts beside them.",
+            f"their y at the poses, from starts near them, to a tolerance such as "
+            f"{closed.tolerance['double']:g} in double and {closed.tolerance['float']:g} in float.",
+            "",
+            *closed_words(closed, precisions),
         ]
     return lines

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nacelle.export.about import Package
-from nacelle.export.c.self_test import CHECKS, ENDS, data_tables, entry_ending
+from nacelle.export.c.self_test import CHECKS, ENDS, data_tables, entry_ending, error_limit, error_scale
 from nacelle.export.entry import Entry
-from nacelle.export.vectors import Vectors
+from nacelle.export.vectors import CAP, ClosedLegs, Vectors
 
 # States of a run: whole tiles and a rest; the reference states follow each other again and again. The second
 # distance of rows is no multiple of 16 bytes: such rows are loaded without tiles.
@@ -53,14 +53,26 @@ template <typename real> struct Rows {
             for (int i = 0; i < COUNT; ++i) host[j * ld + i] = (real)table[i % STATES][j];
         cudaMemcpy(place, host.data(), host.size() * sizeof(real), cudaMemcpyHostToDevice);
     }
+    /* The largest error relative to a number, or to a number for each entry of the table. */
     template <int width> double worst(const double (*table)[width], double scale, double before) const
+    {
+        return worst(table, [=](int, int) { return scale; }, before);
+    }
+    template <int width>
+    double worst(const double (*table)[width], const double (*scales)[width], double before) const
+    {
+        return worst(table, [=](int i, int j) { return scales[i][j]; }, before);
+    }
+    template <int width, class Scale>
+    double worst(const double (*table)[width], const Scale &scale, double before) const
     {
         std::vector<real> host(size * ld);
         if (cudaMemcpy(host.data(), place, host.size() * sizeof(real), cudaMemcpyDeviceToHost) != cudaSuccess)
             return HUGE_VAL;
         for (int j = 0; j < size; ++j)
             for (int i = 0; i < COUNT; ++i)
-                before = worse(before, (double)host[j * ld + i], table[i % STATES][j], scale);
+                before = worse(
+                    before, (double)host[j * ld + i], table[i % STATES][j], scale(i % STATES, j));
         return before;
     }
 };
@@ -91,8 +103,9 @@ def self_test(package: Package, references: Mapping[str, Vectors], precisions: S
             name = entry_ending(entry, real)
             parts.append(_check(package, entry, references[entry.label], real))
             calls.append(f"    bad += check_{name}();")
-            if entry.closes:
-                parts.append(_newton(package, entry, real))
+            closed = references[entry.label].closed
+            if closed is not None:
+                parts.append(_newton(package, entry, closed, real))
                 calls.append(f"    bad += check_{name}_newton();")
     parts.append("\n".join([_MAIN + "\n".join(calls), *ENDS, "}", ""]))
     return "\n".join(parts)
@@ -119,21 +132,23 @@ def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     for k, (label, variable) in enumerate(zip(vectors.outputs, outputs, strict=True)):
         if variable.size:
             lines.append(
-                f"        worst{k} = out{k}.worst({entry.label}_out{k}, {vectors.scale[label]!r}, worst{k});"
+                f"        worst{k} = out{k}.worst({entry.label}_out{k}, "
+                f"{error_scale(entry, vectors, label)}, worst{k});"
             )
     lines.append("    }")
     for k, label in enumerate(vectors.outputs):
-        limit = vectors.tolerance[real][label]
+        limit = error_limit(vectors, label, real)
         lines.append(f'    bad += report("{package.name}_{name}", "out {k}", worst{k}, {limit!r});')
     return "\n".join([*lines, "    return bad;", "}", ""])
 
 
-def _newton(package: Package, entry: Entry, real: str) -> str:
-    """Newton's iteration from starts beside the solutions."""
+def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> str:
+    """Newton's iteration from starts away from the solutions."""
     name = entry_ending(entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
-    tolerance, limit = (1e-12, 1e-10) if real == "double" else (1e-5, 1e-3)
     rows = ", ".join(f"{letter}.place, COUNT" for letter in ("y0", "x", "y"))
+    limit = closed.limit[real]
+    tables = f"{entry.label}_closed, {entry.label}_condition"
     call = f"{package.name}_{name}_newton({rows}, counts, counts + COUNT"
     return "\n".join(
         [
@@ -144,11 +159,11 @@ def _newton(package: Package, entry: Entry, real: str) -> str:
             f"    x.fill({entry.label}_in1);",
             "    long long *counts = nullptr;",
             "    if (cudaMalloc((void **)&counts, 2 * COUNT * sizeof *counts) != cudaSuccess) return 1;",
-            f"    const cudaError_t error = {call}, {tolerance!r}, 20, COUNT, 0);",
+            f"    const cudaError_t error = {call}, {closed.tolerance[real]!r}, {CAP}, COUNT, 0);",
             "    const double worst =",
-            f"        error == cudaSuccess ? y.worst({entry.label}_closed, 1.0, 0.0) : HUGE_VAL;",
+            f"        error == cudaSuccess ? y.worst({tables}, 0.0) : HUGE_VAL;",
             "    cudaFree(counts);",
-            f'    return report("{package.name}_{name}_newton", "y", worst, {limit!r});',
+            f'    return report("{package.name}_{name}_newton", "y / condition", worst, {limit!r});',
             "}",
             "",
         ]

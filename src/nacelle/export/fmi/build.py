@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import platform
-import shutil
-import subprocess
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nacelle.errors import ExportError
+from nacelle.export.compiler import find_compiler
 
 # Roots and choices as instructions. Never -ffast-math: NaN must pass through.
 _FLAGS = (
@@ -65,11 +63,8 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
     Raises:
         ExportError: if the compiler is named and missing, or fails.
     """
-    command = compiler or os.environ.get("CC") or "cc"
-    program = shutil.which(command)
-    if program is None:
-        if compiler is not None:
-            raise ExportError(f"there is no C compiler {compiler!r}")
+    found = find_compiler("c", compiler)
+    if found is None:
         return None
     tuple_, ending = this_platform()
     with tempfile.TemporaryDirectory(prefix="nacelle-fmi-") as folder:
@@ -79,19 +74,9 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
         sources = sorted(file for file in files if file.endswith(".c"))
         out = f"{name}{ending}"
         try:
-            done = subprocess.run(
-                [program, *_FLAGS, "-I.", *sources, "-lm", "-o", out],
-                cwd=place,
-                capture_output=True,
-                text=True,
-                timeout=_LONGEST,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ExportError(f"the C compiler {command} does not compile the FMU: {error}") from None
-        if done.returncode != 0:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
-            raise ExportError(f"the C compiler {command} does not compile the FMU: {first.strip()}")
+            found.build([*_FLAGS, "-I.", *sources, "-lm", "-o", out], place, _LONGEST)
+        except ExportError as error:
+            raise ExportError(f"the C compiler {found.name} does not compile the FMU: {error}") from None
         return Binary(tuple_, ending, (place / out).read_bytes())
 
 

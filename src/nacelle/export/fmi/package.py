@@ -21,6 +21,7 @@ from nacelle.export.fmi.build import binary, zipped
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
 from nacelle.export.loop.assembly import assembly_entry
+from nacelle.export.vectors import TOLERANCES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import rigid_signals
@@ -108,7 +109,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     code = code_of(package, ("double",), False)
     sources, headers = dict(code.sources), dict(code.headers)
     if package.iterated is not None and not package.wanted.loop:
-        sources |= dict([assemble_source(package, "double")])
+        sources |= dict([assemble_source(package, "double", TOLERANCES["double"])])
     for file in _INTERFACE:
         text = resources("nacelle.export.fmi").joinpath(file).read_text(encoding="utf-8")
         (headers if file.endswith(".h") else sources)[file] = text

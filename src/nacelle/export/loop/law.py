@@ -25,7 +25,7 @@ LAW, REST = "controller_law", "controller_rest"
 """What the functions are called."""
 
 # How far readings are from the desired motion in reference vectors, and their noise, rad or m.
-_AWAY, _NOISE = 2e-4, 1e-5
+_AWAY, _NOISE = 2e-3, 2e-4
 
 
 def memory_of(controller: Controller) -> Fields:

@@ -3,7 +3,8 @@
 The platform moves along a straight line from a pose at rest, the readings follow it with an error, some are
 missing for a while, and at the end all are, until the controller has stopped. Inputs are numbers of single
 precision, so that one record tests double and float. What is tolerated is a multiple of the error that the
-same programs make here, operation by operation in that precision.
+same programs make here, operation by operation in that precision; where an iteration finds the legs at the
+start, also what their y is not known to there (`nacelle.export.vectors`), times the derivative by y.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.export.entry import Entry
 from nacelle.export.loop.law import LAW, REST, memory_of
-from nacelle.export.vectors import TYPES, rounded, tolerated
+from nacelle.export.vectors import TYPES, ClosedLegs, closing_condition, rounded, tolerated
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -33,9 +34,9 @@ FINE, BRIDGED, STOPPED, FAILED = 0, 1, 2, 3
 # Samples with readings; of which, by number, one is missing; and those without any at the end.
 _SAMPLES, _GAPS, _SILENT = 24, (9, 10), 14
 # Largest speed: the robot's size, or 1 rad, per second; error of the readings, and their noise, rad or m.
-_SPEED, _ERROR, _NOISE = 0.02, 2e-4, 1e-5
-# An iteration ends with loops closed to its tolerance.
-_CLOSED = {"double": 1e-10, "float": 1e-3}
+_SPEED, _ERROR, _NOISE = 0.02, 2e-3, 2e-4
+# Step of the differences that derivatives by y are found by.
+_DIFFERENCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,26 +64,36 @@ class RecordedSamples:
     tolerance: Mapping[str, Mapping[str, float]]
 
 
-def record(controller: Controller, entries: Sequence[Entry]) -> RecordedSamples:
-    """Record samples of a controller by the programs of a package."""
+def record(
+    controller: Controller, entries: Sequence[Entry], closed: ClosedLegs | None = None
+) -> RecordedSamples:
+    """Record samples of a controller by the programs of a package.
+
+    Args:
+        controller: the controller.
+        entries: the functions of the package.
+        closed: how exactly legs are closed, where iteration finds them.
+    """
     programs = {entry.label: entry.program for entry in entries}
     inputs = sample_inputs(controller)
     start = inputs["x"][0]
     y = inverse_kinematics(controller.robot, start, limits=False).y
-    given = [*start.tolist(), *y.tolist()]
+    given = np.concatenate([start, y])[None]
     rows = np.concatenate(list(inputs.values()), axis=1)
-    wanted = _run(controller, programs, given, rows)
+    (wanted,) = _run(controller, programs, given, rows)
     parts = _parts(controller, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in parts.items()}
+    moved = {} if closed is None else _sensitivity(controller, programs, given, rows)
     tolerance = {}
     for real, kind in TYPES.items():
         with np.errstate(all="ignore"):
-            computed = _parts(controller, _run(controller, programs, given, rows, kind))
-        worst = {name: float(np.max(np.abs(computed[name] - parts[name]), initial=0.0)) for name in parts}
-        limits = {name: tolerated(worst[name] / scale[name], kind) for name in parts}
-        if y.size:
-            limits = {name: max(limit, _CLOSED[real]) for name, limit in limits.items()}
-        tolerance[real] = limits
+            computed = _parts(controller, _run(controller, programs, given, rows, kind)[0])
+            off = {name: values - parts[name] for name, values in computed.items()}
+        worst = {name: float(np.max(np.abs(values), initial=0.0)) for name, values in off.items()}
+        tolerance[real] = {name: tolerated(worst[name] / scale[name], kind) for name in parts}
+        if closed is not None:
+            for name, most in moved.items():
+                tolerance[real][name] += float(f"{closed.limit[real] * most / scale[name]:.1e}")
     first, force, memory = wanted
     return RecordedSamples(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
 
@@ -122,29 +133,56 @@ def sample_inputs(controller: Controller) -> dict[str, Array]:
 
 
 def _run(
-    controller: Controller,
-    programs: Mapping[str, Program],
-    given: Sequence[float],
-    rows: Array,
-    kind: Any = None,
-) -> tuple[Array, Array, Array]:
-    """Memory at the start, forces and memories, with 50 digits or in a type of NumPy."""
+    controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array, kind: Any = None
+) -> list[tuple[Array, Array, Array]]:
+    """Memory at the start, forces and memories, for starts x, y (starts, size).
 
-    def evaluate(label: str, values: Sequence[Any]) -> list[Any]:
+    With 50 digits, or in a type of NumPy.
+    """
+
+    def evaluate(label: str, table: Array) -> Array:
         if kind is None:
-            return list(exact(programs[label], [Decimal(value) for value in values]))
-        return list(rounded(programs[label], np.array([values], dtype=float), kind)[0])
+            exactly = [exact(programs[label], [Decimal(value) for value in row]) for row in table.tolist()]
+            return np.array(exactly, dtype=object)
+        return rounded(programs[label], np.asarray(table, dtype=float), kind)
 
-    m, gains = len(controller.robot.actuators), [float(gain) for gain in controller.gains]
+    m, count = len(controller.robot.actuators), len(given)
     memory = first = evaluate(REST, given)
     forces, memories = [], []
-    for row in rows.tolist():
-        result = evaluate(LAW, [*memory, *row, *gains])
-        memory = result[m:]
-        forces.append(result[:m])
+    for row in rows:
+        same = np.tile(np.concatenate([row, controller.gains]), (count, 1))
+        result = evaluate(LAW, np.concatenate([memory, same], axis=1))
+        forces.append(result[:, :m])
+        memory = result[:, m:]
         memories.append(memory)
     force, after, start = (np.array(values, dtype=float) for values in (forces, memories, first))
-    return start, force, after
+    return [(start[k], force[:, k], after[:, k]) for k in range(count)]
+
+
+def _sensitivity(
+    controller: Controller, programs: Mapping[str, Program], given: Array, rows: Array
+) -> dict[str, float]:
+    """By how much forces and parts of the memory move where the loops at the start open by their size."""
+    nx = mechanism_of(controller.robot).layout.nx
+    condition = closing_condition(controller.robot, given[:, :nx], given[:, nx:])[0]
+    ny = condition.size
+    steps = np.zeros((2 * ny, given.shape[1]))
+    steps[:, nx:] = _DIFFERENCE * np.concatenate([np.eye(ny), -np.eye(ny)])
+    with np.errstate(all="ignore"):
+        runs = _run(controller, programs, given + steps, rows, np.float64)
+    found = [_parts(controller, run) for run in runs]
+    return {
+        name: float(
+            np.max(
+                sum(
+                    np.abs(found[j][name] - found[ny + j][name]) * (condition[j] / (2.0 * _DIFFERENCE))
+                    for j in range(ny)
+                ),
+                initial=0.0,
+            )
+        )
+        for name in found[0]
+    }
 
 
 def _parts(controller: Controller, found: tuple[Array, Array, Array]) -> dict[str, Array]:

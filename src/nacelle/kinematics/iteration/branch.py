@@ -43,9 +43,10 @@ from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
 _NOTHING = 1e-11
 # How far the configurations are from the reference by which relations of unknowns are recognised.
 _NEAR = (0.07, 0.05, 0.03, 0.02)
-# A relation holds at all of them to the first number; a state is elsewhere where it is wrong by the second.
+# A relation holds at all of them to this number.
 _RELATED = 1e-10
-_WRONG = 1e-7
+WRONG = 1e-7
+"""A state in double is elsewhere where a relation of unknowns is wrong by more, rad or robot's sizes."""
 _TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
 
 
@@ -180,8 +181,8 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     return tuple(relations)
 
 
-def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array) -> Scalar:
-    """1 where all relations hold, negative where one is wrong by more than `_WRONG`."""
+def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wrong: float) -> Scalar:
+    """1 where all relations hold, negative where one is wrong by more than `wrong`."""
     units, angles = unknown_units(mechanism), _angles(mechanism)
     number: Scalar = 1.0
     for relation in relations:
@@ -192,7 +193,7 @@ def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array) -> S
         if angles[i]:
             # Full turns do not matter.
             left = 2.0 * sin(0.5 * left)
-        left = left * (1.0 / _WRONG)
+        left = left * (1.0 / wrong)
         number = number - left * left
     return number
 
@@ -233,8 +234,11 @@ def unknown_units(mechanism: Mechanism) -> Array:
     return np.array(units)
 
 
-def branch_numbers(now: Configuration, y: Array) -> Array:
-    """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar."""
+def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
+    """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar.
+
+    Relations may be off by `wrong`: as exactly as y is known.
+    """
     robot, mechanism, plan = now.robot, now.mechanism, branch_of(now.robot)
     if not plan.size:
         return np.zeros(0)
@@ -250,7 +254,7 @@ def branch_numbers(now: Configuration, y: Array) -> Array:
         starts[j], place = place, place + robot.joints[j].nq
     values += [(y[starts[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
-        values.append(_related(mechanism, plan.relations, y))
+        values.append(_related(mechanism, plan.relations, y, wrong))
     return pack(values)
 
 

@@ -1,6 +1,7 @@
 """Steps of Newton's iterations as physics functions: from the unknowns and what is given to (dy, error).
 
     closing_step       y at a pose x: legs without a closed form, loops of the nacelle, parasitic motion
+                       (closing_gaps: what is open there)
     forward_step       x at actuator coordinates q, for robots in closed form
     assembling_step    the platform's pose and all joints at q, for every robot
 
@@ -83,6 +84,18 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
 
     The error is what is open: the largest gap over the robot's size.
     """
+    dy, gaps = _step_and_gaps(robot, y, x)
+    return {"dy": pack(dy), "error": _largest(gaps)}
+
+
+@physics(y=of_unknowns, x=of_pose)
+def closing_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+    """What is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
+    return {"gaps": pack(_step_and_gaps(robot, y, x)[1])}
+
+
+def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """Newton's step of the unknowns, and what is open."""
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
@@ -98,14 +111,11 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
     ]
-    return {
-        "dy": pack(dy),
-        "error": _largest([system.closures.residual[row] / mechanism.row_scale[row] for row in rows]),
-    }
+    return dy, [system.closures.residual[row] / mechanism.row_scale[row] for row in rows]
 
 
-def _small_step(now: Configuration, y: Array, step: ClosureStep) -> dict[str, Array]:
-    """The step in the general form."""
+def _small_step(now: Configuration, y: Array, step: ClosureStep) -> tuple[list[Scalar], list[Scalar]]:
+    """The step in the general form, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     dy = step.dependent.tolist()[: mechanism.chart_size]
     start = mechanism.chart_size
@@ -116,7 +126,7 @@ def _small_step(now: Configuration, y: Array, step: ClosureStep) -> dict[str, Ar
         else:
             dy += _coordinate_steps(robot, (j,), q, step.rates)
         start += len(q)
-    return {"dy": pack(dy), "error": _largest(step.open)}
+    return dy, step.open
 
 
 def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:

@@ -35,17 +35,14 @@ class Exported:
         """What the step shows."""
         words = f"The model is {self.files} files of C99 without a dependency, {self.operations} operations"
         if not self.compiler:
-            return f"{words}. Its self-test was left out: there is no C compiler or no make here."
+            return f"{words}. Its self-test was left out: there is no C compiler here."
         return f"{words}; compiled with {self.compiler}, its self-test says: {self.verdict}."
 
     def lines(self) -> list[str]:
         """The result on a screen."""
         wrote = f"{self.files} files in {self.folder}: source, header, documentation, self-test"
         if not self.compiler:
-            return [
-                wrote,
-                "the self-test is left out: there is no C compiler (cc, gcc, clang) or no make here",
-            ]
+            return [wrote, "the self-test is left out: there is no C compiler (cc, gcc, clang) here"]
         return [wrote, f"compiled with {self.compiler}, self-test: {self.verdict}"]
 
     def content(self) -> list[str]:
