@@ -75,6 +75,8 @@ class RobotData:
         notes: more about it.
         sources: where its numbers come from.
         folder: where its description is, for the meshes beside it; "" for a text; no part of the hash.
+        counting: whether its unknowns y hold angles that count their turns along a motion
+            (`nacelle.kinematics.mechanism.mechanism.counting`); no part of its text.
         shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
         declaration: what its description says about its numbers; no part of the hash.
     """
@@ -98,6 +100,7 @@ class RobotData:
     notes: str = ""
     sources: tuple[str, ...] = ()
     folder: str = ""
+    counting: bool = False
     shared: str | tuple[tuple[str, ...], ...] | None = None
     declaration: Declaration | None = None
 
@@ -263,6 +266,8 @@ class RobotData:
         }
         if self.springs:
             data["springs"] = [[s.bodies, s.points, s.stiffness, s.length, s.damping] for s in self.springs]
+        if self.counting:
+            data["counting"] = True
         if self.dampers:
             data["dampers"] = [[d.bodies, d.damping] for d in self.dampers]
         return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()

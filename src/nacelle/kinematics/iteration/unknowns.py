@@ -14,6 +14,7 @@ The signs of `nacelle.kinematics.iteration.branch` are checked for every solutio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ import numpy as np
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, unknown_units
@@ -37,6 +39,7 @@ from nacelle.kinematics.iteration.continuation import (
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
+from nacelle.kinematics.tree.spanning_tree import TURN
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -122,7 +125,10 @@ def step_units(mechanism: Mechanism) -> Array:
 def unknowns(
     mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
 ) -> Unknowns:
-    """Find what needs iteration at poses.
+    """Find what needs iteration at poses, and angles that count turns.
+
+    Angles continue those of a guess, or along a path. For a single pose they are within half a turn of the
+    centres of their joints (`Joint.centre`), but for coupled joints.
 
     Args:
         mechanism: analysis of the robot.
@@ -131,6 +137,8 @@ def unknowns(
             are not finite, or are not near and have no poses of their own.
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
+    if mechanism.counted:
+        return _with_turns(mechanism, x, guess, follow)
     batch = x.shape[:-1]
     if mechanism.closed_form:
         return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
@@ -158,7 +166,37 @@ def unknowns(
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
             solutions.y[left], solutions.flags[left] = again
-    return Unknowns(solutions.y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+    y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
+    return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+
+
+def _near_centres(mechanism: Mechanism, y: Array) -> Array:
+    """Unknowns (N, ny) with angles within half a turn of their centres; turns of coupled joints count."""
+    robot, place, y = mechanism.robot, mechanism.chart_size, y.copy()
+    for j in mechanism.iterated_joints:
+        for number, primitive in enumerate(robot.joints[j].primitives):
+            if primitive.is_rotation and primitive.nq == 1 and j not in robot.coupled_joints:
+                off = y[:, place] - robot.joints[j].centre(number)
+                y[:, place] -= TURN * np.ceil(off / TURN - 0.5)
+            place += primitive.nq
+    return y
+
+
+def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
+    """The same where angles count turns: what iteration finds, then these angles."""
+    robot, size = mechanism.robot, mechanism.iterated_size
+    own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
+    found = unknowns(mechanism_of(replace(robot, counting=False)), x, own, follow=follow)
+    near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
+    near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
+    if follow and guess is not None:
+        near = near.reshape(-1, near.shape[-1])[0]
+    start = np.concatenate([found.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
+    angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
+    if follow:
+        rows = angles.reshape(-1, angles.shape[-1])
+        angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
+    return Unknowns(np.concatenate([found.y, angles], axis=-1), found.flags)
 
 
 class _Search:
