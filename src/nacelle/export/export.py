@@ -14,6 +14,7 @@ from nacelle.export.about import Package
 from nacelle.export.entries import Wanted, entries, package_name
 from nacelle.export.folder import MANIFEST, check_file, check_folder, write_file, write_folder
 from nacelle.export.loop.law import gains_of, memory_of
+from nacelle.kinematics.mechanism.mechanism import counting
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
@@ -120,6 +121,9 @@ def export(
         bool(plant),
     )
     prefix = package_name(robot, name)
+    if target == "fmi" or wanted.loop:
+        # These move: angles that forces depend on count their turns.
+        robot = counting(robot)
     if target == "fmi":
         return _fmu(robot, prefix, wanted, Path(out), force)
     wanted.check()
@@ -183,7 +187,7 @@ def _manifest(package: Package, target: str, precision: str, files: Mapping[str,
     return {
         "nacelle": package.version,
         "robot": package.robot.name,
-        "hash": package.robot.hash,
+        "hash": package.robot.described.hash,
         "name": package.name,
         "target": target,
         "precision": precision if target in ("c", "cuda") else "double",

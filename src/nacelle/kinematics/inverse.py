@@ -112,7 +112,7 @@ class InverseKinematics(Drawn):
         j = self.robot.joint(name)
         if j < self.robot.tree:
             return np.asarray(self.q[..., self.robot.q_slices[j]])
-        joint = self.robot.joints[j]
+        joint = self.robot.narrowed_joints[j]
         q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
         mechanism = mechanism_of(self.robot)
         for place, (own, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):

@@ -169,7 +169,7 @@ def read_actuators(robot: Robot, q: Array) -> Array:
     Those of joints that cannot make a turn are brought within half a turn of their centres; any other may
     have its turns.
     """
-    joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
+    joints = [robot.narrowed_joints[actuator.joint] for actuator in robot.actuators]
     held = [joint.primitives[0].is_rotation and not joint.may_turn(0) for joint in joints]
     off = q - np.array([joint.centre(0) for joint in joints])
     return np.asarray(np.where(held, q - TURN * np.ceil(off / TURN - 0.5), q))

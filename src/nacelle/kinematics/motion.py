@@ -19,8 +19,8 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.actuation import along_path
+from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
@@ -196,9 +196,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
     return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
 
-def joint_motion(
-    robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: Any = None
-) -> JointMotion:
+def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: Any = None) -> JointMotion:
     """Coordinates, rates q' = U v, accelerations q'' = U a + bias of the tree's joints and of the actuators.
 
     Args:

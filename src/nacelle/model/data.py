@@ -8,7 +8,7 @@ import itertools
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -161,6 +161,24 @@ class RobotData:
     def revolute_actuators(self) -> tuple[bool, ...]:
         """For each actuator whether its joint is revolute (rad, N m), not prismatic (m, N)."""
         return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
+
+    @property
+    def described(self) -> Self:
+        """The robot of the description, which counts no turns."""
+        return dataclasses.replace(self, counting=False) if self.counting else self
+
+    @cached_property
+    def narrowed_joints(self) -> tuple[Joint, ...]:
+        """All joints, those of actuators with limits that are also within their drives'."""
+        joints = list(self.joints)
+        for actuator in self.actuators:
+            joint = joints[actuator.joint]
+            pairs = (actuator.position, *joint.limits[:1])
+            lower, upper = max(low for low, _ in pairs), min(high for _, high in pairs)
+            if lower <= upper:
+                limits = ((lower, upper), *joint.limits[1:])
+                joints[actuator.joint] = dataclasses.replace(joint, limits=limits)
+        return tuple(joints)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:

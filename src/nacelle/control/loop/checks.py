@@ -15,6 +15,7 @@ from nacelle.control.loop.desired import Desired
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
+from nacelle.kinematics.along import turning
 from nacelle.kinematics.flags import Flag, failed, flag_words
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -53,7 +54,8 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
         SingularError: if a pose is singular.
     """
-    joints = joints_along(robot, desired)
+    robot, guess = turning(robot, desired.x)
+    joints = joints_along(robot, desired, guess)
     dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
     bad = failed(dynamics.flags)
     if np.any(bad):
@@ -65,13 +67,13 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
     return PathRequirement(joints.actuators, rate, dynamics.force)
 
 
-def joints_along(robot: Robot, desired: Desired) -> InverseKinematics:
-    """All joints of a robot along the desired motion.
+def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKinematics:
+    """All joints of a robot along the desired motion, from solutions near by if they are given.
 
     Raises:
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
     """
-    joints = inverse_kinematics(robot, desired.x).as_path()
+    joints = inverse_kinematics(robot, desired.x, guess=guess).as_path()
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise UnreachableError(

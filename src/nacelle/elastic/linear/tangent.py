@@ -265,7 +265,7 @@ class LoadedRobot:
                     D[i, i] += spring.stiffness
                     h[i] += spring.held_force(self.state.q[place.start + number]) if preload else 0.0
         for index, number in closure_springs(own):
-            joint = self.tree.joints[index]
+            joint = self.tree.narrowed_joints[index]
             spring = joint.springs[number]
             assert spring is not None
             row = np.asarray(spring_row(self.frames, index, number), dtype=float)

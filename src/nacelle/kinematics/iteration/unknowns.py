@@ -14,7 +14,6 @@ The signs of `nacelle.kinematics.iteration.branch` are checked for every solutio
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -170,15 +169,27 @@ def unknowns(
     return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
 
 
-def _near_centres(mechanism: Mechanism, y: Array) -> Array:
-    """Unknowns (N, ny) with angles within half a turn of their centres; turns of coupled joints count."""
-    robot, place, y = mechanism.robot, mechanism.chart_size, y.copy()
+def centred(mechanism: Mechanism) -> list[tuple[int, float]]:
+    """Places in y of angles that a single pose has within half a turn of centres, and these, rad.
+
+    Turns of coupled joints follow from the couplings.
+    """
+    robot, place, listed = mechanism.robot, mechanism.chart_size, []
     for j in mechanism.iterated_joints:
-        for number, primitive in enumerate(robot.joints[j].primitives):
+        joint = robot.narrowed_joints[j]
+        for number, primitive in enumerate(joint.primitives):
             if primitive.is_rotation and primitive.nq == 1 and j not in robot.coupled_joints:
-                off = y[:, place] - robot.joints[j].centre(number)
-                y[:, place] -= TURN * np.ceil(off / TURN - 0.5)
+                listed.append((place, joint.centre(number)))
             place += primitive.nq
+    counted = enumerate(mechanism.counted, start=place)
+    return listed + [(k, robot.narrowed_joints[j].centre(number)) for k, (j, number) in counted]
+
+
+def _near_centres(mechanism: Mechanism, y: Array) -> Array:
+    """Unknowns (N, ny) with angles within half a turn of their centres."""
+    y = y.copy()
+    for place, centre in centred(mechanism):
+        y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
     return y
 
 
@@ -186,7 +197,7 @@ def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follo
     """The same where angles count turns: what iteration finds, then these angles."""
     robot, size = mechanism.robot, mechanism.iterated_size
     own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
-    found = unknowns(mechanism_of(replace(robot, counting=False)), x, own, follow=follow)
+    found = unknowns(mechanism_of(robot.described), x, own, follow=follow)
     near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
     near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
     if follow and guess is not None:

@@ -435,7 +435,7 @@ def coordinate_values(joint: Joint, q: Array) -> list[float]:
 def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
     """Axes of a joint that are beyond their limits at its coordinates q (nq,), with values, rad or m."""
     result = []
-    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
+    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=False)):
         if not low - 1e-9 <= value <= high + 1e-9:
             result.append((k, value))
     return result

@@ -173,7 +173,7 @@ class Mechanism:
         """Axes (joint, number) whose angles, with their turns, are the last entries of y (`counting`)."""
         return tuple(
             (j, number)
-            for j, joint in enumerate(self.robot.joints)
+            for j, joint in enumerate(self.robot.narrowed_joints)
             for number in range(len(joint.primitives))
             if self.robot.counting and j not in self._known_joints and joint.counts_turns(number)
         )
@@ -208,7 +208,7 @@ class Mechanism:
         """
         parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
-        centres = np.array([self.robot.joints[j].centre(number) for j, number in self.counted])
+        centres = np.array([self.robot.narrowed_joints[j].centre(number) for j, number in self.counted])
         parts.append(np.broadcast_to(centres, (*q.shape[:-1], len(self.counted))))
         return np.concatenate(parts, axis=-1)
 
@@ -251,7 +251,9 @@ def counting(robot: Robot) -> Robot:
     simulation integrates it, a path takes it from one pose to the next. A robot without them stays itself.
     """
     if robot.counting or not any(
-        joint.counts_turns(number) for joint in robot.joints for number in range(len(joint.primitives))
+        joint.counts_turns(number)
+        for joint in robot.narrowed_joints
+        for number in range(len(joint.primitives))
     ):
         return robot
     made = dataclasses.replace(robot, counting=True)

@@ -83,7 +83,7 @@ class Configuration:
         """
         if (joint, number) in self.coordinates:
             return self.coordinates[joint, number]
-        return read_step(self.step(joint, number), self.robot.numeric.joints[joint], number)
+        return read_step(self.step(joint, number), self.robot.numeric.narrowed_joints[joint], number)
 
     def step(self, joint: int, number: int) -> Step:
         """Where an axis of a joint is, in the tree or a closure."""
