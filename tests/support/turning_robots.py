@@ -1,4 +1,4 @@
-"""Robots whose joints turn several times on torsion springs: in x, by iteration, in closed form, at a closure."""
+"""Robots whose joints turn several times on torsion springs: in x, iterated, in closed form, at a closure."""
 
 from __future__ import annotations
 
