@@ -133,11 +133,12 @@ class InverseKinematics(Drawn):
                 them the first pose stays as it is.
             limits: whether to check limits, with the turns.
         """
-        before = start if isinstance(start, InverseKinematics) and start.q.ndim == 1 else None
+        known = isinstance(start, InverseKinematics) and start.q.ndim == 1
+        before = (start.q, start.actuators) if known else (None, None)
         result = replace(
             self,
-            q=along_path(self.q, angle_places(self.robot.tree_joints), before and before.q),
-            actuators=along_path(self.actuators, self.robot.revolute_actuators, before and before.actuators),
+            q=along_path(self.q, angle_places(self.robot.tree_joints), before[0]),
+            actuators=along_path(self.actuators, self.robot.revolute_actuators, before[1]),
             flags=self.flags.copy(),
             path=True,
         )

@@ -89,7 +89,8 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
     turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
-    step = {"dy": np.zeros(0), "error": 0.0} if mechanism.closed_form else _loop_step(now, x, y)
+    nothing: dict[str, Any] = {"dy": np.zeros(0), "error": 0.0}
+    step = nothing if mechanism.closed_form else _loop_step(now, x, y)
     if not turned:
         return step
     return {"dy": pack([*step["dy"], *turned]), "error": _largest([step["error"], *turned])}
