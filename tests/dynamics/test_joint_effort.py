@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import axis_coordinate, rate_rows, rotors
+from nacelle.dynamics.joint_effort import rate_rows, rotors
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Primitive
@@ -23,7 +23,7 @@ def test_rates_are_those_of_the_coordinates() -> None:
         rows = rate_rows(robot, states[2].now.motion, index)
         for number, primitive in enumerate(joint.primitives):
             if primitive is not Primitive.SPHERICAL:
-                q = np.unwrap([float(axis_coordinate(state, index, number)) for state in states])
+                q = np.unwrap([float(state.now.coordinate(index, number)) for state in states])
                 rate = float((rows[number] @ states[2].moving.u)[0])
                 np.testing.assert_allclose(rate, weights @ q, rtol=0, atol=1e-8, err_msg=joint.name)
                 compared += index >= robot.tree

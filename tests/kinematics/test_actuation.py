@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from nacelle.dynamics.state import state_at
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import coordinates_from_steps
 from support.stress_robots import STRESS
 from support.uncompiled import solve_uncompiled
 
@@ -24,7 +23,7 @@ def test_rates_and_accelerations(name: str) -> None:
     h = 1e-4
     x = x0 + h * np.arange(-2.0, 3.0)[:, None] * v
     states = [state_at(robot, *row, v) for row in zip(x, solve_uncompiled(robot, x), strict=True)]
-    q = [coordinates_from_steps(actuator_steps(robot, s.now.motion, s.now.steps)) for s in states]
+    q = [[s.now.coordinate(actuator.joint, 0) for actuator in robot.actuators] for s in states]
     rates = [actuator_rows(robot, s.now.motion) @ s.moving.u for s in states]
     slopes = [
         np.tensordot([1.0, -8.0, 0.0, 8.0, -1.0], np.array(values), 1) / (12.0 * h) for values in (q, rates)

@@ -9,7 +9,14 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.limits import actuator_outside, closure_coordinates, has_limit, outside, relative_pose
+from nacelle.kinematics.limits import (
+    actuator_outside,
+    closure_coordinates,
+    has_limit,
+    outside,
+    read_actuators,
+    relative_pose,
+)
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
@@ -100,12 +107,27 @@ def test_limits_of_slides() -> None:
 
 
 def test_limits_of_turns() -> None:
-    """Angles are known up to full turns: 200 degrees is within [90, 250] although it is reported as -160."""
+    """An angle is within limits as it is: a turn more is another angle, where a motion has counted it."""
     joint = limited_joint("revolute", tuple(np.deg2rad([90.0, 250.0])))
-    q = np.deg2rad([[100.0], [-160.0], [-100.0], [0.0], [240.0]])
-    assert list(outside(joint, q)) == [False, False, True, True, False]
+    q = np.deg2rad([[100.0], [-160.0], [200.0], [0.0], [240.0], [460.0]])
+    assert list(outside(joint, q)) == [False, True, False, True, False, True]
     joint = limited_joint("revolute", tuple(np.deg2rad([-250.0, -90.0])))
-    assert list(outside(joint, np.deg2rad([[-100.0], [160.0], [100.0]]))) == [False, False, True]
+    assert list(outside(joint, np.deg2rad([[-100.0], [160.0], [-200.0]]))) == [False, True, False]
+
+
+@pytest.mark.parametrize("kind", ["revolute", "cylindrical", "universal"])
+def test_angles_of_closures_are_read_within_their_limits(kind: str) -> None:
+    """Limits anywhere, up to a turn apart: what is read is the angle that was set, not one a turn off."""
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        count = 1 if kind == "revolute" else 2
+        middle, half = rng.uniform(-9.0, 9.0, count), rng.uniform(0.1, np.pi - 1e-3, count)
+        q = middle + half * rng.uniform(-1.0, 1.0, count)
+        joint = limited_joint(kind, *zip((middle - half).tolist(), (middle + half).tolist(), strict=True))
+        moved = motion_of(kind, q)
+        found = closure_coordinates(joint, moved.R, moved.p)
+        np.testing.assert_allclose(found, q, rtol=0, atol=1e-12)
+        assert not outside(joint, found)
 
 
 def test_limits_of_several_axes() -> None:
@@ -160,7 +182,9 @@ def test_limits_of_drives() -> None:
     )
     tight = dataclasses.replace(robot, actuators=actuators)
     q = q0 + np.array([[0.0, 0.0], [0.09, -0.09], [0.11, 0.0], [TAU, 0.0], [0.0, np.nan]])
-    assert list(actuator_outside(tight, q)) == [False, False, True, False, True]
+    assert list(actuator_outside(tight, q)) == [False, False, True, True, True]
+    # Coordinates that are given may be a turn off where the motor cannot make one.
+    assert list(actuator_outside(tight, read_actuators(tight, q))) == [False, False, True, False, True]
 
 
 def test_matrices_are_rotations() -> None:

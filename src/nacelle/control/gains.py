@@ -30,7 +30,7 @@ from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
@@ -127,6 +127,7 @@ def tuned(
         UnderactuatedError: if nothing drives some motions.
     """
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
+    robot = counting(robot)
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")

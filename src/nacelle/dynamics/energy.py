@@ -21,7 +21,7 @@ import numpy as np
 from nacelle.dynamics.compliance.dampers import damper_power
 from nacelle.dynamics.compliance.line_springs import spring_energy, spring_line, spring_rate
 from nacelle.dynamics.compliance.stops import stop_effort, stop_energy, stop_of
-from nacelle.dynamics.joint_effort import axis_coordinate, friction_effort, rate_rows, rotor_rows, rotors
+from nacelle.dynamics.joint_effort import friction_effort, rate_rows, rotor_rows, rotors
 from nacelle.dynamics.state import State
 from nacelle.kinematics.tree.spanning_tree import point_velocity
 from nacelle.model.loaded import body_parameters, has_mass
@@ -61,11 +61,11 @@ def potential(state: State) -> Scalar:
     for index, joint in enumerate(robot.joints):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
-                stretch = axis_coordinate(state, index, number) - spring.rest
+                stretch = state.now.coordinate(index, number) - spring.rest
                 total = total + 0.5 * spring.stiffness * stretch * stretch
         for number, stop in enumerate(joint.stops):
             if stop is not None:
-                total = total + stop_energy(joint, number, axis_coordinate(state, index, number))
+                total = total + stop_energy(joint, number, state.now.coordinate(index, number))
     for line in robot.springs:
         total = total + spring_energy(line, spring_line(line, motion))
     return total
@@ -86,7 +86,7 @@ def dissipated_power(state: State, smooth: float | None = None) -> Scalar:
             rate = rows @ state.moving.u
             total = total + dot(rate, friction_effort(joint, number, rate, smooth))
             if stop_of(joint, number) is not None:
-                q = axis_coordinate(state, index, number)
+                q = state.now.coordinate(index, number)
                 force = stop_effort(joint, number, q, rate[0], spring=False, damper=True)
                 total = total + force * rate[0]
     for line in state.robot.springs:

@@ -23,11 +23,11 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.kinematics.actuation import joint_rate_row, rate_bias
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import CosSin, TreeMotion
-from nacelle.model.joint import Joint, JointKind, Primitive
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import is_form
-from nacelle.spatial.scalar import Array, Scalar, atan2, cross, dot, pack
+from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
 def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
@@ -78,42 +78,14 @@ def axis_effort(
         total = friction_effort(joint, number, rate, settings.smooth)
     spring = joint.springs[number] if joint.springs else None
     if spring is not None:
-        total = total + spring.held_force(axis_coordinate(state, index, number))
+        total = total + spring.held_force(state.now.coordinate(index, number))
     if stop_of(joint, number) is not None:
-        q = axis_coordinate(state, index, number)
+        q = state.now.coordinate(index, number)
         total = total + pack([stop_effort(joint, number, q, rate[0], spring=True, damper=settings.friction)])
     for rotor, inertia in rotors(state.robot):
         if rotor == index:
             total = total + inertia * acceleration
     return total
-
-
-def axis_coordinate(state: State, index: int, number: int) -> Scalar:
-    """Coordinate of an axis (number) of a joint, rad or m; of a closure from the poses of its frames."""
-    robot, coordinates = state.robot, state.now.motion.coordinates
-    if index in coordinates:
-        return coordinates[index]
-    if index < robot.tree:
-        start = sum(len(other.primitives) for other in robot.tree_joints[:index])
-        step = state.now.steps[start + number]
-        return atan2(step.s, step.c) if isinstance(step, CosSin) else step
-    return closure_coordinate(robot.joints[index], state.now.motion, number)
-
-
-def closure_coordinate(joint: Joint, motion: TreeMotion, number: int) -> Scalar:
-    """Coordinate (rad or m) of an axis of a joint that closes a loop, from the poses of its two bodies."""
-    first, second = closure_frames(joint, motion)
-    primitive = joint.primitives[number]
-    d = second.p - first.p
-    if primitive is Primitive.RZ:
-        return atan2(dot(first.R[:, 1], second.R[:, 0]), dot(first.R[:, 0], second.R[:, 0]))
-    if primitive is Primitive.RX:
-        return atan2(dot(first.R[:, 2], second.R[:, 1]), dot(first.R[:, 1], second.R[:, 1]))
-    if primitive is Primitive.RY:
-        return atan2(dot(first.R[:, 0], second.R[:, 2]), dot(first.R[:, 0], second.R[:, 0]))
-    if joint.kind is JointKind.SPHERICAL_PLANAR:
-        return dot(second.R[:, primitive.axis], d)
-    return dot(first.R[:, primitive.axis], d)
 
 
 # ---- over the rates of the tree

@@ -54,6 +54,7 @@ def operating_point(
     external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
+    guess: Any = None,
 ) -> tuple[OperatingPoint, Array]:
     """The operating point at an acceleration (zero if None), or at actuator forces if given; and its flags.
 
@@ -63,11 +64,11 @@ def operating_point(
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
     v, a = twist_and_derivative(robot, v, a)
+    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
     if tau is None:
-        given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth}
         held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **given)
         a = a if held.acceleration is None else held.acceleration
         return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
     tau = checked_forces(robot, tau)
-    driven = forward_dynamics(robot, x, v, tau, external=external, friction=friction, smooth=smooth)
+    driven = forward_dynamics(robot, x, v, tau, **given)
     return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags

@@ -21,7 +21,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import renamed
-from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples
+from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.robot import Robot
@@ -126,8 +126,9 @@ def size_motors(
     """
     times, sample = motion_samples(robot, trajectory, rate)
     given: dict[str, Any] = {"external": external, "friction": friction, "free": free}
-    dynamics = inverse_dynamics(robot, sample.x, sample.v, sample.a, **given)
-    motion = joint_motion(robot, sample.x, sample.v, sample.a)
+    moved, guess = turning(robot, sample.x)
+    dynamics = inverse_dynamics(moved, sample.x, sample.v, sample.a, guess=guess, **given)
+    motion = joint_motion(moved, sample.x, sample.v, sample.a, guess=guess).as_path()
     q, speed, _ = motion.actuators
     good = solved_samples(robot, dynamics.flags)
     loads = []

@@ -43,7 +43,9 @@ class Package:
     @property
     def origin(self) -> str:
         """Where the package comes from, in a line of a comment."""
-        return f"nacelle {self.version}, robot {remark(self.robot.name)}, hash {self.robot.hash[:16]}"
+        return (
+            f"nacelle {self.version}, robot {remark(self.robot.name)}, hash {self.robot.described.hash[:16]}"
+        )
 
     @property
     def iterated(self) -> Entry | None:

@@ -174,7 +174,7 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     """The functions of a package; for legs found by iteration the step that closes them comes first."""
-    if "geometry" in wanted.parameters and mechanism_of(robot).ny:
+    if "geometry" in wanted.parameters and not mechanism_of(robot).closed_form:
         raise ExportError(
             f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
             "geometry out of the parameters"
@@ -285,7 +285,7 @@ def _closing(robot: Robot, prefix: str) -> Entry:
     assert shapes is not None
     program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
     said = {
-        "y": "what iteration finds: joints of legs without a closed form",
+        "y": "what iteration finds: joints of legs without a closed form; last, angles that count turns",
         "x": pose_words(robot),
         "dy": "step of y",
         "error": "how far the loops are open, relative to their size",

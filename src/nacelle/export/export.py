@@ -19,6 +19,7 @@ from nacelle.export.states import SampleStates, seeded_states
 from nacelle.export.trial import Trial, try_package
 from nacelle.export.vectors import relation_error, vectors
 from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.kinematics.mechanism.mechanism import counting
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
@@ -133,6 +134,9 @@ def export(
         bool(plant),
     )
     prefix = package_name(robot, name)
+    if target == "fmi" or wanted.loop:
+        # These move: angles that forces depend on count their turns.
+        robot = counting(robot)
     if target == "fmi":
         return _fmu(robot, prefix, wanted, Path(out), force)
     wanted.check()
@@ -207,7 +211,7 @@ def _manifest(
     return {
         "nacelle": package.version,
         "robot": package.robot.name,
-        "hash": package.robot.hash,
+        "hash": package.robot.described.hash,
         "name": package.name,
         "target": target,
         "precision": precision if target in ("c", "cuda") else "double",

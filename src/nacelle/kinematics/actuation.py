@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nacelle.kinematics.tree.closure import closure_frames, slip_bias
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step, TreeMotion, TreeVelocity
+from nacelle.kinematics.tree.closure import closure_frames, closure_step, slip_bias
+from nacelle.kinematics.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, dot
@@ -57,12 +57,7 @@ def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> l
             step = steps[starts[actuator.joint]]
             result.append(motion.coordinates.get(actuator.joint, step))
             continue
-        first, second = closure_frames(robot.joints[actuator.joint], motion)
-        if robot.joints[actuator.joint].kind is JointKind.REVOLUTE:
-            x = second.R[:, 0]
-            result.append(CosSin(dot(first.R[:, 0], x), dot(first.R[:, 1], x)))
-        else:
-            result.append(dot(first.R[:, 2], second.p - first.p))
+        result.append(closure_step(robot.joints[actuator.joint], motion, 0))
     return result
 
 
@@ -110,7 +105,23 @@ def closing_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
     return [k for k, actuator in enumerate(robot.actuators) if actuator.joint in closures]
 
 
-def unwrapped(robot: Robot, q: Array) -> Array:
-    """Coordinates of actuators (N, actuators) over time, rad or m, angles without jumps by whole turns."""
-    whole = np.unwrap(q, axis=0, period=2.0 * math.pi)
-    return np.where(np.array(robot.revolute_actuators), whole, q)
+def unwrapped(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
+    """Coordinates (N, k) over time, rad or m, angles without jumps by whole turns.
+
+    Args:
+        q: the coordinates; rows that are not finite are left out.
+        angles: which of them are angles (k,).
+        start: coordinates (k,) from which the first row follows; None if it stays.
+    """
+    good = np.all(np.isfinite(q), axis=1)
+    rows = q[good] if start is None else np.concatenate([start[None], q[good]])
+    steps = np.diff(rows, axis=0, prepend=rows[:1]) / TURN
+    turns = np.cumsum(np.round(np.where(np.asarray(angles, dtype=bool), steps, 0.0)), axis=0)
+    result = np.array(q)
+    result[good] = (rows - TURN * turns)[0 if start is None else 1 :]
+    return result
+
+
+def along_path(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
+    """Coordinates (..., k) at poses that are, in order, a path: as `unwrapped`."""
+    return unwrapped(q.reshape(math.prod(q.shape[:-1]), q.shape[-1]), angles, start).reshape(q.shape)

@@ -19,7 +19,8 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
+from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory import Sample, Trajectory
@@ -100,6 +101,25 @@ def motion_samples(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[A
     count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
     times = np.linspace(0.0, trajectory.duration, count)
     return times, along(robot, trajectory, times)
+
+
+def turning(robot: Robot, x: Array) -> tuple[Robot, InverseKinematics | None]:
+    """The robot along poses (N, nx), and its joints where forces depend on how often they have turned.
+
+    Args:
+        robot: the robot.
+        x: poses of a motion, in order.
+
+    Returns:
+        the robot as it counts turns (`counting`), and what to begin with at these poses: its joints along
+        them, or None where no force depends on turns, with the robot itself.
+    """
+    moved = counting(robot)
+    mechanism, joints = mechanism_of(moved), moved.narrowed_joints
+    loaded = [(joint, number) for joint in joints for number in range(len(joint.primitives))]
+    if mechanism.ny and any(joint.counts_turns(number) for joint, number in loaded):
+        return moved, inverse_kinematics(moved, x, follow=True, limits=False)
+    return robot, None
 
 
 def solved_samples(robot: Robot, flags: Array) -> Array:

@@ -14,7 +14,7 @@ shorter way to the same bits (`nacelle.kinematics.one_state`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,10 +22,18 @@ import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError, renamed
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.actuation import along_path
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import strengthened
-from nacelle.kinematics.limits import actuator_outside, closure_coordinates, has_limit, outside, relative_pose
+from nacelle.kinematics.limits import (
+    actuator_outside,
+    angle_places,
+    closure_coordinates,
+    has_limit,
+    outside,
+    relative_pose,
+)
 from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
@@ -61,6 +69,9 @@ class InverseKinematics(Drawn):
             singularity (..., legs): about the squared inverse condition of the leg's own Jacobian
             (`nacelle.kinematics.margins`); 0 where two solutions meet, below 0 out of reach.
         flags: for every pose what was found (`Flag`).
+        path: whether the poses, in order, are a path: then angles have no jumps by whole turns along it. Else
+            each is within half a turn of the middle of its joint's limits (`Joint.centre`), unless x or a
+            guess say how often the joint has turned.
     """
 
     robot: Robot
@@ -70,6 +81,7 @@ class InverseKinematics(Drawn):
     actuators: Array
     margins: Array
     flags: Array
+    path: bool = False
 
     gates = renamed("gates", "margins")
 
@@ -100,13 +112,41 @@ class InverseKinematics(Drawn):
         j = self.robot.joint(name)
         if j < self.robot.tree:
             return np.asarray(self.q[..., self.robot.q_slices[j]])
-        joint = self.robot.joints[j]
-        return closure_coordinates(joint, *relative_pose(joint, *self.bodies))
+        joint = self.robot.narrowed_joints[j]
+        q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
+        mechanism = mechanism_of(self.robot)
+        for place, (own, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):
+            if own == j:
+                q[..., number] = self.y[..., place]
+        return along_path(q, angle_places((joint,))) if self.path else q
 
     @property
     def joints(self) -> dict[str, Array]:
         """Coordinates (..., nq) of all joints, active and passive, by name: rad, m, quat_xyzw."""
         return {joint.name: self.joint(joint.name) for joint in self.robot.joints}
+
+    def as_path(self, start: Any = None, *, limits: bool = True) -> InverseKinematics:
+        """The same poses, in order, as a path: angles without jumps by whole turns.
+
+        Args:
+            start: the joints at the pose before, as this function or `inverse_kinematics` gives them; without
+                them the first pose stays as it is.
+            limits: whether to check limits, with the turns.
+        """
+        known = isinstance(start, InverseKinematics) and start.q.ndim == 1
+        before = (start.q, start.actuators) if known else (None, None)
+        result = replace(
+            self,
+            q=along_path(self.q, angle_places(self.robot.tree_joints), before[0]),
+            actuators=along_path(self.actuators, self.robot.revolute_actuators, before[1]),
+            flags=self.flags.copy(),
+            path=True,
+        )
+        beyond = int(Flag.OUT_OF_LIMITS)
+        if limits:
+            flags = self.flags & ~beyond
+            result.flags[...] = flags | np.where(_outside(result) & ~failed(flags), beyond, 0)
+        return result
 
 
 def inverse_kinematics(
@@ -123,7 +163,8 @@ def inverse_kinematics(
         x: reduced poses (..., nx); see `nacelle.pose`.
         guess: solutions at one pose, or at as many poses, to start from: a result of this function or of
             `inverse_dynamics`, or its y.
-        follow: whether the poses, in order, are a path: each starts from the solution before it.
+        follow: whether the poses, in order, are a path: each starts from the solution before it, and angles
+            have no jumps by whole turns (`InverseKinematics.as_path`).
         limits: whether to check the limits of joints and actuators.
 
     Raises:
@@ -151,6 +192,8 @@ def inverse_kinematics(
     result = InverseKinematics(robot, poses, y, q, active, margins, flags)
     if poses.ndim == 1 and bad:
         raise failure(robot, poses, margins, flags)
+    if follow:
+        return result.as_path(guess, limits=limits)
     if limits:
         flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result

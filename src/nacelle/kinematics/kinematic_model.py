@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.general.actuators import actuator_jacobian
 from nacelle.kinematics.general.legs import Legs, factorised
 from nacelle.kinematics.general.margins import growth_figure
@@ -31,7 +31,6 @@ from nacelle.kinematics.tree.rates import (
     spin_biases,
 )
 from nacelle.kinematics.tree.spanning_tree import (
-    coordinates_from_steps,
     point_acceleration,
     point_velocity,
     tree_velocity,
@@ -49,7 +48,14 @@ def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 def _active(now: Configuration) -> Array:
-    return coordinates_from_steps(actuator_steps(now.robot, now.motion, now.steps))
+    return pack([now.coordinate(actuator.joint, 0) for actuator in now.robot.actuators])
+
+
+@physics(x=of_pose, y=of_unknowns)
+def counted_angles(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Angles that count turns (k,), rad: each within half a turn of its entry of y."""
+    now = configuration(robot, x, y)
+    return {"angles": pack([now.coordinates[axis] for axis in now.mechanism.counted])}
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -8,27 +8,27 @@ in its first, R = R_1^T R_2 (3, 3) and p = R_1^T (p_2 - p_1) (3,), m:
     universal, Rx(a) Ry(b)    a = atan2(R_21, R_11),      b = atan2(R_02, R_00)
     spherical                 the quaternion of R; its tilt arccos(R_22) is what a limit is about
 
-indices from 0. Limits are low <= q <= high within 1e-9, angles also if q + 2 pi or q - 2 pi satisfies this.
+indices from 0. An angle is the one nearest to `Joint.centre`, so within the limits if it can be, or has the
+turns that a motion gave it. Limits are low <= q <= high within 1e-9.
 The tilt from a quaternion is arccos(1 - 2 (x^2 + y^2)).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step, TreeMotion
+from nacelle.kinematics.tree.spanning_tree import TURN, CosSin, Step, read_step
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
 _SLACK = 1e-9
-_TURNS = (2.0 * math.pi, -2.0 * math.pi)
 
 
 def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
@@ -44,16 +44,16 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         if step is None:
             parts.append(quat_from_matrices(R))
         else:
-            angle_or_length = np.arctan2(step.s, step.c) if isinstance(step, CosSin) else step
-            parts.append(np.asarray(angle_or_length)[..., None])
+            parts.append(np.asarray(read_step(step, joint, len(parts) - 1))[..., None])
     return np.concatenate(parts, axis=-1)
 
 
-def closure_steps(joint: Joint, motion: TreeMotion) -> list[Step]:
-    """Where the primitives of a closure are, over any scalar; of a spherical joint the cosine of its tilt."""
-    first, second = closure_frames(joint, motion)
-    R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
-    return [R[2, 2] if step is None else step for step in _steps(joint.kind, R, p)]
+def angle_places(joints: Sequence[Joint]) -> list[bool]:
+    """Which of the coordinates of joints, one after the other, are angles: not lengths, nor quaternions."""
+    primitives = [primitive for joint in joints for primitive in joint.primitives]
+    return [
+        primitive.is_rotation and primitive.nq == 1 for primitive in primitives for _ in range(primitive.nq)
+    ]
 
 
 def _steps(kind: JointKind, R: Array, p: Array) -> list[Step | None]:
@@ -129,11 +129,7 @@ def outside(joint: Joint, q: Array) -> Array:
             value = np.arccos(np.clip(tilt, -1.0, 1.0))
         else:
             value = q[..., place]
-        inside = (value >= low) & (value <= high)
-        if primitive.is_rotation and primitive is not Primitive.SPHERICAL:
-            for turn in _TURNS:
-                inside |= (value + turn >= low) & (value + turn <= high)
-        result |= ~inside
+        result |= ~((value >= low) & (value <= high))
     return result
 
 
@@ -144,10 +140,7 @@ def _one_outside(bounds: tuple[_Bound, ...], q: list[float]) -> bool:
             value = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * (q[place] ** 2 + q[place + 1] ** 2))))
         else:
             value = q[place]
-        inside = low <= value <= high
-        if not inside and primitive is not Primitive.SPHERICAL and primitive.is_rotation:
-            inside = any(low <= value + turn <= high for turn in _TURNS)
-        if not inside:
+        if not low <= value <= high:
             return True
     return False
 
@@ -157,28 +150,26 @@ def has_limit(joint: Joint) -> bool:
     return bool(_bounds(joint.kind, joint.limits))
 
 
-class _Drives(NamedTuple):
-    """Limits of all actuators (actuators,), and which of them turn."""
-
-    low: Array
-    high: Array
-    revolute: Array
-
-
 @lru_cache(maxsize=256)
-def _drives(robot: Robot) -> _Drives:
-    return _Drives(
-        np.array([actuator.position[0] for actuator in robot.actuators]) - _SLACK,
-        np.array([actuator.position[1] for actuator in robot.actuators]) + _SLACK,
-        np.array(robot.revolute_actuators, dtype=bool),
-    )
+def _drives(robot: Robot) -> tuple[Array, Array]:
+    """Limits of all actuators (actuators,)."""
+    position = np.array([actuator.position for actuator in robot.actuators]).reshape(-1, 2)
+    return position[:, 0] - _SLACK, position[:, 1] + _SLACK
 
 
 def actuator_outside(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
-    low, high, revolute = _drives(robot)
-    inside = (q >= low) & (q <= high)
-    if not inside.all():
-        for turn in _TURNS:
-            inside |= revolute & (q + turn >= low) & (q + turn <= high)
-    return np.asarray(~inside.all(axis=-1))
+    low, high = _drives(robot)
+    return np.asarray(~((q >= low) & (q <= high)).all(axis=-1))
+
+
+def read_actuators(robot: Robot, q: Array) -> Array:
+    """Coordinates of actuators (..., actuators), rad or m, with angles as `inverse_kinematics` reads them.
+
+    Those of joints that cannot make a turn are brought within half a turn of their centres; any other may
+    have its turns.
+    """
+    joints = [robot.narrowed_joints[actuator.joint] for actuator in robot.actuators]
+    held = [joint.primitives[0].is_rotation and not joint.may_turn(0) for joint in joints]
+    off = q - np.array([joint.centre(0) for joint in joints])
+    return np.asarray(np.where(held, q - TURN * np.ceil(off / TURN - 0.5), q))

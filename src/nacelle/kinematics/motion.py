@@ -12,17 +12,19 @@ are weak, flags.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.actuation import along_path
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import failure, margin_flags
 from nacelle.kinematics.iteration.unknowns import start_of, unknowns
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
+from nacelle.kinematics.limits import angle_places
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.one_state import one_state
@@ -68,6 +70,12 @@ class JointMotion(Drawn):
     acceleration: Array
     actuators: tuple[Array, Array, Array]
     flags: Array
+
+    def as_path(self) -> JointMotion:
+        """The same samples, in order, as a path: angles without jumps by whole turns."""
+        q = along_path(self.q, angle_places(self.robot.tree_joints))
+        driven = along_path(self.actuators[0], self.robot.revolute_actuators)
+        return replace(self, q=q, actuators=(driven, *self.actuators[1:]))
 
 
 class States(NamedTuple):
@@ -188,7 +196,7 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
     return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
 
-def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMotion:
+def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: Any = None) -> JointMotion:
     """Coordinates, rates q' = U v, accelerations q'' = U a + bias of the tree's joints and of the actuators.
 
     Args:
@@ -196,6 +204,7 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMot
         x: reduced poses (..., nx).
         v: reduced twists (..., n), m/s and rad/s, base axes; zero if None.
         a: their derivatives (..., n), m/s^2 and rad/s^2; zero if None.
+        guess: solutions near by, as in `inverse_kinematics`: angles continue theirs.
 
     Returns:
         Coordinates (..., nq) in rad, m and quat_xyzw, rates and accelerations (..., nv) per s and s^2; those
@@ -206,7 +215,7 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> JointMot
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
     v, a = checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
-    state = evaluated(kinematic_model.joint_motions, robot, x, v, a)
+    state = evaluated(kinematic_model.joint_motions, robot, x, v, a, guess=guess)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
     return JointMotion(robot, outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)

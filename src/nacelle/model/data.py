@@ -8,7 +8,7 @@ import itertools
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class RobotData:
         notes: more about it.
         sources: where its numbers come from.
         folder: where its description is, for the meshes beside it; "" for a text; no part of the hash.
+        counting: whether its unknowns y hold angles that count their turns along a motion
+            (`nacelle.kinematics.mechanism.mechanism.counting`); no part of its text.
         shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
         declaration: what its description says about its numbers; no part of the hash.
     """
@@ -98,6 +100,7 @@ class RobotData:
     notes: str = ""
     sources: tuple[str, ...] = ()
     folder: str = ""
+    counting: bool = False
     shared: str | tuple[tuple[str, ...], ...] | None = None
     declaration: Declaration | None = None
 
@@ -158,6 +161,24 @@ class RobotData:
     def revolute_actuators(self) -> tuple[bool, ...]:
         """For each actuator whether its joint is revolute (rad, N m), not prismatic (m, N)."""
         return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
+
+    @property
+    def described(self) -> Self:
+        """The robot of the description, which counts no turns."""
+        return dataclasses.replace(self, counting=False) if self.counting else self
+
+    @cached_property
+    def narrowed_joints(self) -> tuple[Joint, ...]:
+        """All joints, those of actuators with limits that are also within their drives'."""
+        joints = list(self.joints)
+        for actuator in self.actuators:
+            joint = joints[actuator.joint]
+            pairs = (actuator.position, *joint.limits[:1])
+            lower, upper = max(low for low, _ in pairs), min(high for _, high in pairs)
+            if lower <= upper:
+                limits = ((lower, upper), *joint.limits[1:])
+                joints[actuator.joint] = dataclasses.replace(joint, limits=limits)
+        return tuple(joints)
 
     @cached_property
     def q_slices(self) -> tuple[slice, ...]:
@@ -263,6 +284,8 @@ class RobotData:
         }
         if self.springs:
             data["springs"] = [[s.bodies, s.points, s.stiffness, s.length, s.damping] for s in self.springs]
+        if self.counting:
+            data["counting"] = True
         if self.dampers:
             data["dampers"] = [[d.bodies, d.damping] for d in self.dampers]
         return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()

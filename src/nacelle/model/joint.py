@@ -21,6 +21,7 @@ combination of coordinates of revolute and prismatic joints of the tree.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -269,6 +270,45 @@ class Joint:
     def friction_axes(self) -> tuple[Primitive, ...]:
         """Where friction acts: along every primitive, in a spherical joint along the relative rotation."""
         return self.primitives
+
+    def is_loaded(self, number: int) -> bool:
+        """Whether a force along an axis depends on its coordinate: of a spring, or of an end stop."""
+        return any(listed and listed[number] is not None for listed in (self.springs, self.stops))
+
+    def centre(self, number: int) -> float:
+        """Angle (rad) about which the angle of an axis is read: of those a turn apart the nearest to it.
+
+        The middle of the limits, of a single one a quarter of a turn inside; without limits the rest position
+        of a spring; else 0. It is 0, too, where the limits are between -pi and pi and no force depends on the
+        angle: within them it is then the same.
+        """
+        lower, upper = self._ends(number)
+        loaded = self.is_loaded(number)
+        if not loaded and -math.pi <= lower and upper <= math.pi:
+            return 0.0
+        if math.isfinite(lower) and math.isfinite(upper):
+            value = 0.5 * (lower + upper)
+        elif math.isfinite(lower) or math.isfinite(upper):
+            value = lower + 0.5 * math.pi if math.isfinite(lower) else upper - 0.5 * math.pi
+        else:
+            spring = self.springs[number] if self.springs else None
+            value = 0.0 if spring is None else float(spring.rest)
+        return value if abs(value) > 1e-12 else 0.0
+
+    def may_turn(self, number: int) -> bool:
+        """Whether the limits of a rotation leave room for more than one turn, or there are none."""
+        lower, upper = self._ends(number)
+        return upper - lower > 2.0 * math.pi + 1e-9
+
+    def counts_turns(self, number: int) -> bool:
+        """Whether turns of an axis matter to a motion: to a force, or to limits more than a turn apart."""
+        primitive = self.primitives[number]
+        if not primitive.is_rotation or primitive is Primitive.SPHERICAL or not self.may_turn(number):
+            return False
+        return self.is_loaded(number) or any(math.isfinite(end) for end in self._ends(number))
+
+    def _ends(self, number: int) -> tuple[float, float]:
+        return self.limits[number] if self.limits else (-math.inf, math.inf)
 
 
 def neutral(kind: JointKind) -> tuple[float, ...]:

@@ -5,6 +5,9 @@ of legs without a closed form). The coordinates c are those of x, with a rotatio
 orientation in the place of the quaternion, quat = exp(r) quat_0, so that quaternions have unit length by
 construction; quat_0 is that of the reference pose. Loops are closed at every evaluation: in closed form, or
 by a Newton step on y, which starts from a y that was integrated and so is left with the square of a rounding.
+
+Angles that count turns (`counting`) are the last entries of y, integrated too; they only say which of the
+angles a turn apart is meant, and the angle itself is that of the pose, to rounding.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import wrenches_along_twist
+from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
@@ -127,7 +131,7 @@ def flow(
     n = robot.motion.n
     c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
     x = pose_from_coordinates(mechanism, c, quat_0)
-    if mechanism.ny:
+    if not mechanism.closed_form:
         y = y + closing_step(robot, y, x)["dy"]
     load = np.zeros(n)
     if external:
@@ -166,7 +170,8 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
         rates[turn] = list(solve(left_jacobian(c[turn]), v[turn]))
     if not mechanism.ny:
         return rates, []
-    u = rate_map(configuration(robot, x, y)) @ v
+    now = configuration(robot, x, y)
+    u = rate_map(now) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
         own, numbers = twist_as_rates(robot, x, y, u[: robot.platform_nv])
@@ -185,6 +190,7 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
             else:
                 y_rates.append(u[rate])
             start, rate = start + primitive.nq, rate + primitive.nv
+    y_rates += [rate_rows(robot, now.motion, j)[number][0] @ u for j, number in mechanism.counted]
     return rates, y_rates
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from nacelle.compile import BatchRk4, Compiled, compile_function
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.kinematic_model import counted_angles
+from nacelle.kinematics.mechanism.mechanism import Mechanism, counting, mechanism_of
 from nacelle.kinematics.shapes import of_pose
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
@@ -38,11 +39,21 @@ from nacelle.spatial.scalar import Array, norm, pack
 def coordinates(robot: Robot, x: Array, quat_0: Array) -> Array:
     """The coordinates c (n,) of a pose x (nx,), of which a quaternion may have any length."""
     mechanism = mechanism_of(robot)
+    return coordinates_of(mechanism, _unit_pose(mechanism, x), quat_0)
+
+
+@physics(x=of_pose)
+def turned(robot: Robot, x: Array) -> Array:
+    """Angles that count turns (k,), rad, at a pose x (nx,) from which on they do."""
+    mechanism = mechanism_of(robot)
+    return counted_angles(robot, _unit_pose(mechanism, x), mechanism.reference[1])["angles"]
+
+
+def _unit_pose(mechanism: Mechanism, x: Array) -> Array:
     place = mechanism.layout.quaternion
-    if place is not None:
-        unit = x[place] / norm(x[place])
-        x = pack([*x[: place.start], *unit, *x[place.stop :]])
-    return coordinates_of(mechanism, x, quat_0)
+    if place is None:
+        return x
+    return pack([*x[: place.start], *(x[place] / norm(x[place])), *x[place.stop :]])
 
 
 @physics(s=state_size, quat_0=(4,))
@@ -60,7 +71,7 @@ class Motions(Shown):
         t: times of the samples (samples,), s.
         x: poses at these times (N, samples, nx); NaN from where a robot's state was not finite.
         v: twists (N, samples, n).
-        final: the last finite states [c; v] (N, 2 n).
+        final: the last finite states [c; v] (N, 2 n), and behind these angles that count turns.
         completed: steps to the last finite state (N,).
         status: 0 all steps were completed, 2 a state was not finite (N,).
     """
@@ -112,8 +123,9 @@ def simulate_many(
         KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
         DeviceError: if the target is "cuda" and there is no device, or arrays are not on it.
     """
+    robot = counting(robot)
     mechanism = mechanism_of(robot)
-    if mechanism.ny:
+    if not mechanism.closed_form:
         raise KinematicsError(
             f"legs of {robot.name} are solved by iteration, whose start each robot would need: simulate them "
             "one by one (nacelle.simulate)"
@@ -145,7 +157,9 @@ def simulate_many(
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
     made = _made(robot, numbers, settings, target, precision)
     q = place.asarray(quat_0)
-    s = place.joined([made.coordinates(place.whole(x, count), q), place.whole(v, count)])
+    x = place.whole(x, count)
+    parts = [made.coordinates(x, q), place.whole(v, count)]
+    s = place.joined(parts if made.turned is None else [*parts, made.turned(x)])
     every = steps // samples
     motion = made.driver.integrate(
         s, place.whole(u, count), (quat_0,), own[0] if own else None, h=step, steps=steps, every=every
@@ -160,6 +174,7 @@ class _Made(NamedTuple):
     """What is compiled for many robots."""
 
     coordinates: Compiled
+    turned: Compiled | None
     poses: Compiled
     driver: BatchRk4
 
@@ -175,6 +190,7 @@ def _made(
     options: dict[str, Any] = {"target": target, "precision": precision}
     return _Made(
         compile_function(coordinates, robot, **options),
+        compile_function(turned, robot, **options) if mechanism_of(robot).counted else None,
         compile_function(poses, robot, **options),
         BatchRk4(flow, robot, parameters=numbers, settings=dict(settings), **options),
     )

@@ -19,18 +19,18 @@ from nacelle.dynamics.inverse import external_load
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.actuation import actuator_rows, actuator_steps
+from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
 from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse, scales
-from nacelle.kinematics.limits import closure_steps
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
+from nacelle.kinematics.tree.closure import closure_frames
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
@@ -69,6 +69,8 @@ _NEAR_TURN = 0.05
 class RigidPlant:
     """A rigid robot under its actuators' forces.
 
+    Angles on which springs, end stops or wide limits depend count their turns (`counting`).
+
     Args:
         robot: the robot.
         friction: whether friction counts.
@@ -87,14 +89,14 @@ class RigidPlant:
         external: Mapping[str, Any] | None = None,
         exact_jacobian: bool = False,
     ) -> None:
-        self.robot = robot
-        self.mechanism = mechanism_of(robot)
+        self.robot = counting(robot)
+        self.mechanism = mechanism_of(self.robot)
         options = Settings(friction, smooth).options
         self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
         self.friction: bool = options["friction"]
         self.smooth: float | None = options.get("smooth")
         self.external = dict(external or {})
-        given = checked_wrenches(robot, self.external)
+        given = checked_wrenches(self.robot, self.external)
         for k, wrench in given.items():
             if wrench.ndim != 1:
                 raise KinematicsError(
@@ -113,7 +115,7 @@ class RigidPlant:
 
     @property
     def size(self) -> int:
-        """Number of states: 2 n, and what iteration finds, ny."""
+        """Number of states: 2 n, and what iteration finds and counts turns, ny."""
         return 2 * self.robot.motion.n + self.mechanism.ny
 
     @property
@@ -226,7 +228,8 @@ class RigidPlant:
 
     def motion(self, s: Array) -> JointMotion:
         """Rates of all joints at states (..., size) (`JointMotion`), rad/s or m/s."""
-        return joint_motion(self.robot, *self.split(s))
+        x, v = self.split(s)
+        return joint_motion(self.robot, x, v, guess=SearchStart(x, self.unknowns(s)))
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of states s (..., size), over the robot's size."""
@@ -283,7 +286,7 @@ class Limit(NamedTuple):
         place: which primitive of the joint; None for an actuator.
         pair: both limits of the coordinate.
         upper: whether it is the upper one.
-        kind: of the coordinate: "prismatic", "revolute" or "spherical".
+        kind: of the coordinate: "prismatic", "revolute", "spherical", or "counted", an angle with its turns.
     """
 
     name: str
@@ -299,27 +302,29 @@ def limits_of(robot: Robot) -> list[Limit]:
     limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):
-        primitive = robot.joints[actuator.joint].primitives[0]
         driven[actuator.joint] = actuator.position
         joint = robot.joints[actuator.joint]
         if any(joint.stops) and actuator.position == joint.limits[0]:
             continue
-        limits += _sides(actuator.name, k, None, actuator.position, _kind(primitive))
+        limits += _sides(actuator.name, k, None, actuator.position, _kind(robot, actuator.joint, 0))
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
-        for place, (primitive, pair) in enumerate(zip(joint.primitives, joint.limits, strict=False)):
+        for place, pair in enumerate(joint.limits):
             if driven.get(j) == pair or (joint.stops and joint.stops[place] is not None):
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
-            limits += _sides(f"joint {name}", j, place, pair, _kind(primitive))
+            limits += _sides(f"joint {name}", j, place, pair, _kind(robot, j, place))
     return limits
 
 
-def _kind(primitive: Primitive) -> str:
+def _kind(robot: Robot, joint: int, number: int) -> str:
+    primitive = robot.joints[joint].primitives[number]
     if primitive is Primitive.SPHERICAL:
         return "spherical"
-    return "revolute" if primitive.is_rotation else "prismatic"
+    if not primitive.is_rotation:
+        return "prismatic"
+    return "counted" if (joint, number) in mechanism_of(robot).known_axes else "revolute"
 
 
 def _sides(name: str, joint: int, place: int | None, pair: tuple[float, float], kind: str) -> Iterator[Limit]:
@@ -359,16 +364,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     if mechanism.layout.angular is not None:
         turn = c[mechanism.layout.angular]
         values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
-    active = actuator_steps(robot, now.motion, now.steps)
-    joints: dict[int, list[Step]] = {}
-    for limit in limits_of(robot):
-        if limit.place is None:
-            step = active[limit.joint]
-        else:
-            if limit.joint not in joints:
-                joints[limit.joint] = primitive_coordinates(robot, now, limit.joint)
-            step = joints[limit.joint][limit.place]
-        values.append(_inside(limit, step))
+    values += [_inside(limit, limited_step(now, limit)) for limit in limits_of(robot)]
     return pack(values)
 
 
@@ -384,21 +380,26 @@ def _condition_bound(now: Configuration) -> Scalar:
     return divide(1.0, np.trace(B) * np.trace(opposite))
 
 
-def primitive_coordinates(robot: Robot, now: Configuration, j: int) -> list[Step]:
-    """Coordinates of the primitives of a joint; of a spherical closure only the tilt, as its cosine."""
+def limited_step(now: Configuration, limit: Limit) -> Step:
+    """Where a limited coordinate is: m, an angle with its turns or by (cos, sin), the cosine of a tilt."""
+    robot = now.robot
+    j = limit.joint if limit.place is not None else robot.actuators[limit.joint].joint
+    number = limit.place or 0
+    if limit.kind == "counted":
+        return now.coordinates[j, number]
+    if limit.kind != "spherical":
+        return now.step(j, number)
     if j >= robot.tree:
-        return closure_steps(robot.joints[j], now.motion)
-    start = sum(len(joint.primitives) for joint in robot.joints[:j])
-    return [
-        1.0 - 2.0 * (step[0] * step[0] + step[1] * step[1]) if primitive is Primitive.SPHERICAL else step
-        for primitive, step in zip(robot.joints[j].primitives, now.steps[start:], strict=False)
-    ]
+        first, second = closure_frames(robot.joints[j], now.motion)
+        return dot(first.R[:, 2], second.R[:, 2])
+    quat = now.step(j, number)
+    return 1.0 - 2.0 * (quat[0] * quat[0] + quat[1] * quat[1])
 
 
 def _inside(limit: Limit, step: Any) -> Scalar:
     """A number that is positive before a limit."""
     low, high = limit.pair
-    if limit.kind == "prismatic":
+    if limit.kind in ("prismatic", "counted"):
         return high + SLACK - step if limit.upper else step - low + SLACK
     if limit.kind == "spherical":
         return step - np.cos(high + SLACK) if limit.upper else np.cos(low - SLACK) - step

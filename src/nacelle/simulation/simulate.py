@@ -267,13 +267,13 @@ class Simulation(Drawn):
 
     @cached_property
     def joints(self) -> Any:
-        """All joints and bodies (`InverseKinematics`)."""
-        return self._jointed.joints(self.states)
+        """All joints and bodies (`InverseKinematics`), angles without jumps by whole turns."""
+        return self._jointed.joints(self.states).as_path(limits=False)
 
     @cached_property
     def motion(self) -> Any:
-        """Rates of all joints (`JointMotion`)."""
-        return self._jointed.motion(self.states)
+        """Rates of all joints (`JointMotion`), angles without jumps by whole turns."""
+        return self._jointed.motion(self.states).as_path()
 
     @cached_property
     def closure_error(self) -> float:

@@ -44,8 +44,7 @@ def limit_words(solution: InverseKinematics) -> str:
     for k, actuator in enumerate(robot.actuators):
         value, (low, high) = float(solution.actuators[k]), actuator.position
         angle = robot.revolute_actuators[k]
-        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if angle else (0.0,)
-        if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
+        if not low - 1e-9 <= value <= high + 1e-9:
             beyond[actuator.joint] = (
                 f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
             )

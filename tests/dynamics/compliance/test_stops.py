@@ -9,6 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.compliance.stops import beyond, stop_effort, stop_energy, stop_of
+from nacelle.kinematics.tree.spanning_tree import CosSin, read_step
 from nacelle.model.joint import Joint, JointKind, Stop
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of
@@ -35,7 +36,10 @@ def _joint(lower: float, upper: float, kind: JointKind = JointKind.REVOLUTE) -> 
 def test_angles_beyond_limits_count_modulo_a_turn(
     limits: tuple[float, float], angle: float, past: float
 ) -> None:
-    assert float(beyond(_joint(*limits), 0, angle)) == pytest.approx(past, abs=1e-12)
+    joint = _joint(*limits)
+    q = read_step(CosSin(np.cos(angle), np.sin(angle)), joint, 0)
+    assert float(beyond(joint, 0, q)) == pytest.approx(past, abs=1e-12)
+    assert float(beyond(joint, 0, q + 2.0 * np.pi)) > 2.0 or not np.isfinite(limits[1])
 
 
 def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -> None:

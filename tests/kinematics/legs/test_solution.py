@@ -13,7 +13,7 @@ from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.spanning_tree import CosSin, coordinates_from_steps, joint_steps, tree_motion
+from nacelle.kinematics.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
@@ -110,7 +110,8 @@ def all_solutions(robot: Robot, k: int, platform: Pose, q: np.ndarray) -> list[n
         assert all(margin > 0.0 for margin in solution.root_margins)
         own = q.copy()
         for j, steps in solution.steps.items():
-            own[robot.q_slices[j]] = coordinates_from_steps(steps)
+            values = [read_step(step, robot.joints[j], number) for number, step in enumerate(steps)]
+            own[robot.q_slices[j]] = np.hstack(values)
         found.append(own)
     return found
 

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from support.turning_robots import four_bar, pendulum, telescope
 from support.uncompiled import ALL, any_robot
 
 
@@ -31,3 +32,20 @@ def test_made_once_for_the_same_numbers() -> None:
     robot = any_robot("fivebar")
     assert mechanism_of(dataclasses.replace(robot)) is mechanism_of(robot)
     assert mechanism_of(any_robot("fivebar-mirror")) is not mechanism_of(robot)
+
+
+def test_angles_that_count_turns() -> None:
+    """Of sprung joints that x does not give, that iteration does not find and that limits do not hold."""
+    loop = counting(four_bar({"foot": (1.0, 0.0), "knee": (1.0, 0.0)}))
+    assert mechanism_of(loop).counted == ((loop.joint("bars.foot"), 0),)
+    for robot in (four_bar({"crank": (1.0, 0.0), "tip": (1.0, 0.0)}), telescope(), pendulum()):
+        assert counting(robot) is robot
+    held = telescope({"hip": (1.0, 0.0)}, {"hip": (0.0, 5.0)})
+    assert counting(held) is held
+    robot = telescope({"hip": (1.0, 0.4), "wrist": (1.0, 0.0)})
+    moved = counting(robot)
+    mechanism = mechanism_of(moved)
+    assert (mechanism.counted, mechanism.ny, mechanism.closed_form) == (((0, 0), (2, 0)), 2, True)
+    assert mechanism.reference[1].tolist() == [0.4, 0.0]
+    assert (moved == robot, moved.described == robot, counting(moved) is moved) == (False, True, True)
+    assert moved.to_yaml() == robot.to_yaml()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacelle.kinematics.tree.spanning_tree import tree_motion
+from nacelle.kinematics.tree.spanning_tree import CosSin, read_angle, tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose
@@ -174,3 +174,10 @@ def test_kinetic_energy(seed: int) -> None:
         twist = turn.T @ motion.jacobian(k) @ u
         energy += 0.5 * twist @ spatial_inertia(np.array(body.inertia)) @ twist
     assert_same(energy, expected)
+
+
+def test_angles_are_read_within_half_a_turn_of_a_centre() -> None:
+    for centre in np.linspace(-20.0, 20.0, 81):
+        q = centre + np.linspace(-np.pi + 1e-9, np.pi - 1e-9, 31)
+        found = [float(read_angle(CosSin(np.cos(value), np.sin(value)), float(centre))) for value in q]
+        np.testing.assert_allclose(found, q, rtol=0, atol=1e-13)

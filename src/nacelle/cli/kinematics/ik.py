@@ -138,6 +138,9 @@ def _table(
 
         points = tool_to_pose(robot, points, tool)
     result, kept = _in_blocks(robot, points, follow)
+    if given.times is not None and not follow:
+        # Poses at times are a motion: angles have no jumps.
+        result = result.as_path()
     layout = layout_of(robot.motion)
     if as_json:
         print_json(batch_data(robot, result) | {"actuators": result.actuators})

@@ -15,7 +15,7 @@ from nacelle.control.loop.desired import Desired
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
-from nacelle.kinematics.actuation import unwrapped
+from nacelle.kinematics.along import turning
 from nacelle.kinematics.flags import Flag, failed, flag_words
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -54,7 +54,8 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
         SingularError: if a pose is singular.
     """
-    joints = joints_along(robot, desired)
+    robot, guess = turning(robot, desired.x)
+    joints = joints_along(robot, desired, guess)
     dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
     bad = failed(dynamics.flags)
     if np.any(bad):
@@ -63,16 +64,16 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
         raise SingularError(words, "parallel")
     J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
-    return PathRequirement(unwrapped(robot, joints.actuators), rate, dynamics.force)
+    return PathRequirement(joints.actuators, rate, dynamics.force)
 
 
-def joints_along(robot: Robot, desired: Desired) -> InverseKinematics:
-    """All joints of a robot along the desired motion.
+def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKinematics:
+    """All joints of a robot along the desired motion, from solutions near by if they are given.
 
     Raises:
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
     """
-    joints = inverse_kinematics(robot, desired.x)
+    joints = inverse_kinematics(robot, desired.x, guess=guess).as_path()
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise UnreachableError(
@@ -102,8 +103,7 @@ def _beyond(joints: InverseKinematics, k: int) -> list[str]:
     for i, actuator in enumerate(robot.actuators):
         low, high = actuator.position
         value, unit = joints.actuators[k, i], _unit(robot, i)
-        turns = (0.0, 2.0 * np.pi, -2.0 * np.pi) if unit == "rad" else (0.0,)
-        if not any(low <= value + turn <= high for turn in turns):
+        if not low <= value <= high:
             words.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):

@@ -131,7 +131,8 @@ class ControlRun(Drawn):
     @cached_property
     def _coordinates(self) -> Array:
         """Coordinates of the actuators as encoders see them at every step (steps, actuators), rad or m."""
-        return unwrapped(self.robot, encoder_coordinates(self.plants[0], self.simulation.states))
+        q = encoder_coordinates(self.plants[0], self.simulation.states)
+        return unwrapped(q, self.robot.revolute_actuators)
 
     @property
     def actual(self) -> Array:

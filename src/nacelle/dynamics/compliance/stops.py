@@ -9,7 +9,7 @@ k stiffness and c damping: a spring, and a damper whose force is at most the spr
 and q' everywhere, so that integrators need no event; beyond the first moments of a contact it is k s + c q'.
 It never pulls the joint to its limit, and d only takes power: k s^2 / 2 is the energy stored.
 
-An angle is the one of those that differ by whole turns that is nearest to the middle of the limits.
+An angle is the one nearest to the middle of the limits, or counts its turns (`Configuration.coordinate`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from __future__ import annotations
 import math
 
 from nacelle.model.joint import Joint, Stop
-from nacelle.spatial.scalar import Scalar, maximum, minimum, where
-
-_TURN = 2.0 * math.pi
+from nacelle.spatial.scalar import Scalar, maximum, minimum
 
 
 def stop_of(joint: Joint, number: int) -> Stop | None:
@@ -33,34 +31,15 @@ def beyond(joint: Joint, number: int, q: Scalar) -> Scalar:
     Args:
         joint: the joint, with limits of floats.
         number: of the axis.
-        q: the coordinate, an angle between -pi and pi.
+        q: the coordinate.
     """
     lower, upper = joint.limits[number]
-    if joint.primitives[number].is_rotation:
-        q = _nearest(q, lower, upper)
     held = q
     if math.isfinite(upper):
         held = minimum(held, upper)
     if math.isfinite(lower):
         held = maximum(held, lower)
     return q - held
-
-
-def _nearest(q: Scalar, lower: float, upper: float) -> Scalar:
-    """Of q and the angles a turn from it the one nearest to the middle of the limits, or inside the only."""
-    quarter = 0.25 * _TURN
-    if math.isfinite(lower) and math.isfinite(upper):
-        middle = 0.5 * (lower + upper)
-    else:
-        middle = lower + quarter if math.isfinite(lower) else upper - quarter
-    turns = round(middle / _TURN)
-    q = q + turns * _TURN if turns else q
-    middle -= turns * _TURN
-    if middle > 0.0:
-        return where(middle + (turns - 0.5) * _TURN - q, q + _TURN, q)
-    if middle < 0.0:
-        return where(q - middle - (turns + 0.5) * _TURN, q - _TURN, q)
-    return q
 
 
 def stop_energy(joint: Joint, number: int, q: Scalar) -> Scalar:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import configuration
@@ -54,7 +55,7 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
         if has_tilts(mechanism):
             T = np.stack([u[rate] for rate in mechanism.independent])
             inverse = solve(T, np.eye(n))
-        changes = [*(dependent @ inverse), *_joint_changes(robot, y, u @ inverse)]
+        changes = [*(dependent @ inverse), *_joint_changes(robot, x, y, u @ inverse)]
     rows: list[Array] = []
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
@@ -66,8 +67,8 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
 
 
-def _joint_changes(robot: Robot, y: Array, u: Array) -> list[Array]:
-    """Changes of the iterated joints' coordinates, rows (n,), at rates u (rates, n) of the tree."""
+def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
+    """Changes of the joints' coordinates in y, rows (n,), at rates u (rates, n) of the tree."""
     changes: list[Array] = []
     mechanism = mechanism_of(robot)
     start = mechanism.chart_size
@@ -81,4 +82,7 @@ def _joint_changes(robot: Robot, y: Array, u: Array) -> list[Array]:
             else:
                 changes.append(u[rate])
             start, rate = start + primitive.nq, rate + primitive.nv
+    if mechanism.counted:
+        motion = configuration(robot, x, y).motion
+        changes += [rate_rows(robot, motion, j)[number][0] @ u for j, number in mechanism.counted]
     return changes

@@ -21,13 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from nacelle.dynamics.compliance.stops import stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
-from nacelle.dynamics.joint_effort import axis_coordinate
-from nacelle.dynamics.state import State
 from nacelle.kinematics.general.actuators import ClosureRate, node_closure_axes
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
 from nacelle.kinematics.general.motion import angular_velocity, columns
@@ -108,10 +106,10 @@ def require_efforts(legs: Legs, motion: MechanismMotion, into: Required, counted
         for number, primitive in enumerate(joint.primitives):
             spring, terms = _acting(joint, number, counted)
             if stop_of(joint, number) is not None:
-                q = _coordinate(legs.placed, j, number)
+                q = legs.placed.now.coordinate(j, number)
                 merge(gather, {rate: _stop(joint, number, q, rates.get(rate, 0.0), counted)})
             if spring is not None:
-                merge(gather, {rate: spring.held_force(_coordinate(legs.placed, j, number))})
+                merge(gather, {rate: spring.held_force(legs.placed.now.coordinate(j, number))})
             if terms and primitive is Primitive.SPHERICAL:
                 w = pack([rates.get(rate + i, 0.0) for i in range(3)])
                 values = spherical_friction(terms, w, counted.smooth)
@@ -132,11 +130,6 @@ def _acting(joint: Joint, number: int, counted: Counted) -> tuple[Spring | None,
 def _stop(joint: Joint, number: int, q: Scalar, rate: Scalar, counted: Counted) -> Scalar:
     """What an end stop of an axis requires: its spring as springs count, its damper as friction does."""
     return stop_effort(joint, number, q, rate, spring=counted.springs, damper=counted.friction)
-
-
-def _coordinate(placed: Placed, index: int, number: int) -> Scalar:
-    """Coordinate of an axis of a joint (rad or m), which depends on positions alone."""
-    return axis_coordinate(cast(State, placed), index, number)
 
 
 def _acts(joint: Joint, counted: Counted) -> bool:
@@ -177,11 +170,11 @@ def _effort(
         if terms:
             value = axis_friction(terms, dot(e, turn if primitive.is_rotation else slip()), counted.smooth)
         if stop_of(joint, number) is not None:
-            q = _coordinate(placed, index, number)
+            q = placed.now.coordinate(index, number)
             rate = dot(e, turn if primitive.is_rotation else slip())
             value = value + _stop(joint, number, q, rate, counted)
         if spring is not None:
-            value = value + spring.held_force(_coordinate(placed, index, number))
+            value = value + spring.held_force(placed.now.coordinate(index, number))
         if primitive.is_rotation:
             moment = add(moment, scaled(value, e))
         else:

@@ -17,7 +17,7 @@ import numpy as np
 
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.formulations.tree import generalised_force
-from nacelle.dynamics.joint_effort import axis_coordinate, rate_rows
+from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.actuation import actuator_rows
@@ -50,7 +50,7 @@ def balance_columns(
         arm = motion.poses[body].R @ np.array(place)
         weights.append(-wrenches_along_twist(state, {body: pack([*g, *cross(arm, g)])}))
     return {
-        "q": pack([axis_coordinate(state, joint, number) for joint, number in axes]),
+        "q": pack([state.now.coordinate(joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
         "held": generalised_force(state, np.zeros(n), Settings(friction=False)),
         "weight": np.stack(weights) if weights else np.zeros((0, n)),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
-from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples
+from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.trajectory import Trajectory
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.robot import Robot
@@ -125,9 +125,9 @@ def peak_reactions(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = motion_samples(robot, trajectory, rate)
-    reactions = joint_reactions(
-        robot, sample.x, sample.v, sample.a, external=external, friction=friction, smooth=smooth
-    )
+    moved, guess = turning(robot, sample.x)
+    given: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
+    reactions = joint_reactions(moved, sample.x, sample.v, sample.a, **given)
     good = solved_samples(robot, reactions.flags)
     wrench, when = reactions.wrench[good], times[good]
     peaks = tuple(

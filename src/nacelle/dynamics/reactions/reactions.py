@@ -81,6 +81,7 @@ def joint_reactions(
     friction: bool = True,
     smooth: float | None = None,
     force: Any = None,
+    guess: Any = None,
 ) -> Reactions:
     """Find the force and moment that every joint transmits in a motion.
 
@@ -97,6 +98,7 @@ def joint_reactions(
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         force: forces of the actuators (..., actuators); those of `inverse_dynamics` if None.
+        guess: solutions near by, as in `inverse_dynamics`.
 
     Raises:
         KinematicsError: if shapes or names are wrong, a single state is not finite, or forces and
@@ -105,7 +107,7 @@ def joint_reactions(
         SingularError: if a single pose is singular; in a batch it is flagged, with NaN.
     """
     settings = Settings(friction, smooth)
-    given: dict[str, Any] = {"external": external, **settings.options}
+    given: dict[str, Any] = {"external": external, "guess": guess, **settings.options}
     point, flags = operating_point(robot, x, v, a=a, tau=force, **given)
     if force is not None and a is not None:
         _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)

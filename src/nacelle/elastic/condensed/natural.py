@@ -33,6 +33,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.rates import MovingConfiguration
 from nacelle.kinematics.tree.spanning_tree import (
+    axis_coordinates,
     motion_of_steps,
     point_acceleration,
     point_velocity,
@@ -194,7 +195,8 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
     """
     stumps = natural.structure.stumps
     platform, q, qe = positions.split_positions(stumps, unit_positions(natural, p)[: natural.stumps_size])
-    steps = steps_from_coordinates(stumps.tree, stumps.coordinates(q, qe))
+    coordinates = stumps.coordinates(q, qe)
+    steps = steps_from_coordinates(stumps.tree, coordinates)
     motion = motion_of_steps(stumps.tree, platform, steps)
     frames = ElasticFrames(stumps, qe, motion)
     S = selection(natural)
@@ -202,7 +204,13 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
     u = product(stumps.embedding, r)
     velocity = tree_velocity(stumps.tree, motion, u)
     state = State(
-        Configuration(stumps.tree, tuple(steps), motion, ()),
+        Configuration(
+            stumps.tree,
+            tuple(steps),
+            motion,
+            (),
+            coordinates=axis_coordinates(stumps.tree, coordinates),
+        ),
         MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity),
     )
     gravity = np.asarray(stumps.robot.gravity)

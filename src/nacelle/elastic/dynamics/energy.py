@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.joint_effort import axis_coordinate, joint_efforts
+from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
@@ -47,7 +47,7 @@ def potential(frames: ElasticFrames, state: State) -> Scalar:
     for index, joint in enumerate(tree.joints):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
-                stretch = axis_coordinate(state, index, number) - spring.rest
+                stretch = state.now.coordinate(index, number) - spring.rest
                 total = total + 0.5 * spring.stiffness * stretch * stretch
     return total
 

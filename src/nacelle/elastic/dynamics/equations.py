@@ -30,6 +30,7 @@ from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.rates import MovingConfiguration, spin_biases
 from nacelle.kinematics.tree.spanning_tree import (
     TreeVelocity,
+    axis_coordinates,
     motion_of_steps,
     point_acceleration,
     steps_from_coordinates,
@@ -62,10 +63,12 @@ def posed(plan: RatePlan, p: Array) -> Posed:
     """The robot at positions p (size,)."""
     extended = plan.extended
     platform, q, qe = positions.split_positions(extended, p)
-    steps = steps_from_coordinates(extended.tree, extended.coordinates(q, qe))
+    coordinates = extended.coordinates(q, qe)
+    steps = steps_from_coordinates(extended.tree, coordinates)
     motion = motion_of_steps(extended.tree, platform, steps)
     frames = ElasticFrames(extended, qe, motion)
-    now = Configuration(extended.tree, tuple(steps), motion, ())
+    known = axis_coordinates(extended.tree, coordinates)
+    now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
     return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
 

@@ -27,14 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.joint_axes import joint_axes
-from nacelle.dynamics.joint_effort import closure_coordinate
 from nacelle.elastic.beam.newton_euler import axial_forces
 from nacelle.elastic.beam.shapes import Shapes
 from nacelle.elastic.extended import Extended
 from nacelle.elastic.linear.matrices import closure_springs, spring_row
 from nacelle.elastic.linear.state import Deformed
-from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.spanning_tree import tree_movers
+from nacelle.kinematics.tree.closure import closure_frames, closure_step
+from nacelle.kinematics.tree.spanning_tree import read_step, tree_movers
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
@@ -266,13 +265,14 @@ class LoadedRobot:
                     D[i, i] += spring.stiffness
                     h[i] += spring.held_force(self.state.q[place.start + number]) if preload else 0.0
         for index, number in closure_springs(own):
-            joint = self.tree.joints[index]
+            joint = self.tree.narrowed_joints[index]
             spring = joint.springs[number]
             assert spring is not None
             row = np.asarray(spring_row(self.frames, index, number), dtype=float)
             D += spring.stiffness * np.outer(row, row)
             if preload:
-                effort = float(spring.held_force(closure_coordinate(joint, self.frames.motion, number)))
+                q = read_step(closure_step(joint, self.frames.motion, number), joint, number)
+                effort = float(spring.held_force(q))
                 changes += self._along_axis(index, number, effort)
         return Forces(h, D).plus(self.summed(changes))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING
 from nacelle.export.loop.assembly import ASSEMBLY
+from nacelle.kinematics.iteration.unknowns import centred
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.scalar import Array
@@ -66,7 +69,7 @@ int {own}(const {real} *x, {real} *y)
         if (status == 0) {{
             {assembly}(x, y, margin);
             if (margin[0] > {near}) {{
-                return 0;
+{centred}                return 0;
             }}
         }}
     }}
@@ -89,6 +92,13 @@ _TURNED = """\
         at[i] /= {root}(square);
     }}
 """
+
+
+def _centred(place: int, centre: float, real: str) -> str:
+    """A line that brings an angle of y within half a turn of its centre."""
+    turn, middle = c_constant(2.0 * math.pi, real), c_constant(centre, real)
+    half, ceil = c_constant(0.5, real), "ceilf" if real == "float" else "ceil"
+    return f"{' ' * 16}y[{place}] -= {turn} * {ceil}((y[{place}] - {middle}) / {turn} - {half});\n"
 
 
 def ending(real: str) -> str:
@@ -155,6 +165,7 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
         x=listed(x, real),
         y=listed(y, real),
         turned=turned,
+        centred="".join(_centred(place, centre, real) for place, centre in centred(mechanism)),
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING}{end}_newton",
         tolerance=c_constant(tolerance, real),

@@ -6,6 +6,7 @@ evaluates outputs and derivatives, what advances by a step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from nacelle.export.fmi.variables import Named, QuantityNames, VariableTable
 from nacelle.export.loop.law import gains_of, memory_of
 from nacelle.export.loop.recorded import FAILED, STOPPED
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
 
 STEP = 1e-3
 """Step of Runge-Kutta's method, s, if nothing else is set; that of `nacelle.simulate`, too."""
@@ -75,6 +77,32 @@ def _unit_pose(package: Package, at: str) -> str:
     return "\n".join(lines)
 
 
+def _continued(robot: Robot, at: str, call: str) -> str:
+    """A call that gives the actuators' coordinates, whose angles then continue those before it.
+
+    Of motors that may turn freely, and whose turns are not counted already: within half a turn of where they
+    were when they were last evaluated.
+    """
+    known = mechanism_of(robot).known_axes
+    free = [
+        k
+        for k, actuator in enumerate(robot.actuators)
+        if robot.revolute_actuators[k]
+        and (actuator.joint, 0) not in known
+        and robot.narrowed_joints[actuator.joint].may_turn(0)
+    ]
+    if not free:
+        return call
+    turn = c_constant(2.0 * math.pi, "double")
+    m = len(robot.actuators)
+    return _joined(
+        f"double last[{m}];",
+        f"memcpy(last, {at}, sizeof last);",
+        call,
+        *(f"({at})[{k}] += {turn} * floor((last[{k}] - ({at})[{k}]) / {turn} + 0.5);" for k in free),
+    )
+
+
 def _joined(*texts: str) -> str:
     return "\n".join(text for text in texts if text)
 
@@ -117,11 +145,12 @@ def plant_glue(package: Package) -> Glue:
         f'    return "{_OUT_OF_REACH}";',
         "}",
         f"{name}_plant_state(x, {y}{table.at('v0')}, {state});",
+        f"{name}_plant_encoders({state}, {table.at('q')});",
         "return NULL;",
     )
     evaluate = _joined(
         f"{name}_plant({state}, {table.at('force')}, {table.at('derivative')});",
-        f"{name}_plant_encoders({state}, {table.at('q')});",
+        _continued(robot, table.at("q"), f"{name}_plant_encoders({state}, {table.at('q')});"),
         f"{name}_plant_rates({state}, {table.at('qd')});",
         f"{name}_plant_pose({state}, {table.at('x')}, {table.at('v')});",
         "return NULL;",
@@ -196,7 +225,13 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
         close = _joined(
             f"if ({name}_{CLOSING}_newton(memory, x, 1e-12, 20, NULL, NULL) != 0) {{", *missed, "}"
         )
-    evaluate = _joined(pose, close, f"{name}_{entry.label}({', '.join(arguments)});", "return NULL;")
+    call = f"{name}_{entry.label}({', '.join(arguments)});"
+    if "out active" in table.places:
+        # Angles continue those at the start.
+        begin = _joined(begin or pose, call)
+        evaluate = _joined(pose, close, _continued(robot, table.at("out active"), call), "return NULL;")
+    else:
+        evaluate = _joined(pose, close, call, "return NULL;")
     return Glue(
         table, mechanism.ny if iterated else 0, _joined(begin, "return NULL;"), evaluate, "return NULL;"
     )

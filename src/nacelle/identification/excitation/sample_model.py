@@ -32,21 +32,21 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import smallest
 from nacelle.dynamics.derivatives.tangent import has_tilts
-from nacelle.kinematics.actuation import actuator_biases, actuator_rows, actuator_steps
+from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns
-from nacelle.kinematics.tree.configuration import Configuration, configuration
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.rates import moving
 from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.symbol import Symbol, node_of
 from nacelle.simulation.flow import pose_from_coordinates
-from nacelle.simulation.plant import Limit, limits_of, primitive_coordinates
+from nacelle.simulation.plant import Limit, limited_step, limits_of
 from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve
@@ -94,7 +94,7 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     A = rows @ state.U
     biases = actuator_biases(robot, now.motion, state.velocity, state.bias)
     values: list[Scalar] = [*(rows @ state.u), *(A @ a + pack(biases))]
-    values += [_position(limit, _step(robot, now, limit)) for limit in bounded_coordinates(robot)]
+    values += [_position(limit, limited_step(now, limit)) for limit in bounded_coordinates(robot)]
     values += list(margins(now))
     values.append(_inverse_condition(robot, A))
     turn = mechanism_of(robot).layout.angular
@@ -104,19 +104,13 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     return {"values": pack(values)}
 
 
-def _step(robot: Robot, now: Configuration, limit: Limit) -> Any:
-    if limit.place is None:
-        return actuator_steps(robot, now.motion, now.steps)[limit.joint]
-    return primitive_coordinates(robot, now, limit.joint)[limit.place]
-
-
 def _position(limit: Limit, step: Any) -> Scalar:
     """A coordinate, -1 and 1 at its limits; with a single one 1 there and 0 a metre (sine of 1) before it."""
     low, high = limit.pair
     both = bool(np.isfinite(low) and np.isfinite(high))
     if limit.kind == "spherical":
         return (1.0 - step) / (1.0 - np.cos(high)) if limit.upper else (1.0 + step) / (1.0 + np.cos(low))
-    if limit.kind == "prismatic":
+    if limit.kind in ("prismatic", "counted"):
         if both:
             return (step - 0.5 * (low + high)) / (0.5 * (high - low))
         return 1.0 + (step - high if limit.upper else low - step)

@@ -124,4 +124,4 @@ def reference_of(
     across = np.swapaxes(J, -1, -2)
     left = np.linalg.solve(across @ J, across)
     inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
-    return Reference(time, at.x, at.v, unwrapped(robot, joints.actuators), force, inertia)
+    return Reference(time, at.x, at.v, unwrapped(joints.actuators, robot.revolute_actuators), force, inertia)

@@ -321,7 +321,7 @@ class Rehearsal(Drawn):
         plant = self.experiment.plant
         x, rigid = plant.split(self._states)[0], plant.rigid_states(self._states)
         q = native(actuator_positions, self.true)(x, plant.rigid.unknowns(rigid))["q"]
-        return unwrapped(self.robot, q)
+        return unwrapped(q, self.robot.revolute_actuators)
 
     @property
     def q(self) -> Array:

@@ -25,7 +25,7 @@ from nacelle.kinematics.forward.assemblies import assemblies_of
 from nacelle.kinematics.forward.search import search_of
 from nacelle.kinematics.forward.spheres import applies, sphere_forward
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.limits import actuator_outside
+from nacelle.kinematics.limits import actuator_outside, read_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import broadcast_guess, checked_poses
@@ -122,7 +122,7 @@ def forward_kinematics(
         search = search_of(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
     met = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
-    flags |= np.where(met & actuator_outside(robot, rows), int(Flag.OUT_OF_LIMITS), 0)
+    flags |= np.where(met & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)

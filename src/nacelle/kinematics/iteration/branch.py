@@ -163,7 +163,9 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
             rows.append(mechanism.unknowns(mechanism.chart.coordinates(closed[0])[1], closed[1]))
     if len(rows) < len(_NEAR):
         return ()
-    values, spherical = np.stack(rows) / unknown_units(mechanism), _spherical(mechanism)
+    # Angles that count turns are no unknowns of the loops.
+    values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_size]
+    spherical = _spherical(mechanism)
     relations: list[Relation] = []
     free: list[int] = []
     for i, own in enumerate(values.T):
@@ -200,8 +202,9 @@ def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wron
 
 def _primitives(mechanism: Mechanism) -> list[tuple[int, Primitive]]:
     """For every unknown joint coordinate behind those of the nacelle its joint and primitive."""
-    joints = ((j, mechanism.robot.joints[j]) for j in mechanism.iterated_joints)
-    return [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
+    joints = [(j, mechanism.robot.joints[j]) for j in mechanism.iterated_joints]
+    own = [(j, p) for j, joint in joints for p in joint.primitives for _ in range(p.nq)]
+    return own + [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
 
 
 def _spherical(mechanism: Mechanism) -> list[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,8 @@ def _coordinate_steps(robot: Robot, joints: Sequence[int], q: Array, u: Array | 
 def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """Newton's step "dy" (ny,) of the unknowns y towards closed loops at the pose x (nx,), and "error".
 
-    The error is what is open: the largest gap over the robot's size.
+    The error is what is open: the largest gap over the robot's size. Angles that count turns go where they
+    are.
     """
     dy, gaps = _step_and_gaps(robot, y, x)
     return {"dy": pack(dy), "error": _largest(gaps)}
@@ -98,6 +100,18 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
     """Newton's step of the unknowns, and what is open."""
     now = configuration(robot, x, y)
     mechanism = now.mechanism
+    counted = [now.coordinates[axis] for axis in mechanism.counted]
+    turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
+    nothing: dict[str, Any] = {"dy": np.zeros(0), "error": 0.0}
+    step = nothing if mechanism.closed_form else _loop_step(now, x, y)
+    if not turned:
+        return step
+    return {"dy": pack([*step["dy"], *turned]), "error": _largest([step["error"], *turned])}
+
+
+def _loop_step(now: Configuration, x: Array, y: Array) -> dict[str, Any]:
+    """The step of what iteration finds, and what is open."""
+    robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
     if is_supported(robot) and finds_step(plan_of(robot), basis.shape[1]):
         return _small_step(now, y, closure_step(legs_eliminated(now), basis))
@@ -144,7 +158,8 @@ def _open_by(wanted: Array, steps: Sequence[Step]) -> list[Scalar]:
 @physics(x=of_pose, q=of_actuators)
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
-    now = configuration(robot, x, np.zeros(0))
+    # Turns of angles do not matter to poses.
+    now = configuration(robot, x, mechanism_of(robot).reference[1])
     J = _inverse(now)
     gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)

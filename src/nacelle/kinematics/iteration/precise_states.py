@@ -40,15 +40,21 @@ _IDLE = 1e-7
 
 @physics(y=of_unknowns, x=of_pose)
 def open_loops(robot: Robot, y: Array, x: Array) -> Array:
-    """What iterated loops leave open (rows,), over the robot's size; then |q|^2 - 1 of quaternions."""
+    """What iterated loops leave open (rows,), over the robot's size; then |q|^2 - 1 of quaternions.
+
+    Last come angles that count turns, less their entries of y.
+    """
     mechanism = mechanism_of(robot)
-    residual = closure_gaps(robot, configuration(robot, x, y).motion)
+    now = configuration(robot, x, y)
+    residual = closure_gaps(robot, now.motion)
     rows = [
         *mechanism.nacelle_rows,
         *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
     ]
     gaps = [residual[row] / mechanism.row_scale[row] for row in rows]
-    return pack(gaps + [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(mechanism)])
+    gaps += [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(mechanism)]
+    counted = zip(y[mechanism.iterated_size :], mechanism.counted, strict=True)
+    return pack(gaps + [value - now.coordinates[axis] for value, axis in counted])
 
 
 def _quaternions(mechanism: Mechanism) -> list[slice]:

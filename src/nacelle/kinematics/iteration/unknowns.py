@@ -22,6 +22,7 @@ import numpy as np
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of, pose_units, unknown_units
@@ -37,6 +38,7 @@ from nacelle.kinematics.iteration.continuation import (
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
+from nacelle.kinematics.tree.spanning_tree import TURN
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -127,7 +129,10 @@ def step_units(mechanism: Mechanism) -> Array:
 def unknowns(
     mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
 ) -> Unknowns:
-    """Find what needs iteration at poses.
+    """Find what needs iteration at poses, and angles that count turns.
+
+    Angles continue those of a guess, or along a path. For a single pose they are within half a turn of the
+    centres of their joints (`Joint.centre`), but for coupled joints.
 
     Args:
         mechanism: analysis of the robot.
@@ -136,6 +141,8 @@ def unknowns(
             are not finite, or are not near and have no poses of their own.
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
+    if mechanism.counted:
+        return _with_turns(mechanism, x, guess, follow)
     batch = x.shape[:-1]
     if mechanism.closed_form:
         return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
@@ -163,7 +170,49 @@ def unknowns(
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=own_x is rows)
             solutions.y[left], solutions.flags[left] = again
-    return Unknowns(solutions.y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+    y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
+    return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+
+
+def centred(mechanism: Mechanism) -> list[tuple[int, float]]:
+    """Places in y of angles that a single pose has within half a turn of centres, and these, rad.
+
+    Turns of coupled joints follow from the couplings.
+    """
+    robot, place, listed = mechanism.robot, mechanism.chart_size, []
+    for j in mechanism.iterated_joints:
+        joint = robot.narrowed_joints[j]
+        for number, primitive in enumerate(joint.primitives):
+            if primitive.is_rotation and primitive.nq == 1 and j not in robot.coupled_joints:
+                listed.append((place, joint.centre(number)))
+            place += primitive.nq
+    counted = enumerate(mechanism.counted, start=place)
+    return listed + [(k, robot.narrowed_joints[j].centre(number)) for k, (j, number) in counted]
+
+
+def _near_centres(mechanism: Mechanism, y: Array) -> Array:
+    """Unknowns (N, ny) with angles within half a turn of their centres."""
+    y = y.copy()
+    for place, centre in centred(mechanism):
+        y[:, place] -= TURN * np.ceil((y[:, place] - centre) / TURN - 0.5)
+    return y
+
+
+def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
+    """The same where angles count turns: what iteration finds, then these angles."""
+    robot, size = mechanism.robot, mechanism.iterated_size
+    own = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
+    found = unknowns(mechanism_of(robot.described), x, own, follow=follow)
+    near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
+    near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
+    if follow and guess is not None:
+        near = near.reshape(-1, near.shape[-1])[0]
+    start = np.concatenate([found.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
+    angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
+    if follow:
+        rows = angles.reshape(-1, angles.shape[-1])
+        angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
+    return Unknowns(np.concatenate([found.y, angles], axis=-1), found.flags)
 
 
 class _Search:

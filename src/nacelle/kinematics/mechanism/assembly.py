@@ -416,8 +416,9 @@ def _other_start(
 
 
 def coordinate_values(joint: Joint, q: Array) -> list[float]:
-    """Coordinates of a joint as its limits count them: angles in (-pi, pi], of a spherical joint the tilt."""
-    values, start = [], 0
+    """Coordinates of a joint as its limits count them: angles about `Joint.centre`, tilts."""
+    values: list[float] = []
+    start = 0
     for primitive in joint.primitives:
         part = q[start : start + primitive.nq]
         start += primitive.nq
@@ -425,17 +426,17 @@ def coordinate_values(joint: Joint, q: Array) -> list[float]:
             x, y = float(part[0]), float(part[1])
             values.append(math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y)))))
         else:
-            value = float(part[0])
-            values.append(math.remainder(value, 2.0 * math.pi) if primitive.is_rotation else value)
+            value, centre = float(part[0]), joint.centre(len(values))
+            turned = centre + math.remainder(value - centre, 2.0 * math.pi)
+            values.append(turned if primitive.is_rotation else value)
     return values
 
 
 def outside_limits(joint: Joint, q: Array) -> list[tuple[int, float]]:
     """Axes of a joint that are beyond their limits at its coordinates q (nq,), with values, rad or m."""
     result = []
-    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=True)):
-        turns = (0.0, 2.0 * math.pi, -2.0 * math.pi) if joint.primitives[k].is_rotation else (0.0,)
-        if not any(low - 1e-9 <= value + turn <= high + 1e-9 for turn in turns):
+    for k, (value, (low, high)) in enumerate(zip(coordinate_values(joint, q), joint.limits, strict=False)):
+        if not low - 1e-9 <= value <= high + 1e-9:
             result.append((k, value))
     return result
 

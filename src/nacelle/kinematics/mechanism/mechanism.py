@@ -13,6 +13,7 @@ generic poses are left out; idle spins, which M_l does not see, are set to zero.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -156,6 +157,27 @@ class Mechanism:
         """Joints whose coordinates follow from others by couplings."""
         return followers_of(self.robot)
 
+    @cached_property
+    def known_axes(self) -> frozenset[tuple[int, int]]:
+        """Axes (joint, number) whose coordinates x and y give, or that follow: angles have their turns."""
+        axes = [(j, k) for j in self._known_joints for k in range(len(self.robot.joints[j].primitives))]
+        return frozenset([*axes, *self.counted])
+
+    @property
+    def _known_joints(self) -> set[int]:
+        given = map(self.robot.joint, self.robot.motion.joint_names)
+        return {*given, *self.iterated_joints, *self.followers.joints}
+
+    @cached_property
+    def counted(self) -> tuple[tuple[int, int], ...]:
+        """Axes (joint, number) whose angles, with their turns, are the last entries of y (`counting`)."""
+        return tuple(
+            (j, number)
+            for j, joint in enumerate(self.robot.narrowed_joints)
+            for number in range(len(joint.primitives))
+            if self.robot.counting and j not in self._known_joints and joint.counts_turns(number)
+        )
+
     @property
     def chart_size(self) -> int:
         """How many dependent numbers of the platform's pose are found by iteration."""
@@ -163,7 +185,12 @@ class Mechanism:
 
     @property
     def ny(self) -> int:
-        """Number of unknowns y of the iteration: dependent numbers of the pose, then joints."""
+        """Number of unknowns y: dependent numbers of the pose, joints, and angles that count turns."""
+        return self.iterated_size + len(self.counted)
+
+    @property
+    def iterated_size(self) -> int:
+        """How many of the unknowns y are found by iteration: all but the angles that count turns."""
         return self.chart_size + sum(self.robot.joints[j].nq for j in self.iterated_joints)
 
     @cached_property
@@ -175,10 +202,15 @@ class Mechanism:
         return x, self.unknowns(r, self.assembly.q)
 
     def unknowns(self, r: Array, q: Array) -> Array:
-        """Collect y (..., ny) from the dependent numbers r of poses and the tree's coordinates (..., nq)."""
+        """Collect y (..., ny) from the dependent numbers r of poses and the tree's coordinates (..., nq).
+
+        Angles that count turns start at the centres about which they are read (`Joint.centre`).
+        """
         parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
-        return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+        centres = np.array([self.robot.narrowed_joints[j].centre(number) for j, number in self.counted])
+        parts.append(np.broadcast_to(centres, (*q.shape[:-1], len(self.counted))))
+        return np.concatenate(parts, axis=-1)
 
     @cached_property
     def scales(self) -> tuple[Array, Array]:
@@ -196,7 +228,7 @@ class Mechanism:
     @property
     def closed_form(self) -> bool:
         """Whether everything follows from x without iteration."""
-        return self.ny == 0
+        return self.iterated_size == 0
 
 
 def mechanism_of(robot: Robot) -> Mechanism:
@@ -209,6 +241,23 @@ def mechanism_of(robot: Robot) -> Mechanism:
     own = robot.numeric
     # Robots that differ in their names alone are equal, but are not to get each other's.
     return _mechanism(own, own.all_names)
+
+
+def counting(robot: Robot) -> Robot:
+    """The robot as it is along a motion: angles that neither x nor iteration gives count their turns.
+
+    A spring, an end stop or limits more than a turn apart depend on the turns of such an angle, which a pose
+    alone does not tell. Each is a further entry of y: near it, within half a turn, the angle is read. A
+    simulation integrates it, a path takes it from one pose to the next. A robot without them stays itself.
+    """
+    if robot.counting or not any(
+        joint.counts_turns(number)
+        for joint in robot.narrowed_joints
+        for number in range(len(joint.primitives))
+    ):
+        return robot
+    made = dataclasses.replace(robot, counting=True)
+    return made if mechanism_of(made).counted else robot
 
 
 @lru_cache(maxsize=64)

@@ -20,8 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, TreeVelocity, point_acceleration, point_velocity
-from nacelle.model.joint import Joint
+from nacelle.kinematics.tree.spanning_tree import (
+    CosSin,
+    Step,
+    TreeMotion,
+    TreeVelocity,
+    point_acceleration,
+    point_velocity,
+)
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
@@ -53,6 +60,21 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
         motion.poses[joint.predecessor] @ joint.frame_predecessor,
         motion.poses[joint.successor] @ joint.frame_successor,
     )
+
+
+def closure_step(joint: Joint, motion: TreeMotion, number: int) -> Step:
+    """Where an axis of a joint that closes a loop is, from the poses of its two bodies; rad by (cos, sin)."""
+    first, second = closure_frames(joint, motion)
+    primitive = joint.primitives[number]
+    e, f = first.R, second.R
+    if primitive is Primitive.RZ:
+        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 1], f[:, 0]))
+    if primitive is Primitive.RX:
+        return CosSin(dot(e[:, 1], f[:, 1]), dot(e[:, 2], f[:, 1]))
+    if primitive is Primitive.RY:
+        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 0], f[:, 2]))
+    carrier = f if joint.kind is JointKind.SPHERICAL_PLANAR else e
+    return dot(carrier[:, primitive.axis], second.p - first.p)
 
 
 def _gap(first: Array, second: Array) -> Array:

@@ -17,20 +17,24 @@ from functools import partial
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.tree.closure import closure_step
 from nacelle.kinematics.tree.number_tree import number_tree
 from nacelle.kinematics.tree.spanning_tree import (
+    TURN,
+    CosSin,
     Step,
     TreeMotion,
-    coordinates_from_steps,
     joint_steps,
     motion_of_steps,
+    read_step,
     step_motion,
+    tree_axes,
 )
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, atan2, floor, pack
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Configuration:
         root_margins: margins of the roots of each leg (`subproblem`), legs in order.
         angles: of revolute joints that iteration finds, by joint: there a constant angle can be added to the
             angle itself.
+        coordinates: of axes (joint, number) whose coordinates are known themselves, rad or m: entries of x
+            and y, and what follows from them by couplings; their angles count turns.
     """
 
     robot: Robot
@@ -51,6 +57,7 @@ class Configuration:
     motion: TreeMotion
     root_margins: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
+    coordinates: Mapping[tuple[int, int], Scalar] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -59,14 +66,31 @@ class Configuration:
 
     @property
     def q(self) -> Array:
-        """Coordinates of the tree (nq,); angles in (-pi, pi], those of coupled joints with their turns."""
-        q = coordinates_from_steps(self.steps)
-        if not self.motion.coordinates:
-            return q
-        entries = list(q)
-        for j, value in self.motion.coordinates.items():
-            entries[self.robot.q_slices[j].start] = value
+        """Coordinates of the tree (nq,): rad, m, quat_xyzw; angles as `coordinate` says."""
+        entries: list[Scalar] = []
+        for (j, number), step in zip(tree_axes(self.robot), self.steps, strict=True):
+            if self.robot.joints[j].primitives[number] is Primitive.SPHERICAL:
+                entries += list(step)
+            else:
+                entries.append(self.coordinate(j, number))
         return pack(entries)
+
+    def coordinate(self, joint: int, number: int) -> Scalar:
+        """Coordinate (rad or m) of an axis of a joint, in the tree or a closure.
+
+        An angle counts its turns where it is an entry of x or y, or follows from them; any other is the one
+        nearest to `Joint.centre`, so within the joint's limits if it can be.
+        """
+        if (joint, number) in self.coordinates:
+            return self.coordinates[joint, number]
+        return read_step(self.step(joint, number), self.robot.numeric.narrowed_joints[joint], number)
+
+    def step(self, joint: int, number: int) -> Step:
+        """Where an axis of a joint is, in the tree or a closure."""
+        if joint >= self.robot.tree:
+            return closure_step(self.robot.joints[joint], self.motion, number)
+        start = sum(len(other.primitives) for other in self.robot.tree_joints[:joint])
+        return self.steps[start + number]
 
 
 def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
@@ -82,6 +106,7 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     steps: dict[int, list[Step]] = {}
     angles: dict[int, Scalar] = {}
     given: dict[int, Scalar] = {}
+    known: dict[tuple[int, int], Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
         place = mechanism.layout.x_index(name)
@@ -94,7 +119,10 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
             given[j] = y[start]
         if joint.kind is JointKind.REVOLUTE:
             angles[j] = y[start]
-        start += joint.nq
+        for number, primitive in enumerate(joint.primitives):
+            if primitive is not Primitive.SPHERICAL:
+                known[j, number] = y[start]
+            start += primitive.nq
     for j, value in mechanism.followers.coordinates(given).items():
         steps[j], given[j] = joint_steps(robot.joints[j], pack([value])), value
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
@@ -117,4 +145,14 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     motion = make(platform, listed)
     if robot.couplings:
         motion = replace(motion, coordinates={j: given[j] for j in robot.coupled_joints})
-    return Configuration(robot, listed, motion, tuple(root_margins), angles)
+    known |= {(j, 0): value for j, value in given.items()}
+    now = Configuration(robot, listed, motion, tuple(root_margins), angles, known)
+    for place, axis in enumerate(mechanism.counted, start=start):
+        known[axis] = _counted(now.step(*axis), y[place])
+    return now
+
+
+def _counted(step: CosSin, near: Scalar) -> Scalar:
+    """Angle (rad) of a step with its turns: of those that differ by whole turns the nearest to an angle."""
+    q = atan2(step.s, step.c)
+    return q + TURN * floor((near - q) * (1.0 / TURN) + 0.5)

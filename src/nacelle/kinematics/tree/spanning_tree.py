@@ -17,6 +17,7 @@ for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -28,7 +29,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, skew
-from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin
+from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, pack, plus, sin, where
 
 
 class CosSin(NamedTuple):
@@ -40,6 +41,9 @@ class CosSin(NamedTuple):
 
 Turn: Any = CosSin
 """An older name."""
+
+TURN = 2.0 * math.pi
+"""A turn, rad."""
 
 Step: TypeAlias = Any
 """Where one primitive of a joint is: a CosSin, a length, or the quat_xyzw of a spherical one."""
@@ -113,15 +117,39 @@ def steps_from_coordinates(robot: Robot, q: Array) -> list[Step]:
     return [step for joint, place in joints for step in joint_steps(joint, q[place])]
 
 
-def coordinates_from_steps(steps: Sequence[Step]) -> Array:
-    """Coordinates (nq,) of steps: angles in (-pi, pi], metres, quat_xyzw."""
-    q: list[Scalar] = []
-    for step in steps:
-        if isinstance(step, CosSin):
-            q.append(atan2(step.s, step.c))
-        else:
-            q += list(step) if isinstance(step, np.ndarray) and step.ndim else [step]
-    return pack(q)
+def read_angle(step: CosSin, centre: float) -> Scalar:
+    """Angle (rad) of a step, of those that differ by whole turns the nearest to a centre (rad)."""
+    turns = round(centre / TURN)
+    q = atan2(step.s, step.c) + turns * TURN if turns else atan2(step.s, step.c)
+    # Beyond half a turn on one side of the centre it is a turn less, or more.
+    if centre > turns * TURN:
+        return where(centre - 0.5 * TURN - q, q + TURN, q)
+    if centre < turns * TURN:
+        return where(q - centre - 0.5 * TURN, q - TURN, q)
+    return q
+
+
+def read_step(step: Step, joint: Joint, number: int) -> Scalar:
+    """Coordinate of an axis of a joint from its step: m, or the angle (rad) about `Joint.centre`."""
+    return read_angle(step, joint.centre(number)) if isinstance(step, CosSin) else step
+
+
+def tree_axes(robot: Robot) -> list[tuple[int, int]]:
+    """The axes (joint, number) of all steps of the tree, in order."""
+    joints = enumerate(robot.tree_joints)
+    return [(j, number) for j, joint in joints for number in range(len(joint.primitives))]
+
+
+def axis_coordinates(robot: Robot, q: Array) -> dict[tuple[int, int], Scalar]:
+    """Coordinates (rad or m) of the axes (joint, number) of the tree in its coordinates q (nq,)."""
+    result: dict[tuple[int, int], Scalar] = {}
+    place = 0
+    for j, number in tree_axes(robot):
+        primitive = robot.joints[j].primitives[number]
+        if primitive is not Primitive.SPHERICAL:
+            result[j, number] = q[place]
+        place += primitive.nq
+    return result
 
 
 def step_motion(primitive: Primitive, step: Step) -> Pose:

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.actuation import actuator_rows, actuator_steps
+from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, coordinates_from_steps
+from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.pose import Pose
@@ -179,7 +179,7 @@ def anchored_readings(
 def _readings(now: Configuration) -> dict[str, Array]:
     robot = now.robot
     return {
-        "q": coordinates_from_steps(actuator_steps(robot, now.motion, now.steps)),
+        "q": pack([now.coordinate(actuator.joint, 0) for actuator in robot.actuators]),
         "by_pose": product(actuator_rows(robot, now.motion), rate_map(now)),
         "margins": margins(now),
     }
