@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.control.kind import law_of
+from nacelle.control.law import law_of
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.export.states import seeded_states
 from nacelle.program.cost import cost
@@ -31,5 +31,5 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
         row = [*start, *rng.uniform(0.0, 1.0, m), *x, *v, *a, *gains]
         short, long = (np.array(made.evaluate(row), dtype=float) for made in (program, plain))
         assert np.max(np.abs(short - long)) < 1e-11 * np.max(np.abs(long))
-        found = memory.split(short[m:])["y"]
+        found = memory.split(short[m:])["y_d"]
         assert np.max(np.abs(found - y)) < 1e-12

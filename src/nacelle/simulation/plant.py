@@ -7,7 +7,7 @@ compared by them with those of its limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -294,26 +294,56 @@ class Limit(NamedTuple):
     kind: str
 
 
-def limits_of(robot: Robot) -> list[Limit]:
-    """All limits of actuators and joints that can be met; none where there is an end stop."""
+def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
+    """All limits of actuators and joints that can be met; where there is an end stop only if `stops`."""
     limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):
         primitive = robot.joints[actuator.joint].primitives[0]
         driven[actuator.joint] = actuator.position
         joint = robot.joints[actuator.joint]
-        if any(joint.stops) and actuator.position == joint.limits[0]:
+        if not stops and any(joint.stops) and actuator.position == joint.limits[0]:
             continue
         limits += _sides(actuator.name, k, None, actuator.position, _kind(primitive))
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
         for place, (primitive, pair) in enumerate(zip(joint.primitives, joint.limits, strict=False)):
-            if driven.get(j) == pair or (joint.stops and joint.stops[place] is not None):
+            stopped = joint.stops and joint.stops[place] is not None
+            if driven.get(j) == pair or (stopped and not stops):
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
             limits += _sides(f"joint {name}", j, place, pair, _kind(primitive))
     return limits
+
+
+def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
+    """Limits with room beyond them: a share of the range, of 1 rad or the robot's size if one side is open."""
+    wider = []
+    for limit in limits:
+        low, high = limit.pair
+        unit = robot.size if limit.kind == "prismatic" else 1.0
+        room = share * (high - low if np.isfinite(high - low) else unit)
+        pair = (low - room, high + room)
+        sides = _sides(limit.name, limit.joint, limit.place, pair, limit.kind)
+        wider += [side for side in sides if side.upper == limit.upper]
+    return wider
+
+
+def limit_distances(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
+    """Numbers that are positive before each of some limits, at a configuration."""
+    active = actuator_steps(robot, now.motion, now.steps)
+    joints: dict[int, list[Step]] = {}
+    values = []
+    for limit in limits:
+        if limit.place is None:
+            step = active[limit.joint]
+        else:
+            if limit.joint not in joints:
+                joints[limit.joint] = primitive_coordinates(robot, now, limit.joint)
+            step = joints[limit.joint][limit.place]
+        values.append(_inside(limit, step))
+    return values
 
 
 def _kind(primitive: Primitive) -> str:
@@ -359,17 +389,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     if mechanism.layout.angular is not None:
         turn = c[mechanism.layout.angular]
         values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
-    active = actuator_steps(robot, now.motion, now.steps)
-    joints: dict[int, list[Step]] = {}
-    for limit in limits_of(robot):
-        if limit.place is None:
-            step = active[limit.joint]
-        else:
-            if limit.joint not in joints:
-                joints[limit.joint] = primitive_coordinates(robot, now, limit.joint)
-            step = joints[limit.joint][limit.place]
-        values.append(_inside(limit, step))
-    return pack(values)
+    return pack(values + limit_distances(robot, now, limits_of(robot)))
 
 
 def _condition_bound(now: Configuration) -> Scalar:

@@ -10,7 +10,8 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import DesiredMotion, desired_of_row, law_of
+from nacelle.control.kind import DesiredMotion, desired_of_row
+from nacelle.control.law import law_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
 from nacelle.control.pieces.adapted import adapted_parameters, parameter_scales
