@@ -318,7 +318,7 @@ def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
 
 
 def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
-    """Limits with room beyond them: a share of the range, of 1 rad or the robot's size if one side is open."""
+    """Limits with room beyond: a share of the range, of 1 rad or the robot's size if one side is open."""
     wider = []
     for limit in limits:
         low, high = limit.pair

@@ -33,7 +33,7 @@ _REMARK = """\
  *   {desired}  stopped now: the desired motion is not finite, out of reach, beyond limits of joints, faster
  *      than the drives or at a singularity
  *   {measured}  stopped now: so is the measured state
- * A sample that returns {stopped}, {desired} or {measured} gives no forces, and nothing else of it is remembered.
+ * A sample that returns {stopped}, {desired} or {measured} gives no forces, and is not remembered otherwise.
  * Forces are finite always. No branch depends on the numbers but those inside math.h.
  */
 """
