@@ -28,7 +28,7 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
     gains = rng.uniform(0.5, 1.5, shapes["gains"])
     for x, y, v, a in zip(states.x, states.y, states.v, states.a, strict=True):
         memory = kind.memory(robot)
-        start = memory.join(kind.start(robot, x, y * (1.0 + 0.01 * rng.uniform(-1.0, 1.0, y.shape))))
+        start = memory.join(kind.start(robot, x, y * (1.0 + 0.03 * rng.uniform(-1.0, 1.0, y.shape))))
         q = actuator_positions(robot, x, y)["q"] + 1e-3 * rng.uniform(-1.0, 1.0, m)
         row = [*start, *q, *x, *(0.1 * v), *a, *gains]
         short, long = (np.array(made.evaluate(row), dtype=float) for made in (program, plain))

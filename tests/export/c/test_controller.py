@@ -118,7 +118,7 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert code == 3
         assert np.array_equal(force, [0.0, 0.0])
         stopped = made.kind.memory(made.robot).place("stopped").start
-        assert c.memory[stopped] == 1.0
+        assert c.memory[stopped] == 3.0
         assert np.array_equal(np.delete(c.memory, stopped), np.delete(before, stopped))
         assert c.step(q[2], motions[2])[0] == 2
         # A start out of reach is an error, and gives a controller that does nothing.
