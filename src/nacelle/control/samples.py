@@ -3,8 +3,8 @@
 The desired pose is one of the robot, to all digits (`nacelle.kinematics.iteration.samples`). The readings and
 the memory are beside those at it: a memory at rest there, off by a hundredth. So every step of Newton's
 iteration that a law takes is seen to move something (1e-2, 1e-4, 1e-8), while what the last of three leaves
-open, 1e-16 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors are drawn at
-random, and gains around those that a kind gives itself.
+open, 1e-16 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors
+are drawn at random, and gains around those that a kind gives itself.
 """
 
 from __future__ import annotations

@@ -196,7 +196,8 @@ def check_setpoint(robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: 
     numbers = [*at.numbers, _OPEN - closed.error, present(total)]
     place = mechanism_of(robot).layout.quaternion
     if place is not None:
-        quat = motion.x[place]
+        # Absolute entries: of unit quaternions, at which identities are sought, the square is the constant 1.
+        quat = absolute(motion.x[place])
         numbers.append(_LENGTH - absolute(dot(quat, quat) - 1.0))
     speeds = _speeds(robot)
     if speeds:
