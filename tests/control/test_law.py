@@ -50,7 +50,7 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
         # Readings follow the path, not the forces: what a law expects of these may be refused before.
         assert z[stopped] == 3.0 or z[stopped] == 4.0, (seed, k, first)
         # A band of rounding and of differences is as wide as a sample at most.
-        assert z[stopped] == 4.0 or first - 2 <= k, (seed, k, first)
+        assert k >= first - (2 if z[stopped] == 3.0 else 15), (seed, k, first)
 
 
 @pytest.mark.parametrize(("robot_name", "name"), cases())
