@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
 from nacelle.control.gains import worst_damping
-from nacelle.control.kind import law_of
+from nacelle.control.law import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
 from nacelle.control.pieces.friction import friction_along_twist

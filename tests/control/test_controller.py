@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.kind import DesiredMotion, desired_of_row, law_of, row_size
+from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
+from nacelle.control.law import law_of
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnderactuatedError
 from support.described import mechanism

@@ -7,7 +7,8 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import law_of, row_size
+from nacelle.control.kind import row_size
+from nacelle.control.law import law_of
 from nacelle.control.named import CONTROLLERS, KINDS
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import ControllerKind, DesiredMotion, law_of
+from nacelle.control.kind import ControllerKind, DesiredMotion
+from nacelle.control.law import law_of
+from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
@@ -101,7 +103,7 @@ class Controller(Shown):
             robot=self.robot,
             delay=delay,
             first_force=first_force,
-            stop=(self.kind.memory(self.robot).place("stopped").start, STOPPED),
+            stop=(self.kind.memory(self.robot).place("stopped").start, STOP_REASONS),
         )
 
     def step(self, memory: Array, q: Any, motion: DesiredMotion) -> tuple[Array, Array]:
@@ -128,7 +130,10 @@ class Controller(Shown):
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 
-STOPPED = (
-    "the controller stopped: readings were missing for too many samples in a row, or the desired motion is "
-    "out of reach"
-)
+_BEYOND = "out of reach, beyond limits of joints or speeds, or at a singularity"
+STOP_REASONS = {
+    STOPPED: "the controller stopped: readings were missing for too many samples in a row",
+    DESIRED_REFUSED: f"the controller stopped: the desired motion is not finite, {_BEYOND}",
+    MEASURED_REFUSED: f"the controller stopped: the measured state is {_BEYOND}",
+}
+"""Why a controller stopped, by the number in its memory."""

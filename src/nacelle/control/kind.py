@@ -1,27 +1,22 @@
 """What a control law is: z+, force = law(z, q, [x_d; v_d; a_d], gains), written once over any scalar.
 
 A *kind* of controller says which parts its memory and its gains have, how a sample goes, with which memory it
-starts, and which gains follow from a bandwidth. From it comes the physics function that runs in the native
-loop (`nacelle.simulation.sampled`) and that is exported. What it measures are the coordinates q of the
-actuators as encoders read them; the desired motion is that of the platform.
+starts, and which gains follow from a bandwidth. From it comes the physics function (`nacelle.control.law`)
+that runs in the native loop (`nacelle.simulation.sampled`) and that is exported. What it measures are the
+coordinates q of the actuators as encoders read them; the desired motion is that of the platform.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.control.fields import Fields
-from nacelle.control.samples import law_samples
 from nacelle.control.words import COMMON
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics, sampled
 from nacelle.spatial.scalar import Array
 
 
@@ -34,10 +29,20 @@ class DesiredMotion(NamedTuple):
 
 
 class ControlStep(NamedTuple):
-    """What a sample gives: forces (actuators,), N or N m, and the parts of the memory."""
+    """What a sample gives, and the measured state that is checked before its forces leave.
+
+    Attributes:
+        force: of the actuators (actuators,), N or N m, within the limits of the drives.
+        memory: its parts, but for those of the desired motion (`pieces.admissible`).
+        state: where the forces act, by a law that knows: pose (nx,), what iteration finds at it (ny,), twist
+            (n,).
+        rate: rates of the actuators (actuators,), rad/s or m/s, by a law that knows no more.
+    """
 
     force: Array
     memory: dict[str, Any]
+    state: tuple[Array, Array, Array] | None = None
+    rate: Array | None = None
 
 
 class FeltMasses(NamedTuple):
@@ -99,7 +104,10 @@ class ControllerKind(ABC):
 
     @abstractmethod
     def memory(self, robot: Robot) -> Fields:
-        """The parts of its memory; among them "stopped" (1,), above zero once it has given up."""
+        """The parts of its memory, among them those of `pieces.admissible`.
+
+        "stopped" (1,) is 0, or the status of the sample that stopped it (`pieces.signals`).
+        """
 
     @abstractmethod
     def gains(self, robot: Robot) -> Fields:
@@ -164,25 +172,3 @@ def desired_of_row(robot: Robot, row: Array) -> DesiredMotion:
     """The desired motion of a row [x; v; a]."""
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
     return DesiredMotion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])
-
-
-@lru_cache(maxsize=128)
-def law_of(kind: ControllerKind) -> Callable[..., dict[str, Array]]:
-    """The physics function (robot, z, q, r, gains) of a kind of controller."""
-
-    @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
-    @physics(
-        z=lambda robot: (kind.memory(robot).size,),
-        q=of_actuators,
-        r=row_size,
-        gains=lambda robot: (kind.gains(robot).size,),
-    )
-    def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
-        memory = kind.memory(robot)
-        step = kind.step(robot, memory.split(z), q, desired_of_row(robot, r), kind.gains(robot).split(gains))
-        return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
-
-    law.__name__ = kind.name
-    # All that shapes the program is in the class and in its fields.
-    vars(law)["made_from"] = (type(kind).__module__, repr(kind))
-    return law

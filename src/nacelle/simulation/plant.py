@@ -7,7 +7,7 @@ compared by them with those of its limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -297,25 +297,44 @@ class Limit(NamedTuple):
     kind: str
 
 
-def limits_of(robot: Robot) -> list[Limit]:
-    """All limits of actuators and joints that can be met; none where there is an end stop."""
+def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
+    """All limits of actuators and joints that can be met; where there is an end stop only if `stops`."""
     limits: list[Limit] = []
     driven = {}
     for k, actuator in enumerate(robot.actuators):
         driven[actuator.joint] = actuator.position
         joint = robot.joints[actuator.joint]
-        if any(joint.stops) and actuator.position == joint.limits[0]:
+        if not stops and any(joint.stops) and actuator.position == joint.limits[0]:
             continue
         limits += _sides(actuator.name, k, None, actuator.position, _kind(robot, actuator.joint, 0))
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
         for place, pair in enumerate(joint.limits):
-            if driven.get(j) == pair or (joint.stops and joint.stops[place] is not None):
+            stopped = joint.stops and joint.stops[place] is not None
+            if driven.get(j) == pair or (stopped and not stops):
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {place + 1})"
             limits += _sides(f"joint {name}", j, place, pair, _kind(robot, j, place))
     return limits
+
+
+def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
+    """Limits with room beyond: a share of the range, of 1 rad or the robot's size if one side is open."""
+    wider = []
+    for limit in limits:
+        low, high = limit.pair
+        unit = robot.size if limit.kind == "prismatic" else 1.0
+        room = share * (high - low if np.isfinite(high - low) else unit)
+        pair = (low - room, high + room)
+        sides = _sides(limit.name, limit.joint, limit.place, pair, limit.kind)
+        wider += [side for side in sides if side.upper == limit.upper]
+    return wider
+
+
+def limit_distances(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
+    """Numbers that are positive before each of some limits, at a configuration."""
+    return [_inside(limit, limited_step(now, limit)) for limit in limits]
 
 
 def _kind(robot: Robot, joint: int, number: int) -> str:
@@ -364,8 +383,7 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     if mechanism.layout.angular is not None:
         turn = c[mechanism.layout.angular]
         values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(turn, turn))
-    values += [_inside(limit, limited_step(now, limit)) for limit in limits_of(robot)]
-    return pack(values)
+    return pack(values + limit_distances(robot, now, limits_of(robot)))
 
 
 def _condition_bound(now: Configuration) -> Scalar:

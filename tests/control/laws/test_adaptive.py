@@ -10,7 +10,8 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import DesiredMotion, desired_of_row, law_of
+from nacelle.control.kind import DesiredMotion, desired_of_row
+from nacelle.control.law import law_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
 from nacelle.control.pieces.adapted import adapted_parameters, parameter_scales
@@ -135,14 +136,12 @@ def test_native_equals_python():
     control = controller(robot, "adaptive")
     rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
     memory = control.start(rows[0, :2])
-    fields, gains = control.kind.memory(robot), control.kind.gains(robot).split(control.gains)
     for k in range(100, 103):
         q = control.coordinates(rows[k, :2] + 1e-5 * k)
-        z = fields.split(memory)
-        plain = control.kind.step(robot, z, q, desired_of_row(robot, rows[k]), gains)
+        plain = law_of(control.kind)(robot, memory, q, rows[k], control.gains)
         force, memory = control.step(memory, q, desired_of_row(robot, rows[k]))
-        np.testing.assert_allclose(force, plain.force.astype(float), rtol=1e-9)
-        np.testing.assert_allclose(memory, fields.join(plain.memory).astype(float), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(force, plain["force"].astype(float), rtol=1e-9)
+        np.testing.assert_allclose(memory, plain["memory"].astype(float), rtol=1e-7, atol=1e-9)
 
 
 def test_numbers_of_the_tuning_shape_no_program():

@@ -29,7 +29,7 @@ def test_the_middle_is_that_of_a_constant_acceleration() -> None:
     x, y = (np.asarray(part, dtype=float) for part in mechanism_of(robot).reference)
     v, a = np.array([0.5, -0.3, 0.2, 1.0]), np.array([3.0, 2.0, -4.0, 5.0])
     one = np.zeros(1)
-    platform = Platform(x, y, v, np.zeros(4), np.zeros((4, 4)), one, one)
+    platform = Platform(x, y, v, np.zeros(4), one, one)
     ahead = mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
     np.testing.assert_allclose(ahead.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
     np.testing.assert_allclose(ahead.v, v + 1e-3 * a)

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from nacelle.control.pieces.signals import (
+    STOPPED,
     UNLIMITED,
     difference,
     either,
+    finite_force,
     finite_limits,
+    halted,
     present,
     rate_of,
-    safe,
     waited,
     weakest,
     within_limits,
@@ -33,9 +35,9 @@ def test_waiting_ends_at_patience() -> None:
     missed, stopped = waited([1.0, -1.0], Z, k)
     assert (missed[0], stopped[0]) == (3.0, 0.0)
     missed, stopped = waited([-1.0], {**Z, "missed": missed}, k)
-    assert (missed[0], stopped[0]) == (4.0, 1.0)
+    assert (missed[0], stopped[0]) == (4.0, STOPPED)
     missed, stopped = waited([1.0], {**Z, "missed": missed, "stopped": stopped}, k)
-    assert (missed[0], stopped[0]) == (0.0, 1.0)
+    assert (missed[0], stopped[0]) == (0.0, STOPPED)
 
 
 def test_angles_are_compared_within_half_a_turn() -> None:
@@ -51,18 +53,11 @@ def test_forces_stay_within_limits() -> None:
     assert within_limits(np.array([-5.0, 1e9]), limits).tolist() == [-2.0, 1e9]
 
 
-@pytest.mark.parametrize(("force", "stopped"), [([1.0, -1.0], 0.0), ([1.0, -1.0], 1.0), ([1.0, np.nan], 0.0)])
-def test_a_stop_leaves_no_force_and_the_memory_as_it_was(force: list[float], stopped: float) -> None:
-    memory = {"x": np.array([np.nan, 5.0]), "stopped": np.array([stopped])}
-    step = safe(np.array(force), Z, memory)
-    if stopped or np.isnan(force).any():
-        assert not step.force.any()
-        assert step.memory["x"].tolist() == [1.0, 2.0]
-        assert step.memory["stopped"][0] == 1.0
-    else:
-        assert step.force.tolist() == force
-        np.testing.assert_array_equal(step.memory["x"], memory["x"])
-        assert step.memory["stopped"][0] == 0.0
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_forces_that_are_numbers(bad: float) -> None:
+    assert finite_force(np.array([1.0, UNLIMITED])) > 0.0 > finite_force(np.array([1.0, bad]))
+    assert halted(0.0, np.array([1.0, -2.0])).tolist() == [1.0, -2.0]
+    assert halted(3.0, np.array([1.0, bad])).tolist() == [0.0, 0.0]
 
 
 def test_nothing_to_choose_from() -> None:

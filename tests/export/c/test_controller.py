@@ -13,6 +13,7 @@ from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
 from support.cc import COMPILERS, SANITIZE
 from support.controllers import QUICK, CController, library_of, macro, swing
+from support.hostile import PERIOD, hostile_robot, hostile_samples
 from support.library import library_robot
 from support.packages import run_self_test
 from support.stress_robots import STRESS
@@ -122,13 +123,45 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert code == 3
         assert np.array_equal(force, [0.0, 0.0])
         stopped = made.kind.memory(made.robot).place("stopped").start
-        assert c.memory[stopped] == 1.0
+        assert c.memory[stopped] == 3.0
         assert np.array_equal(np.delete(c.memory, stopped), np.delete(before, stopped))
         assert c.step(q[2], motions[2])[0] == 2
         # A start out of reach is an error, and gives a controller that does nothing.
         assert c.reset(bad) == 1
         code, force = c.step(q[0], motions[0])
         assert (code, *force) == (2, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("robot_name", "name"),
+    [
+        ("fivebar", "impedance"),
+        ("delta", "ct-cartesian"),
+        *(
+            pytest.param(robot, name, marks=pytest.mark.slow)
+            for robot in ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "mirrored legs")
+            for name in CONTROLLERS
+            if (robot, name) not in (("fivebar", "impedance"), ("delta", "ct-cartesian"))
+        ),
+    ],
+)
+def test_hostile_samples_stop_every_law_at_once(tmp_path: Path, robot_name: str, name: str) -> None:
+    """The status says why in the sample itself, and there is no force from there on."""
+    robot = hostile_robot(robot_name)
+    made = controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
+    done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision="double")
+    c = CController(library_of(done.out), done.name, made)
+    x, zero = np.asarray(nacelle.reference_pose(robot), dtype=float), np.zeros(robot.motion.n)
+    q, rest = made.coordinates(x), DesiredMotion(x, zero, zero)
+    for what, readings, motion, status in hostile_samples(made):
+        assert c.reset(x) == 0
+        assert [c.step(q, rest)[0] for _ in range(4)] == [0] * 4
+        code, force = c.step(readings, motion)
+        assert code == status or (status < 0 and code in (1, 4)), what
+        if code > 1:
+            assert not force.any(), what
+            code, force = c.step(q, rest)
+            assert (code, *force) == (2, *np.zeros(len(q))), what
 
 
 def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:

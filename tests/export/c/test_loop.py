@@ -9,6 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.control.named import controller
+from nacelle.export.markdown import plain
 from support.controllers import macro
 from support.library import library_robot
 
@@ -30,7 +31,7 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
             place = fields.place(part).start
             assert manifest["controller"][what][part] == [place, size]
             if size:
-                assert f"| {what} | {part} | {place} | {size} |" in readme
+                assert f"| {what} | {plain(part)} | {place} | {size} |" in readme
                 assert macro(done.out, f"FIVEBAR_CONTROLLER_{what}_AT_{part}".upper()) == place
     for call in ("fivebar_controller_step_f(&c", "fivebar_plant_f_rk4(state", "fivebar_plant_start_f(x"):
         assert call in readme

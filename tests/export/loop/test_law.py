@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.control.kind import law_of
+from nacelle.control.law import law_of
 from nacelle.control.named import controller
 from nacelle.export.loop.law import controller_entries
 from nacelle.export.states import seeded_states

@@ -50,6 +50,7 @@ from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
 from nacelle.control.pieces.ahead import Ahead, desired_middle, mid_sample
 from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.pose import (
@@ -63,7 +64,7 @@ from nacelle.control.pieces.pose import (
     platform_gains,
     platform_memory,
 )
-from nacelle.control.pieces.signals import finite_limits, safe, within_limits
+from nacelle.control.pieces.signals import finite_limits, within_limits
 from nacelle.control.pieces.sliding import Sliding, sliding
 from nacelle.control.words import ADAPTIVE
 from nacelle.dynamics import smallest
@@ -71,6 +72,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
@@ -155,9 +157,10 @@ class Adaptive(ControllerKind):
         return adapted_parameters(robot, self.shared)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform, the last desired acceleration, the parameters, and how strongly each was felt."""
+        """The platform, the desired motion, the parameters, and how strongly each was felt."""
         count = len(self.parameters(robot))
-        return Fields(**platform_memory(robot), a_d=robot.motion.n, parameters=count, excitation=count)
+        desired = setpoint_memory(robot) | {"a_d": robot.motion.n}
+        return Fields(**platform_memory(robot), **desired, parameters=count, excitation=count)
 
     def gains(self, robot: Robot) -> Fields:
         """Rates, damping, adaptation, bounds, dead zone, what excitation is counted in, limits."""
@@ -192,7 +195,8 @@ class Adaptive(ControllerKind):
         n = robot.motion.n
         Y, felt = self._forms(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
-        asked = Y @ z["parameters"] + least_forces(platform.J, load)
+        J = np.asarray(inverse_jacobian(robot, ahead.x, ahead.y)["J"])
+        asked = Y @ z["parameters"] + least_forces(J, load)
         force = within_limits(asked, k["limit"])
         memory = platform_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
@@ -202,9 +206,9 @@ class Adaptive(ControllerKind):
             for own, most in zip(asked, k["limit"], strict=True):
                 resting = maximum(resting, where(absolute(own) - most, 1.0, 0.0))
             change = _Change(excitation, resting, dot(slide.s, load))
-            parameters = _adapted(felt, platform.J @ slide.s, z["parameters"], change, k)
+            parameters = _adapted(felt, J @ slide.s, z["parameters"], change, k)
             memory |= {"parameters": parameters, "excitation": excitation}
-        return safe(force, z, memory)
+        return ControlStep(force, memory, ahead)
 
     def _forms(
         self, robot: Robot, ahead: Ahead, slide: Sliding, desired: DesiredMotion
@@ -229,6 +233,7 @@ class Adaptive(ControllerKind):
         """At rest, with the parameters of the model, each of which counts as felt."""
         return {
             **at_rest(x, y),
+            **setpoint_at_rest(robot, x, y),
             "a_d": 0.0,
             "parameters": self.parameters(robot).values,
             "excitation": 1.0,

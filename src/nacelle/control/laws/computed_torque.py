@@ -31,6 +31,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
+from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import closed_unknowns, model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
@@ -47,13 +48,12 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     pose_difference,
 )
-from nacelle.control.pieces.signals import difference, finite_limits, safe, within_limits
+from nacelle.control.pieces.signals import difference, finite_limits, within_limits
 from nacelle.control.words import COMPUTED_TORQUE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -115,10 +115,8 @@ class ComputedTorque(ControllerKind):
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform, desired acceleration and legs, the disturbance d (n,) along the twist, N or N m."""
-        desired = {"a_d": robot.motion.n}
-        if self.space == "actuator":
-            desired["y_d"] = mechanism_of(robot).ny
+        """The platform, the desired motion, the disturbance d (n,) along the twist, N or N m."""
+        desired = setpoint_memory(robot) | {"a_d": robot.motion.n}
         observed = {"disturbance": robot.motion.n} if self.observer else {}
         return Fields(**platform_memory(robot), **desired, **observed)
 
@@ -150,9 +148,9 @@ class ComputedTorque(ControllerKind):
             errors = _of_platform(robot, platform, motion, before)
             a = desired.a + errors.after(k["delay"], k)
         else:
-            parts["y_d"] = closed_unknowns(robot, z["y_d"], motion.x)
-            errors = _of_actuators(robot, platform, parts["y_d"], motion, before)
-            wanted = _moved(robot, desired, parts["y_d"])[1]
+            y_d = closed_unknowns(robot, z["y_d"], motion.x)
+            errors = _of_actuators(robot, platform, y_d, motion, before)
+            wanted = _moved(robot, desired, y_d)[1]
             at = smallest.bias(robot, *ahead, outputs="A actuator_bias", friction=False)
             a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
@@ -166,11 +164,11 @@ class ComputedTorque(ControllerKind):
             cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return safe(force, z, platform_after(z, platform, taken) | parts)
+        return ControlStep(force, platform_after(z, platform, taken) | parts, ahead)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""
-        desired = {"a_d": 0.0, "y_d": y} if self.space == "actuator" else {"a_d": 0.0}
+        desired = setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
         return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
 
     def words(self) -> dict[str, str]:

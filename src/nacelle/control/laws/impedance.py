@@ -32,6 +32,7 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
+from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
 from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import model_force
 from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
@@ -45,7 +46,7 @@ from nacelle.control.pieces.pose import (
     platform_memory,
     pose_difference,
 )
-from nacelle.control.pieces.signals import finite_limits, safe, within_limits
+from nacelle.control.pieces.signals import finite_limits, within_limits
 from nacelle.control.words import IMPEDANCE
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
@@ -101,8 +102,8 @@ class Impedance(ControllerKind):
         return dataclasses.replace(self, friction=False)
 
     def memory(self, robot: Robot) -> Fields:
-        """The platform, and the desired acceleration."""
-        return Fields(**platform_memory(robot), a_d=robot.motion.n)
+        """The platform, and the desired motion."""
+        return Fields(**platform_memory(robot), **setpoint_memory(robot), a_d=robot.motion.n)
 
     def gains(self, robot: Robot) -> Fields:
         """K and D row by row, limits of the drives, and those of the observer."""
@@ -125,11 +126,11 @@ class Impedance(ControllerKind):
         asked = model_force(robot, ahead.y, at, load=-opposed, friction=False)
         force = within_limits(asked, k["limit"])
         a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
-        return safe(force, z, platform_after(z, platform, a) | {"a_d": motion.a})
+        return ControlStep(force, platform_after(z, platform, a) | {"a_d": motion.a}, ahead)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
-        return at_rest(x, y) | {"a_d": 0.0}
+        return at_rest(x, y) | setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
 
     def words(self) -> dict[str, str]:
         """What its parts are."""

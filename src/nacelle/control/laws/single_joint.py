@@ -23,21 +23,26 @@ import numpy as np
 
 from nacelle.control.fields import Fields
 from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates, model_force, without_internal
+from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
+from nacelle.control.pieces.desired import (
+    closed_unknowns,
+    desired_coordinates,
+    desired_rates,
+    model_force,
+    without_internal,
+)
 from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.signals import (
     PATIENCE,
     bridged,
     difference,
     finite_limits,
-    halted,
     rate_of,
     within_limits,
 )
 from nacelle.control.words import SINGLE_JOINT
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, pack, where
+from nacelle.spatial.scalar import Array, pack
 
 # Bandwidth of the derivative's filter over that of the loop, and over the crossover of the lightest motion.
 FILTER, LIGHT = 10.0, 6.0
@@ -68,9 +73,10 @@ class SingleJoint(ControllerKind):
         return SingleJoint()
 
     def memory(self, robot: Robot) -> Fields:
-        """Legs of the desired pose, last error, its rate, the integral's force."""
+        """The desired motion, last error, its rate, the integral's force."""
         m = len(robot.actuators)
-        return Fields(y=mechanism_of(robot).ny, error=m, rate=m, integral=m, started=1, missed=1, stopped=1)
+        own = {"error": m, "rate": m, "integral": m, "started": 1, "missed": 1, "stopped": 1}
+        return Fields(**setpoint_memory(robot), **own)
 
     def gains(self, robot: Robot) -> Fields:
         """Gains of each actuator, and what the sample time makes of the filter."""
@@ -83,7 +89,7 @@ class SingleJoint(ControllerKind):
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        y = closed_unknowns(robot, z["y"], motion.x)
+        y = closed_unknowns(robot, z["y_d"], motion.x)
         off = difference(robot, desired_coordinates(robot, y, motion), q)
         error, missed, stopped = bridged(off, q, z, k)
         rate = rate_of(error, z, k)
@@ -101,19 +107,19 @@ class SingleJoint(ControllerKind):
         # What a drive cannot give is taken out of the integral.
         integral = integral + k["unwinding"][0] * (force - asked)
         memory = {
-            "y": y,
             "error": error,
             "rate": rate,
-            "integral": pack([where(stopped[0], 0.0, own) for own in integral]),
+            "integral": integral,
             "started": pack([1.0]),
             "missed": missed,
             "stopped": stopped,
         }
-        return ControlStep(halted(stopped, force), memory)
+        return ControlStep(force, memory, rate=desired_rates(robot, y, motion) - rate)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
-        """Nothing is remembered but the legs."""
-        return {"y": y, **dict.fromkeys(("error", "rate", "integral", "started", "missed", "stopped"), 0.0)}
+        """Nothing is remembered but the desired pose."""
+        others = ("error", "rate", "integral", "started", "missed", "stopped")
+        return setpoint_at_rest(robot, x, y) | dict.fromkeys(others, 0.0)
 
     def words(self) -> dict[str, str]:
         """What its parts are."""

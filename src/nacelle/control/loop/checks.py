@@ -170,6 +170,7 @@ def notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -
         if rate[k, i] > actuator.speed:
             lines.append(
                 f"the path requires {rate[k, i]:.4g} {_unit(robot, i)}/s of {actuator.name} at "
-                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s"
+                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s: the controller "
+                "stops there"
             )
     return lines

@@ -6,7 +6,7 @@ of the sample before: an error of the order of the motion within a sample is squ
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,23 +16,42 @@ from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, Scalar
 
 # Steps of Newton's iteration in a sample: motion within a sample moves joints by a few thousandths of a
 # radian, so that two steps leave about 1e-10 and three less than rounding.
 CLOSING_STEPS = 3
 
 
+class ClosedLoops(NamedTuple):
+    """What iteration finds at a pose (ny,), and what was open before its last step, over the robot's size."""
+
+    y: Array
+    error: Scalar
+
+
+def close_loops(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> ClosedLoops:
+    """Loops closed at a pose (nx,), from unknowns (ny,) at one nearby, by some of Newton's steps."""
+    error: Scalar = 0.0
+    for _ in range(steps if mechanism_of(robot).ny else 0):
+        step = closing_step(robot, y, x)
+        y, error = y + step["dy"], step["error"]
+    return ClosedLoops(y, error)
+
+
 def closed_unknowns(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
     """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
-    for _ in range(steps if mechanism_of(robot).ny else 0):
-        y = y + closing_step(robot, y, x)["dy"]
-    return y
+    return close_loops(robot, y, x, steps).y
 
 
 def desired_coordinates(robot: Robot, y: Array, motion: DesiredMotion) -> Array:
     """Coordinates q_a(x) of the actuators (actuators,), rad or m, at the desired pose with its unknowns y."""
     return np.asarray(actuator_positions(robot, motion.x, y)["q"])
+
+
+def desired_rates(robot: Robot, y: Array, motion: DesiredMotion) -> Array:
+    """Rates of the actuators (actuators,), rad/s or m/s, along the desired motion with its unknowns y."""
+    return np.asarray(inverse_jacobian(robot, motion.x, y)["J"] @ motion.v)
 
 
 def model_force(robot: Robot, y: Array, motion: DesiredMotion, **options: Any) -> Array:

@@ -57,7 +57,6 @@ class Platform(NamedTuple):
         y: what iteration finds at it (ny,).
         v: reduced twist (n,).
         unmodelled: what the derivative of the twist has beside that of the model (n,).
-        J: actuators' Jacobian there (actuators, n): their rates from the twist.
         missed: samples in a row without all readings, (1,).
         stopped: above zero once there were too many, (1,).
     """
@@ -66,7 +65,6 @@ class Platform(NamedTuple):
     y: Array
     v: Array
     unmodelled: Array
-    J: Array
     missed: Array
     stopped: Array
 
@@ -223,13 +221,11 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     predicted = displaced(robot, z["x"], z["y"], ahead)
     x, y = predicted, closed_unknowns(robot, z["y"], predicted, _AHEAD)
     missed_by = np.zeros(robot.motion.n)
-    J = np.zeros((len(q), robot.motion.n))
     for closing in _AFTER:
         at = inverse_jacobian(robot, x, y)
-        J = np.asarray(at["J"])
         off = difference(robot, q, np.asarray(at["q"]))
         gap = pack([where(ok, own, 0.0) for ok, own in zip(there, off, strict=True)])
-        step = by_twist(J, gap)
+        step = by_twist(np.asarray(at["J"]), gap)
         x, missed_by = displaced(robot, x, y, step), missed_by + step
         y = closed_unknowns(robot, y, x, closing)
     # Readings that no pose has lead nowhere: the prediction counts, as if they were missing.
@@ -241,4 +237,4 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     counted = either(moving, missed_by, np.zeros(len(missed_by)))
     v = faster + (k["correction"][0] / T) * counted
     unmodelled = u + (k["learning"][0] / (T * T)) * counted
-    return Platform(x, y, v, unmodelled, J, *waited([*there, sound], z, k))
+    return Platform(x, y, v, unmodelled, *waited([*there, sound], z, k))

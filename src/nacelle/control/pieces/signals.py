@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import ControlStep
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, absolute, floor, maximum, minimum, pack, where
 
@@ -20,6 +19,11 @@ UNLIMITED = 1e30
 PATIENCE = 10.0
 
 
+FINE, BRIDGED, STOPPED, DESIRED_REFUSED, MEASURED_REFUSED = 0, 1, 2, 3, 4
+"""Status of a sample: all is well; readings are missing and bridged; stopped, now as they were missing for
+too long, or before; stopped now, by a desired motion or by a measured state that is not admissible."""
+
+
 def present(value: Scalar) -> Scalar:
     """1 where a reading is a number that can be, -1 where it is NaN, infinite or out of all measure."""
     return where(_FINITE - absolute(value), 1.0, -1.0)
@@ -27,12 +31,14 @@ def present(value: Scalar) -> Scalar:
 
 def difference(robot: Robot, a: Array, b: Array) -> Array:
     """Differences a - b of the actuators' coordinates (actuators,), of angles within half a turn."""
+    pairs = zip(a, b, robot.revolute_actuators, strict=True)
+    return pack([turn_within(one - other) if angle else one - other for one, other, angle in pairs])
+
+
+def turn_within(angle: Scalar) -> Scalar:
+    """An angle within half a turn, rad."""
     turn = 2.0 * math.pi
-    entries = []
-    for one, other, angle in zip(a, b, robot.revolute_actuators, strict=True):
-        off = one - other
-        entries.append(off - turn * floor(off / turn + 0.5) if angle else off)
-    return pack(entries)
+    return angle - turn * floor(angle / turn + 0.5)
 
 
 class BridgedErrors(NamedTuple):
@@ -78,7 +84,7 @@ def weakest(signs: Sequence[Scalar]) -> Scalar:
 def waited(there: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
     """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
     missed = where(weakest(there), 0.0, z["missed"][0] + 1.0)
-    stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], 1.0, 0.0))
+    stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], STOPPED, 0.0))
     return pack([missed]), pack([stopped])
 
 
@@ -105,26 +111,17 @@ def within_limits(force: Array, most: Array) -> Array:
     return pack([maximum(minimum(f, m), -m) for f, m in zip(force, most, strict=True)])
 
 
-def halted(stopped: Array, force: Array) -> Array:
+def halted(stopped: Scalar, force: Array) -> Array:
     """Forces (actuators,), N or N m, zero once the controller has stopped: drives off, brakes hold."""
-    return pack([where(stopped[0], 0.0, f) for f in force])
+    return pack([where(stopped, 0.0, f) for f in force])
 
 
-def safe(force: Array, z: dict[str, Array], memory: dict[str, Any]) -> ControlStep:
-    """What a sample gives; once the controller has stopped, no forces and the memory as it was.
-
-    It stops too where a force is not a number: a desired pose out of reach, or a model at a singularity.
-
-    Args:
-        force: within the limits of the drives (actuators,).
-        z: parts of the memory before the sample.
-        memory: parts after it; "stopped" among them.
-    """
-    over = memory["stopped"][0]
+def finite_force(force: Array) -> Scalar:
+    """1 where all forces (actuators,) are numbers within the limits of drives, else -1."""
+    good: Scalar = 1.0
     for f in force:
-        over = where(2.0 * UNLIMITED - absolute(f), over, 1.0)
-    held = {name: either(over, z[name], part) for name, part in memory.items()}
-    return ControlStep(halted(pack([over]), force), held | {"stopped": pack([over])})
+        good = where(2.0 * UNLIMITED - absolute(f), good, -1.0)
+    return good
 
 
 def either(condition: Scalar, a: Array, b: Array) -> Array:

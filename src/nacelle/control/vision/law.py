@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.control.controller import STOPPED, Controller
+from nacelle.control.controller import STOP_REASONS, Controller
 from nacelle.control.kind import desired_of_row, row_size
 from nacelle.control.laws.computed_torque import ComputedTorque
+from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
 from nacelle.errors import KinematicsError
@@ -54,13 +55,11 @@ def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
             y=closed_unknowns(robot, memory["y"], x),
             v=v,
             unmodelled=np.zeros(n),
-            J=np.zeros((len(robot.actuators), n)),
             missed=memory["missed"],
             stopped=memory["stopped"],
         )
-        step = kind.commanded(
-            robot, memory, platform, desired_of_row(robot, r), kind.gains(robot).split(gains)
-        )
+        motion, k = desired_of_row(robot, r), kind.gains(robot).split(gains)
+        step = released(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
         return {"force": step.force, "memory": fields.join(step.memory)}
 
     law.__name__ = f"{kind.name}-observed"
@@ -103,6 +102,7 @@ class ObservedController:
         """
         found = self._law(self._memory, x, v, row, self.controller.gains)
         self._memory = np.asarray(found["memory"])
-        if self._memory[self._fields.place("stopped")][0] > 0.0:
-            raise KinematicsError(STOPPED)
+        stopped = self._memory[self._fields.place("stopped")][0]
+        if stopped > 0.0:
+            raise KinematicsError(STOP_REASONS[stopped])
         return Command(np.asarray(found["force"]), self._memory[self._fields.place("acceleration")].copy())

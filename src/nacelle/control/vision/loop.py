@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nacelle.control.controller import STOPPED, Controller
+from nacelle.control.controller import STOP_REASONS, Controller
 from nacelle.control.loop.desired import Desired
 from nacelle.control.loop.places import FramePlaces, places
 from nacelle.control.loop.run import rms
@@ -140,8 +140,9 @@ class EncoderFeedback:
         """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
         found = self._law(self._memory, self.encoders.read(k), row, self.controller.gains)
         self._memory = np.asarray(found["memory"])
-        if self._memory[self._fields.place("stopped")][0] > 0.0:
-            raise KinematicsError(STOPPED)
+        stopped = self._memory[self._fields.place("stopped")][0]
+        if stopped > 0.0:
+            raise KinematicsError(STOP_REASONS[stopped])
         return np.asarray(found["force"])
 
     @property

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from nacelle.control.controller import Controller
 from nacelle.control.fields import Fields
+from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.emit.c.interface import framed
 from nacelle.emit.c.parts import c_constant, call
 from nacelle.emit.names import remark
 from nacelle.export.about import Package
 from nacelle.export.c.assemble import ending, listed
 from nacelle.export.loop.law import LAW, REST, gains_of, memory_of
-from nacelle.export.loop.recorded import BRIDGED, FAILED, FINE, STOPPED
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
 _REMARK = """\
@@ -29,9 +29,11 @@ _REMARK = """\
  * pose, reduced twist and its derivative; force is out. Returns
  *   {fine}  all is well
  *   {bridged}  readings are missing, and bridged
- *   {stopped}  stopped, as they were missing for too long or the law gave up: forces are zero until a reset
- *   {failed}  no finite forces: the desired motion is not finite, out of reach or at a singularity. Forces
- *      are zero, nothing of the sample is remembered, and the controller is stopped.
+ *   {stopped}  stopped, now as they were missing for too long, or before: forces are zero until a reset
+ *   {desired}  stopped now: the desired motion is not finite, out of reach, beyond limits of joints, faster
+ *      than the drives or at a singularity
+ *   {measured}  stopped now: so is the measured state
+ * A sample that returns {stopped}, {desired} or {measured} gives no forces, and is not remembered otherwise.
  * Forces are finite always. No branch depends on the numbers but those inside math.h.
  */
 """
@@ -60,7 +62,7 @@ static const {real} tuned[{ng}] = {{
         for (int i = 0; i < {nz}; ++i) {{
             c->memory[i] = 0;
         }}
-        c->memory[{stop}] = 1;
+        c->memory[{stop}] = {desired};
     }}
     return status;
 }}
@@ -68,6 +70,7 @@ static const {real} tuned[{ng}] = {{
 {step}
 {{
     {real} memory[{nz}];
+    const int before = c->memory[{stop}] > 0;
     int finite = 1;
     {law};
     for (int i = 0; i < {nz}; ++i) {{
@@ -80,15 +83,14 @@ static const {real} tuned[{ng}] = {{
         for (int i = 0; i < {m}; ++i) {{
             force[i] = 0;
         }}
-        const int before = c->memory[{stop}] > 0;
-        c->memory[{stop}] = 1;
-        return before ? {stopped} : {failed};
+        c->memory[{stop}] = {desired};
+        return before ? {stopped} : {desired};
     }}
     for (int i = 0; i < {nz}; ++i) {{
         c->memory[i] = memory[i];
     }}
     if (memory[{stop}] > 0) {{
-        return {stopped};
+        return before ? {stopped} : (int)memory[{stop}];
     }}
     return {missed};
 }}
@@ -153,7 +155,8 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
         fine=FINE,
         bridged=BRIDGED,
         stopped=STOPPED,
-        failed=FAILED,
+        desired=DESIRED_REFUSED,
+        measured=MEASURED_REFUSED,
     )
     return about + "\n".join(framed(f"{own}_h_included", [], lines))
 
@@ -182,5 +185,5 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
         m=len(package.robot.actuators),
         missed=missed if "missed" in memory.sizes else FINE,
         stopped=STOPPED,
-        failed=FAILED,
+        desired=DESIRED_REFUSED,
     )

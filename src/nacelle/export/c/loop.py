@@ -71,8 +71,9 @@ def _controller_use(package: Package, controller: Controller, real: str) -> list
         f"    switch ({step}(&c, q, x_d, v_d, a_d, force)) {{",
         "    case 0: /* all is well */ break;",
         "    case 1: /* readings are missing (NaN) and bridged */ break;",
-        "    case 2: /* stopped, for that or by the law itself; forces are zero until a reset */ break;",
-        "    case 3: /* the desired motion is not finite or out of reach: stopped, forces are zero */ break;",
+        "    case 2: /* stopped, now for that or before; forces are zero until a reset */ break;",
+        "    case 3: /* stopped now by the desired motion: see the header */ break;",
+        "    case 4: /* stopped now by the measured state */ break;",
         "    }",
         "",
         "Forces are finite always. A step has no loops but over the entries of arrays: its count is the "

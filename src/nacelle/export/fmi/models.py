@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nacelle.control.controller import Controller
+from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING, Entry
 from nacelle.export.fmi.variables import Named, QuantityNames, VariableTable
 from nacelle.export.loop.law import gains_of, memory_of
-from nacelle.export.loop.recorded import FAILED, STOPPED
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 
@@ -268,7 +268,8 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
         "status",
         "output",
         [("status", "")],
-        f"0 well, 1 readings missing and bridged, {STOPPED} stopped, {FAILED} no finite force",
+        f"{FINE} well, {BRIDGED} readings missing and bridged, {STOPPED} stopped, {DESIRED_REFUSED} desired "
+        f"motion or {MEASURED_REFUSED} measured state not admissible",
     )
     struct = f"{name}_controller"
     status, period = f"values[{table.places['status'].start}]", c_constant(controller.period, "double")

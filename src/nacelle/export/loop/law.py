@@ -11,7 +11,8 @@ import numpy as np
 from nacelle.compile import make_program
 from nacelle.control.controller import Controller
 from nacelle.control.fields import Fields
-from nacelle.control.kind import ControllerKind, law_of
+from nacelle.control.kind import ControllerKind
+from nacelle.control.law import law_of
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.loop.assembly import pose_entry
 from nacelle.export.states import SampleStates

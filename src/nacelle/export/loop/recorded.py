@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
+from nacelle.control.pieces.signals import BRIDGED, FINE, STOPPED
 from nacelle.export.entry import Entry
 from nacelle.export.loop.law import LAW, REST, memory_of
 from nacelle.export.vectors import TYPES, ClosedLegs, closing_condition, rounded, tolerated
@@ -27,9 +28,6 @@ from nacelle.program.precise import exact
 from nacelle.program.program import Program
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from nacelle.spatial.scalar import Array
-
-FINE, BRIDGED, STOPPED, FAILED = 0, 1, 2, 3
-"""What a sample returns: all is well; readings were missing; stopped; no finite force."""
 
 # Samples with readings; of which, by number, one is missing; and those without any at the end.
 _SAMPLES, _GAPS, _SILENT = 24, (9, 10), 14
@@ -195,5 +193,8 @@ def _status(controller: Controller, memory: Array) -> list[int]:
     """What each sample returns."""
     parts = memory_of(controller).split(memory)
     missed = parts.get("missed", np.zeros((len(memory), 1)))[:, 0] > 0.0
-    stopped = parts["stopped"][:, 0] > 0.0
-    return [int(k) for k in np.where(stopped, STOPPED, np.where(missed, BRIDGED, FINE))]
+    stopped = parts["stopped"][:, 0]
+    # The reason is returned once.
+    before = np.concatenate([[0.0], stopped[:-1]])
+    reason = np.where(before > 0.0, STOPPED, stopped)
+    return [int(k) for k in np.where(stopped > 0.0, reason, np.where(missed, BRIDGED, FINE))]

@@ -21,7 +21,7 @@ and gives {"force": (actuators,), "memory": (nz,)}.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,8 @@ class Sampled:
         delay: from a sample to the time at which its forces act, s, at most the sample time.
         first_force: forces that act before the first sample's do (actuators,); zero if None.
         options: keyword arguments for the law, which shape the program.
-        stop: a place in the memory and words: where that number is above zero the run ends, and says so.
+        stop: a place in the memory and words, or words by the number there: where it is above zero the run
+            ends, and says so.
     """
 
     function: Callable[..., Any]
@@ -65,7 +66,7 @@ class Sampled:
     delay: float = 0.0
     first_force: Array | None = None
     options: Options = ()
-    stop: tuple[int, str] | None = None
+    stop: tuple[int, str | Mapping[int, str]] | None = None
 
     def __post_init__(self) -> None:
         """Check what does not depend on the plant.

@@ -221,7 +221,9 @@ def integrate_sampled(
                 times.append(at[1 : halt + 2])
                 kept.append(states[: halt + 1])
                 assert law.stop is not None
-                status, message = "event", f"at {at[halt]:.9g} s {law.stop[1]}"
+                place, words = law.stop
+                reason = words if isinstance(words, str) else words[int(states[halt, n + place])]
+                status, message = "event", f"at {at[halt]:.9g} s {reason}"
                 break
             X = states[-1]
             report((sample + count) / samples.count)

@@ -1,0 +1,292 @@
+"""Admissible motions: what is checked at every sample, in every law, before a force leaves.
+
+A state (x, v) of the platform with its unknowns y is admissible where all of these are positive:
+
+    margins of the legs - NEAR_MARGIN               every leg reaches the pose, away from serial singularities
+    numbers of the branch                           iterated loops are on the branch of the reference
+    p - NEAR_MARGIN, p = s d |d| / prod_i |J_i|^2   no parallel singularity is near, or has been crossed
+    distances of all joints from their limits
+    speed_i - |q'_i|, q' = J v                      drives with a described speed
+
+J are the rates of the actuators from the reduced twist, lengths in units of the robot's size, J_i its rows, d
+its determinant and s the sign of d at the start: like the margins p is a squared inverse condition up to a
+small factor, and below zero beyond the singularity. Drives that are redundant have no such sign: the
+independence of the columns of J is p.
+
+The desired motion is checked as it is stated (`_STATED`), the measured state with more room (`_MEASURED`):
+controllers overshoot, encoders have noise. Of the desired motion the numbers must be finite, quaternions of
+unit length, loops closed by the steps of a sample, and coordinates of drives with a described speed change by
+no more than that within a sample. Of the measured state the readings are within the limits of the drives; its
+pose is that at which the forces act, where a law knows it.
+
+What is not admissible stops the controller at once: no force, the memory as it was but for the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.control.kind import ControlStep, DesiredMotion
+from nacelle.control.pieces.desired import close_loops
+from nacelle.control.pieces.signals import (
+    DESIRED_REFUSED,
+    MEASURED_REFUSED,
+    difference,
+    either,
+    finite_force,
+    halted,
+    present,
+    turn_within,
+)
+from nacelle.kinematics.iteration.branch import branch_numbers
+from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.margins import NEAR_MARGIN
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.kinematics.tree.least_squares import independence
+from nacelle.model.robot import Robot
+from nacelle.simulation.plant import limit_distances, limits_of, wider_limits
+from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, where
+
+# What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
+_OPEN = 1e-4
+# How far the square of a quaternion's length may be from 1.
+_LENGTH = 1e-3
+
+
+class Room(NamedTuple):
+    """How far a state may go.
+
+    Attributes:
+        limits: beyond limits of joints, over the range; over 1 rad or the robot's size if one side is open.
+        speed: multiple of the described speed.
+    """
+
+    limits: float
+    speed: float
+
+
+# A hundredth is more than single precision makes of a rate by differences.
+_STATED, _MEASURED = Room(0.0, 1.01), Room(0.02, 1.5)
+
+
+# ---- what the check remembers
+
+
+def setpoint_memory(robot: Robot) -> dict[str, int]:
+    """Parts of the memory that the check of the desired motion takes, with their sizes."""
+    mechanism, m = mechanism_of(robot), len(robot.actuators)
+    return {
+        "y_d": mechanism.ny,
+        "q_d": m if _speeds(robot) else 0,
+        "side": 1 if m == robot.motion.n else 0,
+    }
+
+
+def setpoint_at_rest(robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+    """These parts at a start at rest, at a pose x (nx,) with y (ny,)."""
+    side: Any = np.zeros(0)
+    if len(robot.actuators) == robot.motion.n:
+        side = pack([sign(determinant(inverse_jacobian(robot, x, y)["J"]))])
+    return {"y_d": y, "q_d": 0.0, "side": side}
+
+
+# ---- the check of a state
+
+
+class KinematicState(NamedTuple):
+    """Coordinates of the actuators (actuators,), and numbers that are positive at an admissible state."""
+
+    q: Array
+    numbers: list[Scalar]
+
+
+def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room: Room) -> KinematicState:
+    """A state (x, y, v) of the platform: reach, branch, singularities, limits, speeds.
+
+    Args:
+        robot: the model.
+        z: memory with the part side.
+        state: pose (nx,), what iteration finds at it (ny,), twist (n,).
+        room: how far it may go.
+    """
+    x, y, v = state
+    at, now = inverse_jacobian(robot, x, y), configuration(robot, x, y)
+    J = np.asarray(at["J"])
+    numbers = [margin - NEAR_MARGIN for margin in at["margins"]]
+    numbers += list(branch_numbers(now, y))
+    numbers.append(parallel_distance(robot, J, z["side"]))
+    numbers += limit_distances(robot, now, wider_limits(robot, limits_of(robot, stops=True), room.limits))
+    numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
+    return KinematicState(np.asarray(at["q"]), numbers)
+
+
+def parallel_distance(robot: Robot, J: Array, side: Array) -> Scalar:
+    """A number that is positive where no parallel singularity is near: (p - NEAR_MARGIN) prod_i |J_i|^2.
+
+    Args:
+        robot: the robot.
+        J: actuators' Jacobian (actuators, n).
+        side: sign of its determinant where the controller started (1,); empty for redundant drives.
+    """
+    # Columns count in the unit of the first, so that those of the same unit take no product.
+    units = twist_units(robot)
+    J = J * (units / units[0])
+    if not len(side):
+        return independence(J, np.ones(robot.motion.n)) - NEAR_MARGIN
+    d = determinant(J)
+    bound: Scalar = NEAR_MARGIN
+    for row in J:
+        bound = bound * dot(row, row)
+    return side[0] * (d * absolute(d)) - bound
+
+
+def determinant(A: Array) -> Scalar:
+    """The determinant of a square matrix of any scalar, without division: minors of the last rows first.
+
+    A minor of k rows is expanded along its first row by those of k - 1, each of which is made once.
+    """
+    n = len(A)
+    minors: dict[tuple[int, ...], Scalar] = {(): 1.0}
+    for size, row in enumerate(A[::-1], 1):
+        for columns in combinations(range(n), size):
+            value: Scalar = 0.0
+            for k, j in enumerate(columns):
+                term = row[j] * minors[columns[:k] + columns[k + 1 :]]
+                value = value - term if k % 2 else value + term
+            minors[columns] = value
+    return minors[tuple(range(n))]
+
+
+def _speeds(robot: Robot) -> dict[int, float]:
+    """Speeds of the drives that have one in the description, rad/s or m/s, by the actuator."""
+    speeds = (float(actuator.speed) for actuator in robot.actuators)
+    return {i: speed for i, speed in enumerate(speeds) if math.isfinite(speed)}
+
+
+# ---- the desired motion
+
+
+class Setpoint(NamedTuple):
+    """The desired motion: whether it is admissible, above zero if so, and parts of the memory after it."""
+
+    admissible: Scalar
+    memory: dict[str, Any]
+
+
+def check_setpoint(robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> Setpoint:
+    """Whether the desired motion of a sample may be followed.
+
+    Args:
+        robot: the model.
+        z: memory with the parts `setpoint_memory` and started.
+        motion: the desired motion.
+        k: gains with the part period.
+    """
+    closed = close_loops(robot, z["y_d"], motion.x)
+    at = check_state(robot, z, (motion.x, closed.y, motion.v), _STATED)
+    total = sum(absolute(entry) for part in motion for entry in part)
+    numbers = [*at.numbers, _OPEN - closed.error, present(total)]
+    place = mechanism_of(robot).layout.quaternion
+    if place is not None:
+        # Absolute entries: of unit quaternions, at which identities are sought, the square is the constant 1.
+        quat = absolute(motion.x[place])
+        numbers.append(_LENGTH - absolute(dot(quat, quat) - 1.0))
+    speeds = _speeds(robot)
+    if speeds:
+        step = difference(robot, at.q, z["q_d"])
+        # The first sample has none before it.
+        numbers += [
+            where(z["started"][0], (_STATED.speed * speed) * k["period"][0] - absolute(step[i]), 1.0)
+            for i, speed in speeds.items()
+        ]
+    parts = {"y_d": closed.y, "q_d": at.q if speeds else np.zeros(0), "side": z["side"]}
+    return Setpoint(_all_positive(numbers), parts)
+
+
+# ---- the measured state
+
+
+def check_measured(robot: Robot, z: dict[str, Array], step: ControlStep, q: Array | None) -> Scalar:
+    """Above zero where the measured state may be driven.
+
+    Args:
+        robot: the model.
+        z: memory with the part side.
+        step: of the law; with the state at which its forces act, or the rates of its actuators.
+        q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
+    """
+    numbers: list[Scalar] = []
+    if step.state is not None:
+        x, y, v = step.state
+        numbers += check_state(robot, z, (x, y, v), _MEASURED).numbers
+        if len(y):
+            numbers.append(_OPEN - closing_step(robot, y, x)["error"])
+    if step.rate is not None:
+        numbers += [_MEASURED.speed * s - absolute(step.rate[i]) for i, s in _speeds(robot).items()]
+    if q is not None:
+        numbers += _readings_within(robot, q)
+    return _all_positive(numbers)
+
+
+def _readings_within(robot: Robot, q: Array) -> list[Scalar]:
+    """Numbers that are positive where readings are within the limits of the drives, or missing."""
+    numbers = []
+    limits = [limit for limit in limits_of(robot, stops=True) if limit.place is None]
+    for limit in wider_limits(robot, limits, _MEASURED.limits):
+        low, high = limit.pair
+        middle = 0.5 * (low + high) if math.isfinite(high - low) else low if math.isfinite(low) else high
+        off = q[limit.joint] - middle
+        if limit.kind == "revolute":
+            off = turn_within(off)
+        room = (high - middle) - off if limit.upper else off - (low - middle)
+        numbers.append(where(present(q[limit.joint]), room, 1.0))
+    return numbers
+
+
+# ---- what leaves
+
+
+def released(
+    robot: Robot,
+    z: dict[str, Array],
+    step: ControlStep,
+    motion: DesiredMotion,
+    k: dict[str, Array],
+    q: Array | None = None,
+) -> ControlStep:
+    """What a sample gives: that of the law where all is admissible, else no force and why.
+
+    Once a controller has stopped there are no forces, and the memory stays as it was.
+
+    Args:
+        robot: the model.
+        z: parts of the memory before the sample.
+        step: what the law gives, forces within the limits of the drives.
+        motion: the desired motion.
+        k: gains with the part period.
+        q: readings (actuators,); None where the platform is observed otherwise.
+    """
+    setpoint = check_setpoint(robot, z, motion, k)
+    measured = check_measured(robot, z, step, q)
+    # A force that is not a number at an admissible state is one that the desired motion requires.
+    reason = where(finite_force(step.force), step.memory["stopped"][0], DESIRED_REFUSED)
+    reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)
+    stopped = where(z["stopped"][0], z["stopped"][0], reason)
+    memory = {name: either(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}
+    return ControlStep(halted(stopped, step.force), memory | {"stopped": pack([stopped])})
+
+
+def _all_positive(numbers: Sequence[Scalar]) -> Scalar:
+    """1 where all numbers are above zero, -1 where one is not, or is not a number."""
+    worst: Scalar = 1.0
+    for number in numbers:
+        worst = where(number, worst, -1.0)
+    return worst
