@@ -118,7 +118,7 @@ def random_rows(shapes: Mapping[str, tuple[int, ...]], count: int = 3) -> _Array
     """Inputs at random, 0.5 to 1.5 in size, of either sign, for functions that say nothing about theirs."""
     rng = np.random.default_rng(13)
     size = sum(int(np.prod(shape)) for shape in shapes.values())
-    return rng.uniform(0.5, 1.5, (count, size)) * rng.choice([-1.0, 1.0], (count, size))
+    return np.asarray(rng.uniform(0.5, 1.5, (count, size)) * rng.choice([-1.0, 1.0], (count, size)))
 
 
 def expectation(

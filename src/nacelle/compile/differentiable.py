@@ -8,7 +8,7 @@ from nacelle.compile.cache import kept_program
 from nacelle.compile.closing import UNKNOWN, Closing, Derivable
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.native import compiled
-from nacelle.compile.specification import Specification, shapes_of_inputs
+from nacelle.compile.specification import Checked, Specification, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
@@ -63,7 +63,8 @@ def differentiable(
 
     def operator(of: Specification, derivable: Derivable) -> ProgramOperator:
         def native(part: str, program: Program) -> Compiled:
-            return compiled(of, lambda: program, target_that_runs("jit"), store, f"torch {part}")
+            made = Checked(program, None)
+            return compiled(of, lambda: made, target_that_runs("jit"), store, f"torch {part}")
 
         return ProgramOperator(derivable, native)
 

@@ -302,8 +302,8 @@ class Specification:
         """Inputs (K, size) of the check; of one robot where numbers are inputs."""
         if self._samples is not None:
             samples = self._samples
-            rows = samples.check if self.groups else (*samples.check, *samples.proof[:1])
-            return np.array([[float(value) for value in row] for row in rows])
+            drawn = samples.check if self.groups else (*samples.check, *samples.proof[:1])
+            return np.array([[float(value) for value in row] for row in drawn])
         rows = random_rows(self.shapes)
         if self.groups:
             assert self.robot is not None

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -102,14 +101,11 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
     turned = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
-    nothing: dict[str, Any] = {"dy": np.zeros(0), "error": 0.0}
-    step = nothing if mechanism.closed_form else _loop_step(now, x, y)
-    if not turned:
-        return step
-    return {"dy": pack([*step["dy"], *turned]), "error": _largest([step["error"], *turned])}
+    dy, gaps = ([], []) if mechanism.closed_form else _loop_step(now, x, y)
+    return [*dy, *turned], [*gaps, *turned]
 
 
-def _loop_step(now: Configuration, x: Array, y: Array) -> dict[str, Any]:
+def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
     """The step of what iteration finds, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
