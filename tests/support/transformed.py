@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import FrictionTerm, Joint, Primitive
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 
@@ -156,37 +158,18 @@ class Change:
 
     # ---- states
 
-    def pose(self, robot: Robot, x: Array) -> Array:
-        """Reduced poses (..., nx) of the changed robot; rotations must suit its motion."""
-        from scipy.spatial.transform import Rotation
-
-        layout = mechanism_of(robot).layout
-        moved = np.array(x, dtype=float)
-        axes = robot.motion.coordinates
-        places = [layout.x_index(name) if name not in ("rx", "ry", "rz") else None for name in axes]
-        point = np.zeros((*moved.shape[:-1], 3))
-        fixed = self._reference_point(robot)
-        point[...] = fixed
-        for k, name in enumerate("xyz"):
-            if name in axes:
-                point[..., k] = moved[..., places[axes.index(name)]]
-        there = point * self.length @ self.R.T + self.t
-        for k, name in enumerate("xyz"):
-            if name in axes:
-                moved[..., places[axes.index(name)]] = there[..., k]
+    def state(self, robot: Robot, changed: Robot, x: Array, y: Array) -> tuple[Array, Array]:
+        """Pose and unknowns (x', y') of the changed robot, from those of the robot."""
+        now = configuration(robot, x, y)
+        there = mechanism_of(changed)
+        at = now.motion.poses[PLATFORM]
+        at = Pose(np.asarray(at.R, dtype=float), np.asarray(at.p, dtype=float))
+        x_new, dependent = there.chart.coordinates(self._pose(at))
+        units = [self._unit(p) for joint in robot.tree_joints for p in joint.primitives for _ in range(p.nq)]
+        q = np.asarray(now.q, dtype=float) * np.array(units)
         for name in robot.motion.joint_names:
-            joint = robot.joints[robot.joint(name)]
-            moved[..., layout.x_index(name)] *= self._unit(joint.primitives[0])
-        if layout.quaternion is not None:
-            turned = Rotation.from_matrix(self.R) * Rotation.from_quat(
-                moved[..., layout.quaternion].reshape(-1, 4)
-            )
-            moved[..., layout.quaternion] = turned.as_quat().reshape(moved[..., layout.quaternion].shape)
-        return moved
-
-    @staticmethod
-    def _reference_point(robot: Robot) -> Array:
-        return np.asarray(robot.reference.p, dtype=float)
+            x_new[there.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        return x_new, there.unknowns(dependent, q)
 
     def twist(self, robot: Robot, v: Array) -> Array:
         """Reduced twists, or their derivatives, (..., n)."""
@@ -214,8 +197,16 @@ class Change:
         return np.where(revolute, self.mass * self.length**2, self.mass * self.length)
 
 
-def rotation(axis: str, angle: float) -> Array:
-    """A rotation about an axis of the base."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_euler(axis, angle).as_matrix()
+def random_change(robot: Robot, seed: int) -> Change:
+    """A place up to a thousand kilometres away, a rotation that the motion allows, other lengths and masses."""
+    rng = np.random.default_rng(seed)
+    axes = set(robot.motion.coordinates)
+    R = np.eye(3)
+    if axes in ({"x", "y", "z"}, {"x", "y", "z", "rx", "ry", "rz"}):
+        R = Rotation.random(random_state=seed).as_matrix()
+    elif axes in ({"x", "y"}, {"x", "y", "rz"}, {"x", "y", "z", "rz"}):
+        R = Rotation.from_euler("z", rng.uniform(-np.pi, np.pi)).as_matrix()
+    length, mass = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-6, 6)
+    direction = rng.normal(size=3)
+    t = 10.0 ** rng.uniform(-3, 6) * direction / np.linalg.norm(direction) * (1.0 if length > 1.0 else length)
+    return Change(length, mass, R, t)

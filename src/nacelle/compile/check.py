@@ -33,6 +33,8 @@ _MANY = 20_000
 _LOST = 2.0**12
 ROUNDING = _LOST * float(np.finfo(float).eps)
 """By what part of the largest results may differ where nothing is ill-conditioned."""
+# Results below this part of the largest input are nothing but rounding.
+_ZERO = 64.0 * float(np.finfo(float).eps)
 # The relative change of the inputs by which the condition is found.
 _CHANGE = 2.0**-20
 
@@ -149,18 +151,20 @@ def expectation(
     traced = None if by_tree is not None and not FIGURES & {v.name for v in variables} else raw(both)
     outputs, allowed = [], []
     start = 0
+    size = float(np.max(np.abs(rows), initial=0.0))
     for variable in variables:
-        floor = 0.0
         if by_tree is not None and variable.name in by_tree and variable.name not in FIGURES:
             values = by_tree[variable.name]
         else:
             traced = raw(both) if traced is None else traced
             values = traced[:, start : start + variable.size]
-            # Steps of an iteration that has ended are the rounding of its inputs.
-            floor = float(np.max(np.abs(rows), initial=0.0))
         start += variable.size
         with np.errstate(all="ignore"):
-            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=floor)
+            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=0.0)
+            if scale <= _ZERO * size or variable.name in FIGURES:
+                # What is zero everywhere (gaps of closed loops, the last step of an iteration) is the rounding
+                # of terms that cancel.
+                scale = max(scale, size)
             slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
         bound = ROUNDING * (scale + (slope if np.isfinite(slope) else np.inf))
         outputs.append(values[:-1])

@@ -1,0 +1,192 @@
+"""Where a robot stands, how large and how heavy it is decides nothing: all results follow.
+
+Forces, mass matrices, Jacobians, margins, modes of solution and counts of a robot that is moved by 1 mm to
+1000 km, turned, mirrored, scaled and weighed otherwise are those of the robot itself, to the rounding of its
+coordinates; and so are those of one whose bodies have other frames, whose parts have other names or another
+order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compile.specification import Specification, shapes_of_inputs
+from nacelle.dynamics import smallest
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+from nacelle.dynamics.formulations import reference
+from nacelle.kinematics.general.plan import reason_for_tree, sample_states
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from nacelle.program.cost import count
+from nacelle.spatial.inertia import transform_parameters
+from nacelle.spatial.pose import Pose
+from support.library import NAMES, library_robot
+from support.transformed import Change, random_change
+from support.varied_library import varied
+
+Array = np.ndarray
+FILES = tuple(sorted(path.stem for path in (Path(__file__).parents[1] / "robots").glob("*.yaml")))
+QUICK = ("fivebar", "delta", "palida", "quattro", "walkleg")
+CHANGES = {
+    "1 mm away": Change(t=np.array([6e-4, -6e-4, 5e-4])),
+    "30 m away": Change(t=np.array([20.0, -20.0, 10.0])),
+    "300 m away": Change(t=np.array([200.0, -200.0, 100.0])),
+    "1000 km away": Change(t=np.array([6e5, -6e5, 5e5])),
+    "in millimetres": Change(length=1e-3),
+    "a thousand times as long": Change(length=1e3),
+    "a million times as heavy": Change(mass=1e6),
+    "a millionth of the mass": Change(mass=1e-6),
+}
+
+
+def loaded(name: str) -> Robot:
+    if name in NAMES:
+        return library_robot(name)
+    return nacelle.load(Path(__file__).parents[1] / "robots" / f"{name}.yaml")
+
+
+def compare(robot: Robot, change: Change, states: int = 2) -> None:
+    """Models of a changed robot in the form that is taken, uncompiled, with those of the robot by the tree."""
+    other = change.robot(robot)
+    rng = np.random.default_rng(3)
+    assert other.size == pytest.approx(change.length * robot.size, rel=1e-6)
+    assert bool(reason_for_tree(other, direct=True)) == bool(reason_for_tree(robot, direct=True))
+    assert mechanism_of(other).independent == mechanism_of(robot).independent
+    T = change.twist_map(robot)
+    back = np.linalg.inv(T)
+    tolerance = 1e-10 + 3e3 * other.coordinate_rounding
+    for x, y in sample_states(mechanism_of(robot), states)[:states]:
+        v, a = rng.normal(size=(2, robot.motion.n))
+        x_new, y_new = change.state(robot, other, x, y)
+        none = np.zeros(robot.motion.n)
+        ours = smallest.inverse(other, x_new, y_new, T @ v, T @ a, none)
+        theirs = reference.inverse(robot, x, y, v, a, none)
+        same(ours["force"] / change.force(robot), theirs["force"], tolerance)
+        own = smallest.inverse(robot, x, y, v, a, none)
+        same(ours["margins"], own["margins"], 1e2 * tolerance)
+        M = np.asarray(smallest.inertia(other, x_new, y_new)["M"], dtype=float)
+        expected = np.asarray(reference.inertia(robot, x, y)["M"], dtype=float)
+        same(T.T @ M @ T / (change.mass * change.length**2), expected, tolerance)
+        tau = np.asarray(theirs["force"], dtype=float) * change.force(robot)
+        found = smallest.forward(other, x_new, y_new, T @ v, tau, none)["acceleration"]
+        condition = np.linalg.cond(expected / np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
+        again = reference.forward(robot, x, y, v, np.asarray(theirs["force"], dtype=float), none)
+        same(back @ np.asarray(found, dtype=float), again["acceleration"], 10.0 * condition * tolerance)
+
+
+def same(ours: Array, theirs: Array, tolerance: float) -> None:
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    assert np.max(np.abs(ours - theirs), initial=0.0) <= tolerance * np.max(np.abs(theirs), initial=1e-300)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("name", QUICK)
+def test_place_size_and_mass(name: str, change: Change) -> None:
+    compare(loaded(name), change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    "name", [*(n for n in NAMES if n not in QUICK), *(n for n in FILES if n not in QUICK)]
+)
+def test_place_size_and_mass_of_all(name: str, change: Change) -> None:
+    compare(loaded(name), change)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_robots(seed: int) -> None:
+    robot = varied(NAMES[(3 * seed) % len(NAMES)], seed)
+    compare(robot, random_change(robot, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8, 208))
+def test_many_random_robots(seed: int) -> None:
+    robot = varied(NAMES[seed % len(NAMES)], seed)
+    compare(robot, random_change(robot, seed))
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta"])
+def test_counts_and_base_parameters(name: str) -> None:
+    robot = library_robot(name)
+    shapes = shapes_of_inputs(smallest.inverse, robot)
+    own = count(Specification(smallest.inverse, robot, shapes, checked=False).program()).total
+    for key in ("in millimetres", "a million times as heavy", "30 m away"):
+        other = CHANGES[key].robot(robot)
+        found = count(Specification(smallest.inverse, other, shapes, checked=False).program()).total
+        # Places that were zero are numbers elsewhere.
+        assert abs(found - own) <= (0.15 * own if key == "30 m away" else 4), key
+        assert len(base_parameters(other)) == len(base_parameters(robot))
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta", "palida", "walkleg"])
+def test_frames_of_bodies(name: str) -> None:
+    """Bodies that no coordinate belongs to may have any frame."""
+    robot = loaded(name)
+    other = with_other_frames(robot, seed=5)
+    assert other.size == pytest.approx(robot.size, rel=1e-9)
+    rng = np.random.default_rng(3)
+    for x, y in sample_states(mechanism_of(robot), 2)[:2]:
+        v, a = rng.normal(size=(2, robot.motion.n))
+        none = np.zeros(robot.motion.n)
+        ours = smallest.inverse(other, x, y, v, a, none)["force"]
+        same(ours, reference.inverse(robot, x, y, v, a, none)["force"], 1e-10)
+
+
+def with_other_frames(robot: Robot, seed: int) -> Robot:
+    """The robot with the frame of every body of a leg elsewhere on it."""
+    from scipy.spatial.transform import Rotation
+
+    rng = np.random.default_rng(seed)
+    bodies, joints = list(robot.bodies), list(robot.joints)
+    for body in range(PLATFORM + 1, len(bodies)):
+        if body in robot.nacelle.bodies:
+            continue
+        R = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
+        move = Pose(R, robot.size * rng.normal(size=3))
+        ten = transform_parameters(move.R, move.p, np.array(bodies[body].inertia))
+        bodies[body] = dataclasses.replace(bodies[body], inertia=tuple(ten.tolist()), display=())
+        for k, joint in enumerate(joints):
+            for side in ("predecessor", "successor"):
+                if getattr(joint, side) == body and not joint.is_coupling:
+                    frame = move @ getattr(joints[k], f"frame_{side}")
+                    joints[k] = dataclasses.replace(joints[k], **{f"frame_{side}": frame})
+    return dataclasses.replace(robot, bodies=tuple(bodies), joints=tuple(joints), declaration=None)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta"])
+def test_names(name: str) -> None:
+    robot = library_robot(name)
+    renamed = dataclasses.replace(
+        robot,
+        name="another",
+        bodies=tuple(dataclasses.replace(b, name=f"{b.name}_x") for b in robot.bodies),
+        legs=tuple(dataclasses.replace(leg, name=f"{leg.name}_x") for leg in robot.legs),
+    )
+    assert renamed.hash == robot.hash
+    x = nacelle.reference_pose(robot)
+    v = np.ones(robot.motion.n)
+    np.testing.assert_array_equal(
+        nacelle.inverse_dynamics(renamed, x, v, v).force, nacelle.inverse_dynamics(robot, x, v, v).force
+    )
+
+
+def test_flags_far_away() -> None:
+    """A robot 30 to 300 m from the origin is as far from its singularities as at the origin."""
+    robot = library_robot("gough-stewart")
+    for key in ("30 m away", "300 m away"):
+        other = CHANGES[key].robot(robot)
+        x = nacelle.reference_pose(other)
+        found, own = (
+            nacelle.singularities(other, x),
+            nacelle.singularities(robot, nacelle.reference_pose(robot)),
+        )
+        assert int(found.flags) == int(own.flags) == 0
+        assert float(found.parallel) == pytest.approx(float(own.parallel), rel=1e-9)
