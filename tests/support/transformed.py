@@ -198,7 +198,7 @@ class Change:
 
 
 def random_change(robot: Robot, seed: int) -> Change:
-    """A place up to a thousand kilometres away, a rotation that the motion allows, other lengths and masses."""
+    """Another place up to 1000 km away, a rotation that the motion allows, other lengths and masses."""
     rng = np.random.default_rng(seed)
     axes = set(robot.motion.coordinates)
     R = np.eye(3)

@@ -162,8 +162,8 @@ def expectation(
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=0.0)
             if scale <= _ZERO * size or variable.name in FIGURES:
-                # What is zero everywhere (gaps of closed loops, the last step of an iteration) is the rounding
-                # of terms that cancel.
+                # What is zero everywhere (gaps of closed loops, the last step of an iteration) is the
+                # rounding of terms that cancel.
                 scale = max(scale, size)
             slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
         bound = ROUNDING * (scale + (slope if np.isfinite(slope) else np.inf))

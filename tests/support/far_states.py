@@ -1,0 +1,88 @@
+"""A search for silent errors: robots placed, turned, scaled and weighed at random, at states far and near.
+
+    PYTHONPATH=tests python -m support.far_states --robots 25 --states 40000
+
+Each robot of the library in turn has its numbers changed (`varied_library`) and is put somewhere
+(`transformed.random_change`). Forces by the smallest program are compared with those by the tree at every
+state that is not flagged, and with Pinocchio and MuJoCo at some. A silent error is one beyond 1e-9 for a
+scaled condition below 1e3, growing with it beyond, and the rounding of the robot's coordinates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import nacelle
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from support.library import NAMES
+from support.transformed import Change, random_change
+from support.varied_library import varied
+
+Array = np.ndarray
+
+
+def random_states(robot: Robot, count: int, seed: int) -> tuple[Array, Array, Array]:
+    """Poses up to half the robot's size and 1 rad from its reference, twists and accelerations."""
+    rng = np.random.default_rng(seed)
+    layout = mechanism_of(robot).layout
+    reach = rng.uniform(0.02, 1.0, (count, 1))
+    units = np.array([robot.size if unit == "m" else 1.0 for unit in layout.units])
+    x = mechanism_of(robot).reference[0] + 0.5 * reach * units * rng.uniform(-1.0, 1.0, (count, layout.nx))
+    if layout.quaternion is not None:
+        turn = Rotation.from_rotvec(reach * rng.uniform(-1.0, 1.0, (count, 3)))
+        start = Rotation.from_quat(mechanism_of(robot).reference[0][layout.quaternion])
+        x[:, layout.quaternion] = (turn * start).as_quat()
+    scale = np.array([robot.size if name in ("x", "y", "z") else 1.0 for name in robot.motion.coordinates])
+    v, a = rng.normal(size=(2, count, robot.motion.n)) * scale
+    return x, v, 3.0 * a
+
+
+def search(seed: int, states: int) -> tuple[int, int, float, str]:
+    """Unflagged states, silent errors, the largest error over what is allowed, and which robot it was."""
+    name = NAMES[seed % len(NAMES)]
+    change: Change = random_change(varied(name, seed), seed)
+    robot = change.robot(varied(name, seed))
+    x, v, a = random_states(robot, states, seed)
+    ours = nacelle.inverse_dynamics(robot, x, v, a)
+    theirs = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
+    good = ours.flags == 0
+    scale = np.array([1.0 if turns else 1.0 / robot.size for turns in robot.revolute_actuators])
+    error = np.max(np.abs(ours.force - theirs.force) / scale, axis=-1)
+    error = error / np.maximum(np.max(np.abs(theirs.force) / scale, axis=-1), 1e-300)
+    condition = 1.0 / np.maximum(nacelle.jacobian(robot, x).conditioning, 1e-300)
+    allowed = 1e-9 * np.maximum(1.0, condition / 1e3) + 1e3 * robot.coordinate_rounding * condition
+    with np.errstate(all="ignore"):
+        ratio = np.where(good, error / allowed, 0.0)
+    silent = good & ~(ratio <= 1.0)
+    away = float(np.linalg.norm(change.t))
+    label = f"{name} {seed}: {change.length:.1e} long, {change.mass:.1e} heavy, {away:.1e} m away"
+    return int(good.sum()), int(silent.sum()), float(np.max(ratio)), label
+
+
+def main() -> None:
+    """Search, a line a robot."""
+    parser = argparse.ArgumentParser(description="a search for silent errors")
+    parser.add_argument("--robots", type=int, default=25)
+    parser.add_argument("--states", type=int, default=40_000)
+    parser.add_argument("--first", type=int, default=0)
+    chosen = parser.parse_args()
+    unflagged = silent = 0
+    for seed in range(chosen.first, chosen.first + chosen.robots):
+        start = time.perf_counter()
+        good, bad, worst, label = search(seed, chosen.states)
+        unflagged, silent = unflagged + good, silent + bad
+        took = time.perf_counter() - start
+        print(
+            f"{label}: {good} unflagged, {bad} silent errors, worst {worst:.2g} of allowed, {took:.0f} s",
+            flush=True,
+        )
+    print(f"{chosen.robots * chosen.states} states, {unflagged} unflagged, {silent} silent errors")
+
+
+if __name__ == "__main__":
+    main()
