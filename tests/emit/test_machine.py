@@ -135,13 +135,13 @@ def programs_of(
     found: list[Any] = []
     real = cache.kept
 
-    def recording(form: Any, specification: Any, make: Any, store: Any, part: str = "program") -> Any:
+    def recording(form: Any, specification: Any, make: Any, *given: Any, **more: Any) -> Any:
         def made() -> Checked[Program]:
             checked = make()
             found.append((form.kind, specification.label, checked.made, form.emit))
             return checked
 
-        return real(form, specification, made, store, part)
+        return real(form, specification, made, *given, **more)
 
     for module in (native, drivers):
         monkeypatch.setattr(module, "kept", recording)

@@ -25,6 +25,8 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
+# Steps that are so many times longer than the inputs are not compared.
+_FAR = 1e2
 # By how much a loop may differ from the same loop in NumPy, over its largest result.
 _LOOP = 1e-7
 
@@ -41,6 +43,7 @@ class CachedForm(Generic[_T]):
         plain: does the same with NumPy.
         probe: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
         is_program: whether these are the results of the program itself, not of a loop around it.
+        note: puts the check down on what was loaded.
         beside: what other programs are made of that are compiled with it.
     """
 
@@ -50,6 +53,7 @@ class CachedForm(Generic[_T]):
     plain: Callable[..., _T]
     probe: Callable[[_T, Array], Array]
     is_program: bool = False
+    note: Callable[[_T, ProgramCheck | None], None] = lambda result, check: None
     beside: tuple[Specification, ...] = ()
 
 
@@ -92,8 +96,7 @@ def kept(
             if not reason:
                 if specification.robot is not None:
                     refused_form(specification.robot)
-                if form.is_program:
-                    vars(result)["check"] = entry.check
+                form.note(result, entry.check)
                 return result
             warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
     from nacelle.emit.jit import attempts
@@ -108,8 +111,7 @@ def kept(
         reason = _disagreement(form, result, check, program)
         if reason:
             raise TargetError(f"what is compiled disagrees with the physics: {reason}")
-        if form.is_program:
-            vars(result)["check"] = check
+        form.note(result, check)
         return result
 
     def native(options: Any) -> _T:
@@ -137,6 +139,8 @@ def _disagreement(form: CachedForm[_T], result: _T, check: ProgramCheck | None, 
 def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
     """What a loop around a program must give: what the same loop gives in NumPy."""
     outputs = form.probe(plain, check.inputs)
+    # From inputs that belong to no state a step may lead anywhere: that says nothing.
+    outputs = np.where(np.abs(outputs) <= _FAR * np.max(np.abs(check.inputs)), outputs, np.nan)
     largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
     return ProgramCheck(check.inputs, outputs, np.full(outputs.shape, _LOOP * largest))
 

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.errors import NacelleError
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.batch import from_samples, to_samples
 
@@ -31,6 +30,8 @@ FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "st
 _MANY = 20_000
 # Units of rounding that may be lost: fixed pivots lose up to 1e3 of them, long programs some more.
 _LOST = 2.0**12
+# How many times more where inputs are no states of a robot, whatever that does to the condition.
+_AT_RANDOM = 1e4
 ROUNDING = _LOST * float(np.finfo(float).eps)
 """By what part of the largest results may differ where nothing is ill-conditioned."""
 # Results below this part of the largest input are nothing but rounding.
@@ -83,7 +84,7 @@ class ProgramCheck:
         """
         if self.outputs.size > _MANY or self.inputs.shape[1] > _MANY:
             return ""
-        found = _evaluated(evaluate, self.inputs[:1], variables)
+        found = _evaluated(evaluate, self.inputs[:1], variables, True)
         if found is None:
             return ""
         start = 0
@@ -130,6 +131,8 @@ def expectation(
     raw: Callable[[_Array], _Array],
     *,
     fixed: int = 0,
+    at_random: bool = False,
+    may_refuse: bool = False,
 ) -> ProgramCheck:
     """What a program must give at rows (K, size).
 
@@ -140,6 +143,8 @@ def expectation(
         raw: the program as it was traced, at rows, for outputs that the function cannot be asked for: those
             of derivatives, which are taken on the graph.
         fixed: how many of the first inputs are numbers of the robot, the same in all rows.
+        at_random: whether inputs are any numbers, so that results may be ill-conditioned.
+        may_refuse: whether inputs other than the pose are any numbers, which the function may refuse.
     """
     changed = rows[:1].copy()
     if fixed < rows.shape[1]:
@@ -147,7 +152,7 @@ def expectation(
         step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
         changed[0, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
     both = np.concatenate([rows, changed])
-    by_tree = _evaluated(evaluate, both, variables)
+    by_tree = _evaluated(evaluate, both, variables, may_refuse)
     traced = None if by_tree is not None and not FIGURES & {v.name for v in variables} else raw(both)
     outputs, allowed = [], []
     start = 0
@@ -166,14 +171,17 @@ def expectation(
                 # rounding of terms that cancel.
                 scale = max(scale, size)
             slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
-        bound = ROUNDING * (scale + (slope if np.isfinite(slope) else np.inf))
+        largest = scale + (slope if np.isfinite(slope) else np.inf)
+        bound = (_AT_RANDOM if at_random else 1.0) * ROUNDING * largest
         outputs.append(values[:-1])
         allowed.append(np.full(values[:-1].shape, bound))
     empty = np.zeros((len(rows), 0))
     return ProgramCheck(rows, np.concatenate([empty, *outputs], 1), np.concatenate([empty, *allowed], 1))
 
 
-def _evaluated(evaluate: Evaluate, rows: _Array, variables: Sequence[Variable]) -> dict[str, _Array] | None:
+def _evaluated(
+    evaluate: Evaluate, rows: _Array, variables: Sequence[Variable], may_refuse: bool
+) -> dict[str, _Array] | None:
     """The function at rows, (K, size) by name; None where it can only be traced."""
     sizes = {variable.name: variable.size for variable in variables}
     listed: dict[str, list[_Array]] = {}
@@ -181,10 +189,12 @@ def _evaluated(evaluate: Evaluate, rows: _Array, variables: Sequence[Variable]) 
         for row in rows:
             try:
                 found = evaluate(row)
-            except NacelleError:
-                raise
             except (TypeError, AttributeError, ValueError, NotImplementedError):
                 return None
+            except Exception:
+                if may_refuse:
+                    return None
+                raise
             for name, value in found.items():
                 flat = np.ravel(np.asarray(value, dtype=float))
                 if flat.size != sizes.get(name):

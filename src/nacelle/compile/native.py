@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nacelle.compile.cache import CachedForm, kept
+from nacelle.compile.check import ProgramCheck
 from nacelle.compile.compiled import Compiled
 from nacelle.compile.specification import Checked, Specification
 from nacelle.compile.targets import tiles
@@ -34,5 +35,10 @@ def compiled(
     def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:
         return Compiled(signature, jit.load_object(image, signature), "jit", packed)
 
-    form = CachedForm("function", jit.compile_object, load, plain, Compiled.at_rows, is_program=True)
+    def note(result: Compiled, check: ProgramCheck | None) -> None:
+        result.check = check
+
+    form = CachedForm(
+        "function", jit.compile_object, load, plain, Compiled.at_rows, is_program=True, note=note
+    )
     return kept(form, specification, make, store, part, anew=anew)

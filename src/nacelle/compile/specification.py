@@ -34,7 +34,7 @@ from nacelle.program.split import Split, joined, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
 from nacelle.spatial.form import Form, form_for, written_in
-from nacelle.spatial.physics import check_sampler_of, input_shapes, sampler_of
+from nacelle.spatial.physics import check_sampler_of, input_shapes, is_alike_in_all_forms, sampler_of
 from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
@@ -210,9 +210,8 @@ class Specification:
         return whole.staleness(self._as_it_is, outputs)
 
     def _as_it_is(self, row: Array) -> dict[str, Any]:
-        """The function at a row, by the tree where the row belongs to a state of the robot."""
-        form = Form.TREE if (check_sampler_of(self.function) or self.states) else None
-        return self.evaluated(row, form=form)
+        """The function at a row, in the form that programs are compared with."""
+        return self.evaluated(row, form=self._form_of_check)
 
     def _first_that_agrees(
         self, make: Callable[[bool], tuple[_T, Program]], whole: Callable[[_T], Program]
@@ -288,15 +287,26 @@ class Specification:
         """What the program must give at states, in the form that it is written in."""
         rows = self._rows()
         fixed = self.shapes["parameters"][0] if self.groups else 0
-        # Inputs that belong to no state of the robot mean something else in every form.
-        form = None if self._samples is None else Form.TREE
+        form = self._form_of_check
         return expectation(
-            partial(self.evaluated, form=form),
+            partial(self.evaluated, form=None if self._samples is None else form),
             rows,
             program.outputs,
             lambda rows: evaluate_program(raw, rows),
             fixed=fixed,
+            at_random=self._samples is None,
+            may_refuse=check_sampler_of(self.function) is None,
         )
+
+    @property
+    def _form_of_check(self) -> Form | None:
+        """The form that programs are compared with; None for their own.
+
+        Inputs that belong to no state of the robot mean something else in every form.
+        """
+        has_states = check_sampler_of(self.function) is not None or self.states is not None
+        alike = self.robot is not None and is_alike_in_all_forms(self.function, self.robot.alike)
+        return Form.TREE if has_states and alike else None
 
     def _rows(self) -> Array:
         """Inputs (K, size) of the check; of one robot where numbers are inputs."""

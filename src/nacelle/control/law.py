@@ -13,9 +13,10 @@ import numpy as np
 from nacelle.control.kind import ControllerKind, desired_of_row, row_size
 from nacelle.control.pieces.admissible import released
 from nacelle.control.samples import law_samples
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.physics import differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
 
 
@@ -23,6 +24,8 @@ from nacelle.spatial.scalar import Array
 def law_of(kind: ControllerKind) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller."""
 
+    # Laws begin with a step of the iteration that finds y, from what they remember.
+    @differs_by_form(lambda robot: bool(mechanism_of(robot).ny))
     @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),

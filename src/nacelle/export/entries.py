@@ -35,7 +35,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import input_shapes, sampled, sampler_of
+from nacelle.spatial.physics import declared_like, input_shapes
 
 LONGEST = 20
 """Length of the longest prefix of a package: endings are added, and C tells 63 characters apart."""
@@ -276,8 +276,7 @@ def _restricted(
             results["branch"] = branch_signs(robot, given["x"], given["y"], wrong)["branch"]
         return {key: results[key] for key in keep if key in results}
 
-    sampler = sampler_of(source_model.function)
-    return restricted if sampler is None else sampled(sampler)(restricted)
+    return declared_like(source_model.function)(restricted)
 
 
 def _closing(robot: Robot, prefix: str) -> Entry:

@@ -50,11 +50,12 @@ from nacelle.simulation.flow import (
     loop_driver,
     pose_from_coordinates,
     reference_orientation,
+    state_samples,
     state_size,
 )
 from nacelle.simulation.protocol import Derivative, EventGroup, Feedback, Labels
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import checked_at, differs_by_form, physics
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
 from nacelle.spatial.solve import solve
 
@@ -367,6 +368,8 @@ def watched_names(robot: Robot) -> list[str]:
     return names + [limit.name for limit in limits_of(robot)]
 
 
+@differs_by_form(lambda robot: True)
+@checked_at(state_samples)
 @physics(s=state_size, quat_0=(4,))
 def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     """Numbers that are positive while all is well.

@@ -81,6 +81,40 @@ def checked_at(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     return declare
 
 
+def differs_by_form(where: Callable[[Any], bool]) -> Callable[[_F], _F]:
+    """Declare that a function gives figures of the form that it is written in, or a step of an iteration.
+
+    Its programs are checked in their own form, not against the tree.
+
+    Args:
+        where: called with a robot; whether that is so for it.
+    """
+
+    def declare(function: _F) -> _F:
+        vars(function)["physics_differs"] = where
+        return function
+
+    return declare
+
+
+def declared_like(source: Callable[..., Any]) -> Callable[[_F], _F]:
+    """Declare about a function what another declares about samples and forms."""
+
+    def declare(function: _F) -> _F:
+        for key in ("physics_samples", "physics_states", "physics_differs"):
+            if key in vars(source):
+                vars(function)[key] = vars(source)[key]
+        return function
+
+    return declare
+
+
+def is_alike_in_all_forms(function: Callable[..., Any], robot: Any) -> bool:
+    """Whether a function gives the same in every form (`differs_by_form`)."""
+    where: Callable[[Any], bool] | None = getattr(function, "physics_differs", None)
+    return where is None or not where(robot)
+
+
 def check_sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """How the inputs of a function are drawn at which its program is checked; None if it does not say."""
     sampler: Callable[..., Any] | None = getattr(function, "physics_states", None)

@@ -19,7 +19,7 @@ from nacelle.export.states import SampleStates
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
-from nacelle.spatial.physics import sampled, sampler_of
+from nacelle.spatial.physics import declared_like
 from nacelle.spatial.scalar import Array, pack
 
 LAW, REST = "controller_law", "controller_rest"
@@ -79,8 +79,7 @@ def _unpacked(kind: ControllerKind) -> Callable[..., Any]:
         *motion, gains = others
         return law(robot, z, q, pack([entry for part in motion for entry in part]), gains)
 
-    sampler = sampler_of(law)
-    return unpacked if sampler is None else sampled(sampler)(unpacked)
+    return declared_like(law)(unpacked)
 
 
 def _rest(controller: Controller, prefix: str) -> Entry:
