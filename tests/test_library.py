@@ -45,6 +45,7 @@ FILES = {
     "shared": (None, 2, 0, None, 2),
     "everything": (None, 6, 0, None, 6),
     "backhoe": (["RRRPRPRRPR-RRRRR"], 3, 0, 12, 3),
+    "walkleg": (["RRRR-RS"], 2, 0, 3, 2),
 }
 CLOSED = {"RRR", "PRR", "UPS", "PUS", "RUS", "URU", "PC5", "PSPP", "R[SS|SS]", "PRPaR"}
 

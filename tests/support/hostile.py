@@ -81,7 +81,9 @@ def _by_differences(robot: Robot, x: Array, y: Array) -> Array:
             quat = x[layout.quaternion] if layout.quaternion is not None else np.array([0.0, 0.0, 0.0, 1.0])
             both.append(np.asarray(pose_from_coordinates(mechanism, c, quat), dtype=float))
         q = nacelle.inverse_kinematics(robot, np.array(both), guess=y, limits=False).actuators
-        columns.append(np.diff(unwrapped(robot, q)[::-1], axis=0)[0] / (2.0 * _NUDGE * unit))
+        columns.append(
+            np.diff(unwrapped(q, robot.revolute_actuators)[::-1], axis=0)[0] / (2.0 * _NUDGE * unit)
+        )
     return np.array(columns).T
 
 

@@ -15,6 +15,7 @@ from nacelle.dynamics.forward import (
 )
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.errors import SingularError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import joint_jacobian, platform_jacobian
 from nacelle.kinematics.motion import body_motion, joint_motion
@@ -114,8 +115,12 @@ def dynamics(robot: Robot, states: RandomStates) -> Dynamics:
     external = {name: states.external[:, k] for k, name in enumerate(names) if k}
     inverse = inverse_dynamics(robot, x, v, a, external=external, free=undriven(robot))
     tau = inverse.force * states.push
-    with np.errstate(all="ignore"):
-        forward = forward_dynamics(robot, x, v, tau, external=external).acceleration
+    try:
+        with np.errstate(all="ignore"):
+            forward = forward_dynamics(robot, x, v, tau, external=external).acceleration
+    except SingularError:
+        # Without inertia nothing accelerates in a way that forces determine.
+        forward = np.full(np.shape(v), np.nan)
     return Dynamics(
         mass_matrix=mass_matrix(robot, x),
         force=inverse.force,

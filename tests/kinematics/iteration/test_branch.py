@@ -273,7 +273,7 @@ def test_forward_in_closed_form_knows_other_modes(name: str) -> None:
     robot = nacelle.load(name)
     rng = np.random.default_rng(0)
     centre = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).actuators
-    reach = 2.5 if name == "fivebar" else 1.5 * robot.size
+    reach = 2.5 if name == "fivebar" else 1.5 * float(np.linalg.norm(robot.reference.p)) or robot.size
     q = centre + rng.uniform(-reach, reach, (400, centre.size))
     found = nacelle.forward_kinematics(robot, q)
     met = (found.flags & int(Flag.UNREACHABLE)) == 0
