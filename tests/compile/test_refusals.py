@@ -31,6 +31,8 @@ def test_a_later_process_knows_the_reason() -> None:
     for _ in range(2):
         with pytest.warns(CompilerWarning, match="fivebar: forces were off"):
             assert refusals.refused_form(robot) == "forces were off"
+        with pytest.warns(CompilerWarning, match="delta: forces were off"):
+            refusals.refused_form(other)
         assert form_for(robot.hash) is form_for(other.hash) is Form.JOINTS
         # As if the process began.
         forget_refusals()

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from nacelle.compile.check import ProgramCheck
+from nacelle.compile.check import ROUNDING, ProgramCheck
 from nacelle.compile.fingerprint import fingerprint, package_hash
 from nacelle.compile.packed import packed_function, unpack, with_code
 from nacelle.compile.refusals import refused_form
@@ -25,8 +25,8 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
-# Steps that are so many times longer than the inputs are not compared.
-_FAR = 1e2
+# The relative change of inputs by which the condition of a loop is found.
+_CHANGE = 2.0**-30
 # By how much a loop may differ from the same loop in NumPy, over its largest result.
 _LOOP = 1e-7
 
@@ -138,11 +138,13 @@ def _disagreement(form: CachedForm[_T], result: _T, check: ProgramCheck | None, 
 
 def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
     """What a loop around a program must give: what the same loop gives in NumPy."""
-    outputs = form.probe(plain, check.inputs)
-    # From inputs that belong to no state a step may lead anywhere: that says nothing.
-    outputs = np.where(np.abs(outputs) <= _FAR * np.max(np.abs(check.inputs)), outputs, np.nan)
+    outputs, near = (form.probe(plain, check.inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
+    with np.errstate(all="ignore"):
+        slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
     largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
-    return ProgramCheck(check.inputs, outputs, np.full(outputs.shape, _LOOP * largest))
+    # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.
+    allowed = _LOOP * largest + ROUNDING * np.where(np.isfinite(slope), slope, np.inf)
+    return ProgramCheck(check.inputs, outputs, allowed + np.zeros(outputs.shape))
 
 
 def kept_program(

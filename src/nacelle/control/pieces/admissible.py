@@ -57,6 +57,9 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, whe
 
 # What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
 _OPEN = 1e-4
+# How far relations of a branch's unknowns may be off, rad or robot's sizes: what single precision leaves of
+# unknowns near a bad condition; on another branch they are off by far more.
+_RELATED = 1e-2
 # How far the square of a quaternion's length may be from 1.
 _LENGTH = 1e-3
 
@@ -121,7 +124,7 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     at, now = inverse_jacobian(robot, x, y), configuration(robot, x, y)
     J = np.asarray(at["J"])
     numbers = [margin - NEAR_MARGIN for margin in at["margins"]]
-    numbers += list(branch_numbers(now, y))
+    numbers += list(branch_numbers(now, y, _RELATED))
     numbers.append(parallel_distance(robot, J, z["side"]))
     numbers += limit_distances(robot, now, wider_limits(robot, limits_of(robot, stops=True), room.limits))
     numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
