@@ -25,6 +25,8 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
+# Steps that are so many times as long as the inputs are not compared.
+_FAR = 10.0
 # The relative change of inputs by which the condition of a loop is found.
 _CHANGE = 2.0**-30
 # By how much a loop may differ from the same loop in NumPy, over its largest result.
@@ -141,8 +143,10 @@ def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramChe
     outputs, near = (form.probe(plain, check.inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
     with np.errstate(all="ignore"):
         slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
-    largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
     # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.
+    wild = ~(np.max(np.abs(outputs), axis=1, keepdims=True) <= _FAR * np.max(np.abs(check.inputs)))
+    outputs = np.where(wild, np.nan, outputs)
+    largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
     allowed = _LOOP * largest + ROUNDING * np.where(np.isfinite(slope), slope, np.inf)
     return ProgramCheck(check.inputs, outputs, allowed + np.zeros(outputs.shape))
 

@@ -72,11 +72,8 @@ def test_states_are_those_that_inverse_kinematics_takes(name: str) -> None:
     robot = library_robot(name)
     x = np.asarray(nacelle.reference_pose(robot), dtype=float)
     spread = np.array([robot.size if c in "xyz" else 0.0 for c in robot.motion.coordinates])
-    moves = (
-        np.random.default_rng(1).uniform(-1.0, 1.0, (60, robot.motion.n))
-        * spread
-        * (0.35 if name == "palida" else 0.6)
-    )
+    reach = 0.35 if name == "palida" else 0.6
+    moves = np.random.default_rng(1).uniform(-reach, reach, (60, robot.motion.n)) * spread
     poses = np.tile(x, (60, 1))
     poses[:, : np.count_nonzero(spread)] += moves[:, : np.count_nonzero(spread)]
     ok = nacelle.inverse_kinematics(robot, poses).ok
