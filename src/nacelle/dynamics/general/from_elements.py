@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers
+from nacelle.dynamics.general.carried import carried_numbers
+from nacelle.dynamics.general.inertial import heavy_ends
 from nacelle.dynamics.general.models import actuator_forces, is_direct, settled_way
 from nacelle.dynamics.general.regressor import linear_form, required_power
 from nacelle.dynamics.general.required import Counted
@@ -41,7 +42,7 @@ def legs_from(seen: ElementMotion, way: Way = WHOLE, *, pole: bool = False) -> L
 def motion_from(seen: ElementMotion, legs: Legs, *, heavy: bool, friction: bool = True) -> MechanismMotion:
     """The motion of everything as it is measured; `heavy` where inertia will be counted."""
     given = GivenMotion(*seen.joint_rates, *seen.nacelle_rates, dict(seen.frames))
-    ends = heavy_ends(legs.placed, inertial_numbers(legs.placed)) if heavy else frozenset()
+    ends = heavy_ends(legs.placed, carried_numbers(legs.placed)) if heavy else frozenset()
     return motion_as_given(legs, given, ends, friction=friction)
 
 

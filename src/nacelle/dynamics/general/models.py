@@ -20,6 +20,7 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.general.bars.require import require_bars
+from nacelle.dynamics.general.carried import carried_numbers
 from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
@@ -28,7 +29,7 @@ from nacelle.dynamics.general.efforts import (
     require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.inertial import heavy_ends, inertial_numbers, require_inertia
+from nacelle.dynamics.general.inertial import heavy_ends, require_inertia
 from nacelle.dynamics.general.line_springs import require_line_springs
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
@@ -81,7 +82,7 @@ def _moving(
     legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = heavy_ends(legs.placed, inertial_numbers(legs.placed))
+    heavy = heavy_ends(legs.placed, carried_numbers(legs.placed))
     return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
@@ -89,7 +90,7 @@ def required(legs: Legs, moving: MechanismMotion, counted: Counted, tau: Array |
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
     into = Required(placed)
-    require_inertia(legs, moving, inertial_numbers(legs.placed), into)
+    require_inertia(legs, moving, carried_numbers(legs.placed), into)
     for rate in rotor_rates(placed):
         into.along_closure(legs, rate, rate.rotor * closure_acceleration(legs, moving, rate))
     require_rods(legs, moving, into, counted)
@@ -234,7 +235,7 @@ def forward(
 def mass(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
-    M = mass_matrix(legs, inertial_numbers(legs.placed))
+    M = mass_matrix(legs, carried_numbers(legs.placed))
     for rate in rotor_rates(placed):
         row = pack(legs.held_along_v(*rate.unit_force(legs)))
         M = M + rate.rotor * np.outer(row, row)
@@ -279,7 +280,7 @@ def gravity(robot: Robot, x: Array, y: Array, *, bar_axes: bool = False) -> dict
     still = np.zeros(robot.motion.n)
     into = Required(legs.placed)
     moving = _moving(legs, still, still)
-    require_inertia(legs, moving, inertial_numbers(legs.placed), into)
+    require_inertia(legs, moving, carried_numbers(legs.placed), into)
     weight = Counted(friction=False, springs=False)
     require_rods(legs, moving, into, weight)
     require_bars(legs, moving, into, weight)
@@ -302,7 +303,7 @@ def energies(
     for force, rate in zip(along_twist(legs, into), v, strict=True):
         power = plus_times(power, force, rate)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, inertial_numbers(legs.placed))])[0],
+        "kinetic": pack([kinetic_energy(legs, moving, carried_numbers(legs.placed))])[0],
         "potential": pack([potential(cast(State, legs.placed))])[0],
         "dissipation": pack([power])[0],
         **guards(legs),
