@@ -213,3 +213,27 @@ def test_order_of_legs_and_bodies(name: str) -> None:
         for r in (robot, other)
     ]
     assert abs(counts[0] - counts[1]) <= 0.03 * counts[0]
+
+
+@pytest.mark.parametrize("name", ["delta", "orthoglide", "delta-codourey"])
+def test_mirror_images(name: str) -> None:
+    """The image of a robot on the plane x = 0, its legs by `placement`, in the image of a motion."""
+    robot = library_robot(name)
+    data = YAML(typ="safe", pure=True).load(robot.to_yaml())
+    for leg in data["legs"]:
+        leg["placement"] = {"mirror": "x"}
+        # It is the sign of a determinant, which changes in a mirror; guesses pick the branch.
+        leg.pop("branch", None)
+    flip = np.array([-1.0, 1.0, 1.0])
+    x, y, z = (robot.reference.p * flip).tolist()
+    data["reference"]["position"] = f"{x!r} {y!r} {z!r} m"
+    bodies = [robot.bodies[b] for b in robot.nacelle.bodies]
+    assert all(body.inertia[1] == body.inertia[5] == body.inertia[7] == 0.0 for body in bodies)
+    other = nacelle.build(data)
+    rng = np.random.default_rng(2)
+    pose = robot.reference.p + 0.1 * robot.size * rng.uniform(-1.0, 1.0, (4, 3))
+    v, a = rng.normal(size=(2, 4, 3))
+    ours = nacelle.inverse_dynamics(other, pose * flip, v * flip, a * flip)
+    theirs = nacelle.inverse_dynamics(robot, pose, v, a)
+    same(np.abs(ours.force), np.abs(theirs.force), 1e-11)
+    np.testing.assert_array_equal(ours.flags, theirs.flags)
