@@ -190,6 +190,7 @@ def _evaluated(
             try:
                 found = evaluate(row)
             except (TypeError, AttributeError, ValueError, NotImplementedError):
+                # It needs symbols (derivatives on the graph, some linear forms): the trace is compared instead.
                 return None
             except Exception:
                 if may_refuse:
