@@ -221,7 +221,9 @@ def test_rounding_times_condition() -> None:
     def flat(row: Array) -> dict[str, Any]:
         return {"f": np.array([row[0] + row[1]])}
 
-    none = lambda rows: np.zeros((len(rows), 1))  # noqa: E731
+    def none(rows: Array) -> Array:
+        return np.zeros((len(rows), 1))
+
     wide, narrow = (expectation(f, rows, out, none) for f in (steep, flat))
     assert wide.allowed[0, 0] / np.max(np.abs(wide.outputs)) > 1e5 * ROUNDING or wide.allowed[0, 0] > 1e-8
     assert np.all(narrow.allowed < 20.0 * ROUNDING)

@@ -111,12 +111,15 @@ class Change:
             frame = getattr(joint, f"frame_{side}")
             frames[f"frame_{side}"] = self._pose(frame) if body == BASE else Pose(frame.R, L * frame.p)
         units = [self._unit(p) for p in joint.primitives]
-        along = lambda k: units[min(k, len(units) - 1)]  # noqa: E731
+
+        def along(k: int) -> float:
+            return units[min(k, len(units) - 1)]
+
         kept: dict[str, Any] = {}
         if joint.terms:
-            unit = lambda j: self._unit(robot.joints[j].primitives[0])  # noqa: E731
-            first = unit(joint.terms[0][0])
-            kept["terms"] = tuple((j, factor * first / unit(j)) for j, factor in joint.terms)
+            unit = {j: self._unit(robot.joints[j].primitives[0]) for j, _ in joint.terms}
+            first = unit[joint.terms[0][0]]
+            kept["terms"] = tuple((j, factor * first / unit[j]) for j, factor in joint.terms)
             kept["offset"] = joint.offset * first
         return dataclasses.replace(
             joint,

@@ -190,7 +190,7 @@ def _evaluated(
             try:
                 found = evaluate(row)
             except (TypeError, AttributeError, ValueError, NotImplementedError):
-                # It needs symbols (derivatives on the graph, some linear forms): the trace is compared instead.
+                # It needs symbols (derivatives on the graph, some linear forms): its trace is compared.
                 return None
             except Exception:
                 if may_refuse:
