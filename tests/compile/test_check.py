@@ -221,10 +221,10 @@ def test_rounding_times_condition() -> None:
     def flat(row: Array) -> dict[str, Any]:
         return {"f": np.array([row[0] + row[1]])}
 
-    def none(rows: Array) -> Array:
-        return np.zeros((len(rows), 1))
-
-    wide, narrow = (expectation(f, rows, out, none) for f in (steep, flat))
+    wide, narrow = (
+        expectation(f, rows, out, lambda rows, f=f: np.array([f(row)["f"] for row in rows]))
+        for f in (steep, flat)
+    )
     # The slope is 1e6 along the first input, whose change is at least half of 1.5.
     assert wide.allowed[0, 0] > ROUNDING * (np.max(np.abs(wide.outputs)) + 0.5e6)
     assert np.all(narrow.allowed < 20.0 * ROUNDING)

@@ -8,7 +8,8 @@ times condition,
 
     |result - expected| <= C eps (largest entry of the output + |df / d inputs| . |inputs|)
 
-with the derivative at the first state, by one difference along a random change of all inputs.
+with the derivative at the first state, by one difference of the program as it was traced, along a random
+change of all inputs.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ def expectation(
         evaluate: the physics function as it is written, at a row: its outputs by name.
         rows: the inputs.
         variables: the program's outputs.
-        raw: the program as it was traced, at rows, for outputs that the function cannot be asked for: those
-            of derivatives, which are taken on the graph.
+        raw: the program as it was traced, at rows, for slopes, and for outputs that the function cannot be
+            asked for: those of derivatives, which are taken on the graph.
         fixed: how many of the first inputs are numbers of the robot, the same in all rows.
         at_random: whether inputs are any numbers, so that results may be ill-conditioned.
         may_refuse: whether inputs other than the pose are any numbers, which the function may refuse.
@@ -152,29 +153,27 @@ def expectation(
         step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
         changed[0, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
     both = np.concatenate([rows, changed])
-    by_tree = _evaluated(evaluate, both, variables, may_refuse)
-    traced = None if by_tree is not None and not FIGURES & {v.name for v in variables} else raw(both)
+    by_tree = _evaluated(evaluate, rows, variables, may_refuse) or {}
+    traced = raw(both)
     outputs, allowed = [], []
     start = 0
     size = float(np.max(np.abs(rows), initial=0.0))
     for variable in variables:
-        if by_tree is not None and variable.name in by_tree and variable.name not in FIGURES:
-            values = by_tree[variable.name]
-        else:
-            traced = raw(both) if traced is None else traced
-            values = traced[:, start : start + variable.size]
+        own = traced[:, start : start + variable.size]
+        values = own[:-1] if variable.name in FIGURES else by_tree.get(variable.name, own[:-1])
         start += variable.size
         with np.errstate(all="ignore"):
-            scale = np.max(np.abs(np.where(np.isfinite(values[:-1]), values[:-1], 0.0)), initial=0.0)
+            scale = np.max(np.abs(np.where(np.isfinite(values), values, 0.0)), initial=0.0)
             if scale <= _ZERO * size or variable.name in FIGURES:
                 # What is zero everywhere (gaps of closed loops, the last step of an iteration) is the
                 # rounding of terms that cancel.
                 scale = max(scale, size)
-            slope = np.max(np.abs(values[-1] - values[0]), initial=0.0) / _CHANGE
-        largest = scale + (slope if np.isfinite(slope) else np.inf)
+            # A program that is wrong could hide behind its own slope only if that were 1e6 of its results.
+            slope = np.max(np.abs(own[-1] - own[0]), initial=0.0) / _CHANGE
+        largest = scale + (slope if np.isfinite(slope) else 0.0)
         bound = (_AT_RANDOM if at_random else 1.0) * ROUNDING * largest
-        outputs.append(values[:-1])
-        allowed.append(np.full(values[:-1].shape, bound))
+        outputs.append(values)
+        allowed.append(np.full(values.shape, bound))
     empty = np.zeros((len(rows), 0))
     return ProgramCheck(rows, np.concatenate([empty, *outputs], 1), np.concatenate([empty, *allowed], 1))
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,108 +60,116 @@ def input_samples(
         groups: of free numbers that are the first input, "parameters".
         derived: gives inputs that follow from the state and its derivatives, by name.
     """
-    robot = robot.alike
+    found = _states(robot.alike, groups)
+    if found is None:
+        return None
+    rng = np.random.default_rng(_SEED)
+    rows = [_row(state, shapes, derived, rng) for state in found]
+    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
+    return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
+
+
+# ---- states
+
+
+class _State(NamedTuple):
+    """A state with all digits: pose and unknowns, of a robot among others with its free numbers."""
+
+    states: PreciseStates
+    x: Numbers
+    y: Numbers
+
+
+@lru_cache(maxsize=64)
+def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
+    """The states of proof, then those of the check; None where the robot does not follow.
+
+    With groups two states of proof each are of the first robots, on either side of 0.03 rad, those of the
+    check of the last. They are solved once for all functions of a robot.
+    """
     if groups:
         numbers = [robot.numbers.sample(*groups, seed=seed) for seed in _ROBOTS]
-        drawers = [_Drawer(robot, shapes, groups, values, derived) for values in numbers]
-        for drawer in drawers:
-            drawer.rng = drawers[0].rng
+        solvers = [PreciseStates(robot, groups, values) for values in numbers]
     else:
-        drawers = [_Drawer(robot, shapes, derived=derived)] * len(_ROBOTS)
-    # Two rows of proof each from the first robots, on either side of 0.03 rad; those of check from the last.
-    proof = [drawers[k // 2].row(reach) for k, reach in enumerate(_PROOF)]
-    check = [drawers[-1].row(reach) for reach in _CHECK]
-    if any(row is None for row in (*proof, *check)):
-        return None
-    sizes = tuple(size for name in shapes for size in drawers[0].sizes(name))
-    kept = [[row for row in rows if row is not None] for rows in (proof, check)]
-    return PreciseInputs(tuple(kept[0]), tuple(kept[1]), sizes)
+        solvers = [PreciseStates(robot)] * len(_ROBOTS)
+    rng = np.random.default_rng(_SEED)
+    reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF)]
+    reaches += [(solvers[-1], reach) for reach in _CHECK]
+    found = [_solved(states, reach, rng) for states, reach in reaches]
+    kept = tuple(state for state in found if state is not None)
+    return kept if len(kept) == len(found) else None
 
 
-class _Drawer:
-    """Draws inputs of a function of a robot; with groups, of the robot with some free numbers."""
+def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
+    """A state; None if the robot does not follow."""
+    for _ in range(_TRIES):
+        with localcontext(arithmetic()):
+            start = _start(states, reach, rng)
+            state = None if start is None else states.at(*start)
+        if state is not None:
+            return _State(states, *state)
+        reach *= 0.6
+    return None
 
-    def __init__(
-        self,
-        robot: Robot,
-        shapes: Mapping[str, tuple[int, ...]],
-        groups: tuple[str, ...] = (),
-        values: Array | None = None,
-        derived: Derived | None = None,
-    ) -> None:
-        self.derived = _actuators if derived is None and "q_ddot" in shapes else derived
-        self.shapes, self.states = shapes, PreciseStates(robot, groups, values)
-        self.robot, self.mechanism = self.states.robot, self.states.mechanism
-        self.rng = np.random.default_rng(_SEED)
 
-    def row(self, reach: float) -> Row | None:
-        """One sample; None if the robot does not follow."""
-        for _ in range(_TRIES):
-            with localcontext(arithmetic()):
-                row = self._row(reach)
-            if row is not None:
-                return row
-            reach *= 0.6
-        return None
+def _start(states: PreciseStates, reach: float, rng: np.random.Generator) -> tuple[Array, Array] | None:
+    """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
+    robot, mechanism = states.robot, states.mechanism
+    start = mechanism.assembly
+    with np.errstate(all="ignore"):
+        if mechanism.closed_form:
+            held = held_rates(robot)
+            step = np.where(held, rng.uniform(-1.0, 1.0, held.size), 0.0)
+            pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
+        else:
+            closed = closed_near(robot, start, reach, rng)
+            if closed is None:
+                return None
+            pose, q = closed[:2]
+        x, dependent = mechanism.chart.coordinates(pose)
+        for name in robot.motion.joint_names:
+            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        y = mechanism.unknowns(dependent, q)
+        return (x, y) if is_on_branch(mechanism, x, y) else None
 
-    def _row(self, reach: float) -> Row | None:
-        start = self._state(reach)
-        if start is None:
-            return None
-        state = self.states.at(*start)
-        if state is None:
-            return None
-        x, y = state
-        given: dict[str, Numbers] = {"parameters": self.states.parameters, "x": x, "y": y}
-        if self.derived is not None:
-            n = self.robot.motion.n
-            given |= self.derived(self.states, [*x, *y, *self._random(n), *self._random(n)])
-        row: Numbers = []
-        for name, shape in self.shapes.items():
+
+# ---- inputs
+
+
+def _row(
+    state: _State, shapes: Mapping[str, tuple[int, ...]], derived: Derived | None, rng: np.random.Generator
+) -> Row:
+    """All inputs of a function at a state."""
+    states, x, y = state
+    given: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
+    derived = _actuators if derived is None and "q_ddot" in shapes else derived
+    row: Numbers = []
+    with localcontext(arithmetic()):
+        if derived is not None:
+            n = states.robot.motion.n
+            given |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
+        for name, shape in shapes.items():
             size = int(np.prod(shape))
             values = given.get(name)
-            if values is None or len(values) != size:
-                values = self._random(size)
-            row += values
-        return tuple(row)
+            row += values if values is not None and len(values) == size else _random(rng, size)
+    return tuple(row)
 
-    def sizes(self, name: str) -> list[float]:
-        """To which size the rounding of an input is relative."""
-        count = int(np.prod(self.shapes[name]))
-        if name == "x" and count == self.mechanism.layout.nx:
-            return [float(unit) for unit in pose_units(self.mechanism)]
-        if name == "y" and count == self.mechanism.ny:
-            return [float(unit) for unit in unknown_units(self.mechanism)]
-        return [0.0] * count
 
-    # ---- states
+def _sizes(state: _State, name: str, shape: tuple[int, ...]) -> list[float]:
+    """To which size the rounding of an input is relative."""
+    count, mechanism = int(np.prod(shape)), state.states.mechanism
+    if name == "x" and count == mechanism.layout.nx:
+        return [float(unit) for unit in pose_units(mechanism)]
+    if name == "y" and count == mechanism.ny:
+        return [float(unit) for unit in unknown_units(mechanism)]
+    return [0.0] * count
 
-    def _state(self, reach: float) -> tuple[Array, Array] | None:
-        """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
-        robot, mechanism, start = self.robot, self.mechanism, self.mechanism.assembly
-        with np.errstate(all="ignore"):
-            if mechanism.closed_form:
-                held = held_rates(robot)
-                step = np.where(held, self.rng.uniform(-1.0, 1.0, held.size), 0.0)
-                pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
-            else:
-                closed = closed_near(robot, start, reach, self.rng)
-                if closed is None:
-                    return None
-                pose, q = closed[:2]
-            x, dependent = mechanism.chart.coordinates(pose)
-            for name in robot.motion.joint_names:
-                x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
-            y = mechanism.unknowns(dependent, q)
-            return (x, y) if is_on_branch(mechanism, x, y) else None
 
-    # ---- inputs
-
-    def _random(self, count: int) -> Numbers:
-        """Random numbers, 0.5 to 1.5 in size, of either sign."""
-        whole = self.rng.integers(1 << 52, 3 << 52, count)
-        sign = self.rng.integers(0, 2, count)
-        return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
+def _random(rng: np.random.Generator, count: int) -> Numbers:
+    """Random numbers, 0.5 to 1.5 in size, of either sign."""
+    whole = rng.integers(1 << 52, 3 << 52, count)
+    sign = rng.integers(0, 2, count)
+    return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
 
 
 def _actuators(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
