@@ -131,6 +131,7 @@ def expectation(
     variables: Sequence[Variable],
     raw: Callable[[_Array], _Array],
     *,
+    rounding: float = ROUNDING,
     fixed: int = 0,
     at_random: bool = False,
     may_refuse: bool = False,
@@ -143,6 +144,7 @@ def expectation(
         variables: the program's outputs.
         raw: the program as it was traced, at rows, for slopes, and for outputs that the function cannot be
             asked for: those of derivatives, which are taken on the graph.
+        rounding: by what part of the largest results may differ where nothing is ill-conditioned.
         fixed: how many of the first inputs are numbers of the robot, the same in all rows.
         at_random: whether inputs are any numbers, so that results may be ill-conditioned.
         may_refuse: whether inputs other than the pose are any numbers, which the function may refuse.
@@ -171,7 +173,7 @@ def expectation(
             # A program that is wrong could hide behind its own slope only if that were 1e6 of its results.
             slope = np.max(np.abs(own[-1] - own[0]), initial=0.0) / _CHANGE
         largest = scale + (slope if np.isfinite(slope) else 0.0)
-        bound = (_AT_RANDOM if at_random else 1.0) * ROUNDING * largest
+        bound = (_AT_RANDOM if at_random else 1.0) * rounding * largest
         outputs.append(values)
         allowed.append(np.full(values.shape, bound))
     empty = np.zeros((len(rows), 0))

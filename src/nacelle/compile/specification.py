@@ -41,6 +41,8 @@ _T = TypeVar("_T")
 
 # Programs with more results are checked at one state.
 _MANY = 200
+# How many roundings of the robot's coordinates results may lose: they are products of up to eight lengths.
+_OF_COORDINATES = 64.0
 
 
 class Checked(NamedTuple, Generic[_T]):
@@ -297,10 +299,17 @@ class Specification:
             rows,
             program.outputs,
             lambda rows: evaluate_program(raw, rows),
+            rounding=self._rounding,
             fixed=fixed,
             at_random=self._samples is None,
             may_refuse=check_sampler_of(self.function) is None,
         )
+
+    @property
+    def _rounding(self) -> float:
+        """By what part of the largest results may differ: robots far from the origin lose digits there."""
+        far = 0.0 if self.robot is None else _OF_COORDINATES * self.robot.alike.coordinate_rounding
+        return max(ROUNDING, far)
 
     @property
     def _form_of_check(self) -> Form | None:
