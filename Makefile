@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all test-torch demo bench format gallery moving hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras testing-page demo bench format gallery moving hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,15 +38,26 @@ check: setup ## Format, lint, types, the arrows between modules, the JSON schema
 	$(BIN)/lint-imports
 	$(BIN)/python -m nacelle.model.description.schema --check
 
-test: setup check ## The checks, then the tests that are not slow
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow"
+test: setup check ## The checks, then the tests of every day: quick robots, a few cases of each test
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier test
 
-test-all: setup check ## The checks, then all tests
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+# Which part of the longer tiers runs, and whether what has passed on this commit is left out (RESUME=1).
+PART ?= 1/1
+RESUME ?=
 
-test-torch: setup ## The tests of target="torch"; installs PyTorch into .venv, some gigabytes on Linux
+test-all: setup check ## Everything that asserts; PART=2/4 a part of it, RESUME=1 what has not passed yet
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier all --part $(PART) $(if $(RESUME),--resume)
+
+soak: setup ## Statistics and long searches: hours; PART=2/4 and RESUME=1 as above
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier soak --part $(PART) $(if $(RESUME),--resume)
+
+test-extras: setup ## Tests of what is optional; installs PyTorch (some gigabytes on Linux), CasADi, Exudyn
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/torch.txt
-	$(BIN)/pytest tests/compile/test_on_torch.py tests/emit/torch
+	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier all -m extra
+
+testing-page: setup ## Write docs/testing.md from what the tiers have found in .results/
+	PYTHONPATH=tests $(BIN)/python -m support.testing_page
 
 demo: setup ## PaLiDA verified, identified, controlled, exported as C; a page to look at in nacelle-demo/
 	@$(BIN)/nacelle demo
@@ -97,7 +108,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 clean: ## Remove everything that make has built, .venv too
 	rm -rf $(VENV) build demo nacelle-demo dist site docs/api .cache .hypothesis .import_linter_cache
-	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .results
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ------------------------------------------------------------------------------ the environment

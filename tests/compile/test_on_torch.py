@@ -16,7 +16,8 @@ from support import square_root
 from support.library import NAMES, library_robot
 from support.stress_robots import STRESS
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-extras")
+pytestmark = pytest.mark.extra
 
 
 def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:

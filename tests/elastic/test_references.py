@@ -17,7 +17,7 @@ from support.flexible.references import POSES, flexible_robot, frequencies, moti
 from support.library import library_robot
 
 with_exudyn = pytest.mark.skipif(
-    importlib.util.find_spec("exudyn") is None, reason="Exudyn comes with `make bench` alone"
+    importlib.util.find_spec("exudyn") is None, reason="Exudyn comes with `make test-extras`"
 )
 KEPT = [pytest.param(row, id=f"{row['robot']}-{k % 3}") for k, row in enumerate(frequencies())]
 
@@ -74,6 +74,7 @@ def test_forces_of_the_motion_are_its_momentum() -> None:
     np.testing.assert_allclose(travelled, kept["position"][-1] - kept["position"][0], atol=1e-6)
 
 
+@pytest.mark.extra
 @with_exudyn
 @pytest.mark.parametrize("name", ["delta4", "dymo", "fivebar", "hexaglide", "orthoglide"])
 def test_exudyn_and_frame_agree_for_every_kind_of_joint(name: str) -> None:
@@ -86,6 +87,7 @@ def test_exudyn_and_frame_agree_for_every_kind_of_joint(name: str) -> None:
     )
 
 
+@pytest.mark.extra
 @with_exudyn
 @pytest.mark.parametrize("name", POSES)
 def test_exudyn_and_frame_agree_with_masses_at_ends_and_elastic_drives(name: str) -> None:
@@ -97,6 +99,7 @@ def test_exudyn_and_frame_agree_with_masses_at_ends_and_elastic_drives(name: str
     )
 
 
+@pytest.mark.extra
 @with_exudyn
 def test_kept_motion_is_that_of_exudyn() -> None:
     from support.flexible.exudyn_motion import STROKES, bang_bang, extrapolated_motion

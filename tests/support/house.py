@@ -51,6 +51,21 @@ class House:
         return [sorted(group) for group in _components(ahead) if len(group) > 1]
 
     @property
+    def chain(self) -> list[str]:
+        """The longest chain of imports, from its top; without those for type checkers it is shorter."""
+        ahead: dict[str, list[str]] = {module: [] for module in self.lines}
+        for a, b in self.imports:
+            ahead[a].append(b)
+        longest: dict[str, list[str]] = {}
+        # Components come with what they import before them.
+        for group in _components(ahead):
+            below = [longest[b] for a in group for b in ahead[a] if b not in group]
+            best = max(below, key=len, default=[])
+            for module in group:
+                longest[module] = [*sorted(group), *best] if len(group) > 1 else [module, *best]
+        return max(longest.values(), key=len, default=[])
+
+    @property
     def folders(self) -> Counter[str]:
         """How many files every folder has."""
         return Counter(self.folder.values())
@@ -63,6 +78,7 @@ class House:
             "modules": str(len(self.lines)),
             "imports between them": str(len(self.imports)),
             "cycles": f"{len(self.cycles)} with {sum(map(len, self.cycles))} modules",
+            "longest chain": f"{len(self.chain)} modules (from {self.chain[0]})",
             "largest folder": f"{files} files ({folder})",
             "longest file": f"{self.lines[longest]} lines ({longest})",
             "lines": str(sum(self.lines.values())),
@@ -140,30 +156,6 @@ def many_arguments(source: Path, most: int = 6) -> list[str]:
                 if len(names) > most:
                     found.append(f"{_module(path, source)}.{node.name}")
     return found
-
-
-# Modules without a test file of their own, and why they need none.
-EXEMPT = {
-    "nacelle.__main__": "starts the command line; tests/test_wheel.py runs it",
-    "nacelle.cli.__main__": "starts the command line; tests/cli runs it",
-    "nacelle.emit.jit.compiler_worker": "a process of its own, which tests/emit/jit/test_compiler.py drives",
-    "nacelle.program.identities.samples": "three fields without behaviour",
-}
-
-
-def mirrored(source: Path, tests: Path) -> tuple[list[str], list[str]]:
-    """Modules with a test file at the same place under another root (a/b.py: a/test_b.py), and those without.
-
-    Packages, which hold docstrings and imports, do not count, nor do those of `EXEMPT`.
-    """
-    beside, without = [], []
-    for path in sorted((source / PACKAGE).rglob("*.py")):
-        module = _module(path, source)
-        if path.name == "__init__.py" or module in EXEMPT:
-            continue
-        place = tests / path.relative_to(source / PACKAGE).parent / f"test_{path.name}"
-        (beside if place.is_file() else without).append(module)
-    return beside, without
 
 
 def _module(path: Path, source: Path) -> str:
@@ -276,8 +268,6 @@ if __name__ == "__main__":
     for folder in sorted(read.folders):
         own = [module for module in read.lines if read.folder[module] == folder]
         print(f"  {folder:44}{sum(read.code[module] for module in own):6} lines of code")
-    beside, without = mirrored(source, source.parent / "tests")
-    print(f"modules with a test file beside them: {len(beside)} of {len(beside) + len(without)}")
     for cycle in read.cycles:
         print("cycle:", ", ".join(cycle))
     for function in many_arguments(source):

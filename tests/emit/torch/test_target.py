@@ -12,8 +12,9 @@ from nacelle.errors import CompileError
 from support.random_programs import assert_steps, every_operation, expose, special_grid
 
 
+@pytest.mark.extra
 def test_special_values_of_every_operation() -> None:
-    module = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-torch")
+    module = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-extras")
     program, inputs = every_operation(), special_grid()
     (values,) = function(expose(program))(*(module.from_numpy(array) for array in inputs))
     assert values.dtype == module.float64

@@ -37,7 +37,8 @@ def test_hostile_names(tmp_path: Path) -> None:
         compile(text, path.name, "exec")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("casadi") is None, reason="CasADi comes with `make bench` alone")
+@pytest.mark.extra
+@pytest.mark.skipif(importlib.util.find_spec("casadi") is None, reason="CasADi comes with `make test-extras`")
 @pytest.mark.parametrize("robot_name", ["palida", "fivebar", "3rps"])
 def test_self_test(tmp_path: Path, robot_name: str) -> None:
     robot = library_robot(robot_name)
