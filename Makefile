@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras testing-page demo bench format gallery moving hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ gallery: setup ## Draw every robot of the library again for the pages
 
 moving: setup ## Photograph the picture that moves on the first page again; needs Chromium
 	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
+
+golden: setup ## Write the golden files of what commands print again; read the diff
+	NACELLE_GOLDEN=write $(BIN)/pytest -q tests/cli/test_golden.py
 
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes
