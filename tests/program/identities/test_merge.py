@@ -261,14 +261,14 @@ import sys
 from decimal import Decimal
 sys.path.insert(0, {tests!r})
 from nacelle.program.identities.merge import with_identities
-from nacelle.program.identities.samples import Samples
+from nacelle.program.identities.samples import PreciseInputs
 from support.identities import Writer, samples
 from support.random_programs import random_program
 for seed in range(4):
     program = random_program(seed, 80, operations=("add", "sub", "mul", "abs", "where", "sqrt"))
     n = program.input_size
     rows = [tuple(Decimal(7 * i + 3 * j + 1) / (11 + i * j) for i in range(n)) for j in range(6)]
-    print(with_identities(program, Samples(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * n)))
+    print(with_identities(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * n)))
 """
 
 
