@@ -12,12 +12,12 @@ import numpy as np
 
 from nacelle.control.kind import ControllerKind, desired_of_row, row_size
 from nacelle.control.pieces.admissible import released
-from nacelle.control.samples import law_samples
+from nacelle.control.samples import law_samples, law_states
 from nacelle.kinematics.iteration.branch import WRONG
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import differs_by_form, physics, sampled
+from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
 
 
@@ -31,8 +31,10 @@ def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str
             precision.
     """
 
-    # Laws begin with a step of the iteration that finds y, from what they remember.
+    # Laws begin with a step of the iteration that finds y: its rounding, over the square of the period, is in
+    # what they remember.
     @differs_by_form(lambda robot: bool(mechanism_of(robot).ny))
+    @checked_at(law_states(kind.memory, kind.start, kind.plausible_gains))
     @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
