@@ -32,8 +32,8 @@ def made_for(robot: Robot, name: str) -> Controller:
 
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, name: str) -> None:
-    robot = hostile_robot(robot_name)
-    made = made_for(robot, name)
+    made = made_for(hostile_robot(robot_name), name)
+    robot = made.robot
     stopped = made.kind.memory(robot).place("stopped").start
     for seed in range(3):
         motions = way_out(robot, seed)
@@ -55,8 +55,8 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
 
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> None:
-    robot = hostile_robot(robot_name)
-    made = made_for(robot, name)
+    made = made_for(hostile_robot(robot_name), name)
+    robot = made.robot
     stopped = made.kind.memory(robot).place("stopped").start
     x = np.asarray(mechanism_of(robot).reference[0], dtype=float)
     q, zero = made.coordinates(x), np.zeros(robot.motion.n)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pytest
 
-from nacelle.compile import make_program
+from nacelle.compile import Specification, make_program
 from nacelle.control.law import law_of
 from nacelle.control.laws.single_joint import SingleJoint
+from nacelle.control.named import KINDS
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.program.cost import cost
-from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.form import Form
+from nacelle.spatial.physics import check_sampler_of, input_shapes
 from support.library import library_robot
 
 
@@ -35,3 +38,17 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
         assert np.max(np.abs(short - long)) < 1e-11 * np.max(np.abs(long))
         found = memory.split(short[m:])["y_d"]
         assert np.max(np.abs(found - y)) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["sj", "ct-cartesian", "adaptive", "impedance"])
+def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) -> None:
+    robot, kind = library_robot("quattro"), KINDS[name]()
+    law = law_of(kind)
+    shapes = input_shapes(law, robot)
+    specification = Specification(law, robot, shapes)
+    for row in check_sampler_of(law)(robot, shapes).check:
+        given = np.array(row, dtype=float)
+        own, tree = (specification.evaluated(given, form=form) for form in (None, Form.TREE))
+        assert np.min(np.abs(own["force"])) > 0.0
+        for output, values in tree.items():
+            assert np.max(np.abs(own[output] - values)) < 1e-12 * np.max(np.abs(values))

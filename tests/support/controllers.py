@@ -27,14 +27,17 @@ def at(array: Array) -> ctypes.c_void_p:
 
 
 class CController:
-    """A controller of a C package, in double: one array [memory; gains], as its struct lies."""
+    """A controller of a C package: one array [memory; gains], as its struct lies."""
 
-    def __init__(self, library: ctypes.CDLL, name: str, controller: Controller) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, name: str, controller: Controller, precision: str = "double"
+    ) -> None:
         self.memory_size = controller.kind.memory(controller.robot).size
-        self.struct = np.full(self.memory_size + len(controller.gains), 7.0)
+        self.real, end = (np.float32, "_f") if precision == "float" else (np.float64, "")
+        self.struct = np.full(self.memory_size + len(controller.gains), 7.0, self.real)
         self.m = len(controller.robot.actuators)
-        self._reset = getattr(library, f"{name}_controller_reset")
-        self._step = getattr(library, f"{name}_controller_step")
+        self._reset = getattr(library, f"{name}_controller_reset{end}")
+        self._step = getattr(library, f"{name}_controller_step{end}")
 
     @property
     def memory(self) -> Array:
@@ -48,12 +51,12 @@ class CController:
 
     def reset(self, x: Array) -> int:
         """Start at a pose."""
-        return int(self._reset(at(self.struct), at(np.array(x, dtype=float))))
+        return int(self._reset(at(self.struct), at(np.array(x, dtype=self.real))))
 
     def step(self, q: Array, motion: DesiredMotion) -> tuple[int, Array]:
         """A sample: what it returns, and forces."""
-        force = np.full(self.m, np.nan)
-        arrays = [np.array(array, dtype=float) for array in (q, *motion)]
+        force = np.full(self.m, np.nan, self.real)
+        arrays = [np.array(array, dtype=self.real) for array in (q, *motion)]
         return int(self._step(at(self.struct), *map(at, arrays), at(force))), force
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable
 from nacelle.spatial.batch import from_samples, to_samples
 
@@ -147,7 +148,7 @@ def expectation(
         rounding: by what part of the largest results may differ where nothing is ill-conditioned.
         fixed: how many of the first inputs are numbers of the robot, the same in all rows.
         at_random: whether inputs are any numbers, so that results may be ill-conditioned.
-        may_refuse: whether inputs other than the pose are any numbers, which the function may refuse.
+        may_refuse: whether the function may refuse the inputs: it declares none, or needs symbols.
     """
     changed = rows[:1].copy()
     if fixed < rows.shape[1]:
@@ -183,24 +184,24 @@ def expectation(
 def _evaluated(
     evaluate: Evaluate, rows: _Array, variables: Sequence[Variable], may_refuse: bool
 ) -> dict[str, _Array] | None:
-    """The function at rows, (K, size) by name; None where it can only be traced."""
+    """The function at rows, (K, size) by name; None where it may refuse them, and does."""
     sizes = {variable.name: variable.size for variable in variables}
     listed: dict[str, list[_Array]] = {}
     with np.errstate(all="ignore"):
         for row in rows:
             try:
                 found = evaluate(row)
-            except (TypeError, AttributeError, ValueError, NotImplementedError):
-                # It needs symbols (derivatives on the graph, some linear forms): its trace is compared.
-                return None
             except Exception:
+                # It needs symbols (derivatives on the graph), or states of a robot: its trace is compared.
                 if may_refuse:
                     return None
                 raise
             for name, value in found.items():
                 flat = np.ravel(np.asarray(value, dtype=float))
                 if flat.size != sizes.get(name):
-                    return None
+                    if may_refuse:
+                        return None
+                    raise CompileError(f"{name} has {flat.size} numbers, its program {sizes.get(name)}")
                 listed.setdefault(name, []).append(flat)
     return {name: np.array(values).reshape(len(rows), -1) for name, values in listed.items()}
 

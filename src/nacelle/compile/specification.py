@@ -275,18 +275,22 @@ class Specification:
 
     @cached_property
     def _samples(self) -> PreciseInputs | None:
-        """Samples of the inputs, declared by the function or by whoever compiles it; None without any."""
-        sampler = check_sampler_of(self.function) or self.states
+        """Samples of the check, declared by the function or by whoever compiles it; None without any."""
+        return self._drawn(check_sampler_of(self.function) or self.states)
+
+    @cached_property
+    def _identity_samples(self) -> PreciseInputs | None:
+        """Samples at which values that are equal are to be one; None without any."""
+        sampler = sampler_of(self.function)
+        same = sampler is not None and sampler is check_sampler_of(self.function)
+        return self._samples if same else self._drawn(sampler)
+
+    def _drawn(self, sampler: Callable[..., Any] | None) -> PreciseInputs | None:
         if sampler is None:
             return None
         robot = None if self.robot is None else self.robot.alike
         samples: PreciseInputs | None = sampler(robot, self.shapes, *((self.groups,) if self.groups else ()))
         return samples
-
-    @property
-    def _identity_samples(self) -> PreciseInputs | None:
-        """The samples, if values that are equal there are to be one."""
-        return None if sampler_of(self.function) is None else self._samples
 
     def _check(self, program: Program, raw: Program) -> ProgramCheck:
         """What the program must give at states, in the form that it is written in."""
@@ -302,7 +306,7 @@ class Specification:
             rounding=self._rounding,
             fixed=fixed,
             at_random=self._samples is None,
-            may_refuse=check_sampler_of(self.function) is None,
+            may_refuse=self._samples is None or check_sampler_of(self.function) is None,
         )
 
     @property

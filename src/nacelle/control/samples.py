@@ -27,6 +27,10 @@ from nacelle.spatial.scalar import Array
 # How far memory and readings are from those at the pose, over their own size.
 _OFF = 1e-2
 _SEED = 17
+# How far readings are from the desired pose where programs are checked, rad or m.
+_NEAR = 1e-5
+# Rates of desired motions that are checked, over those that are drawn: drives have limits.
+_SLOW = 0.1
 # Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
 _MOST = 16
 
@@ -72,6 +76,42 @@ def law_samples(
         before = (0.0,) * (fields.size + len(robot.actuators))
         after = (0.0,) * (2 * n + shapes["gains"][0])
         return PreciseInputs(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
+
+    return sampler
+
+
+def law_states(
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
+) -> Callable[..., PreciseInputs | None]:
+    """The same for the check of its program: samples that a law takes, so that there are forces to compare.
+
+    Memory at rest and readings near those of the desired pose: Newton's steps begin next to where they end,
+    in every form.
+    """
+
+    def sampler(
+        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    ) -> PreciseInputs | None:
+        if groups:
+            return None
+        mechanism = mechanism_of(robot)
+        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
+        states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        if states is None:
+            return None
+
+        def row(given: Row) -> Row:
+            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
+            z, q = fields.join(start(robot, x, y)), actuator_positions(robot, x, y)["q"]
+            off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
+            numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains(robot)])
+            return tuple(map(Decimal, numbers.astype(float).tolist()))
+
+        fields, rng = memory(robot), np.random.default_rng(_SEED)
+        rows = tuple(row(given) for given in states.check)
+        return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
 
     return sampler
 

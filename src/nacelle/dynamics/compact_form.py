@@ -14,6 +14,7 @@ import numpy as np
 from nacelle.compile import Compiled
 from nacelle.dynamics import smallest
 from nacelle.dynamics.formulations import reference
+from nacelle.dynamics.formulations.mass_rank import is_singular
 from nacelle.kinematics.iteration.weak import Pivoted, strengthened
 from nacelle.kinematics.kinematic_model import dense_jacobian
 from nacelle.kinematics.motion import States, evaluated
@@ -33,6 +34,10 @@ def pivoted(name: str, robot: Robot, options: Mapping[str, Any]) -> Pivoted:
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
         results: dict[str, Array] = native(source, robot, tuple(options.items()))(*states)
+        if name == "forward":
+            # Forces determine no acceleration there, whatever a solve makes of them.
+            M = native(reference.inertia, robot)(*states[:2])["M"]
+            results["acceleration"][is_singular(M)] = np.nan
         if "parallel_margin" in results:
             results["pivot"] = np.sqrt(results.pop("parallel_margin"))
         return results

@@ -24,9 +24,10 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.dynamics import compact_form
+from nacelle.dynamics.formulations.mass_rank import without_inertia_at
 from nacelle.dynamics.inverse import checked_forces, external_load, twist_and_derivative
 from nacelle.dynamics.settings import Settings
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
@@ -82,13 +83,21 @@ def forward_dynamics(
 
     Raises:
         KinematicsError, UnreachableError: as in `inverse_dynamics`.
+        SingularError: if the mass matrix is singular at every pose, or a single pose is singular, also by its
+            mass matrix; in a batch it is flagged, with NaN.
     """
     v, _ = twist_and_derivative(robot, v, None)
     forces = checked_forces(robot, () if tau is None else tau)
     inputs: tuple[Array, ...] = (v, forces) if external else (v, forces, np.zeros(robot.motion.n))
     load = partial(external_load, robot, external=external) if external else None
     options = Settings(friction, smooth).options
-    state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
+    try:
+        state = compact_form.at_states("forward", robot, x, *inputs, load=load, guess=guess, options=options)
+    except SingularError as error:
+        if error.kind == "mass":
+            raise
+        # Where there is a mass matrix it is what is singular.
+        raise without_inertia_at(robot, x, mass_matrix(robot, x, guess=guess)) from None
     return ForwardDynamics(
         robot, state.results["acceleration"], state.results["margins"], state.flags, *state[:2]
     )

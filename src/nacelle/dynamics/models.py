@@ -220,7 +220,7 @@ def _meaning(robot: Robot, inputs: Mapping[str, tuple[int, ...]]) -> dict[str, s
     words = {
         "acceleration": "derivative of the reduced twist; m/s^2, rad/s^2",
         "force": f"actuators' forces {drives}; N, N m",
-        "pivot": "smallest pivot without units: digits are lost below 1e-2",
+        "pivot": "smallest pivot without units: digits are lost below 1e-2, all where it is not a number",
         "margins": "reach margin of every leg: positive where it can be closed, 0 at a serial singularity",
         "q": f"coordinates of the actuators {drives}; rad, m",
         "q_dot": "their rates",

@@ -198,7 +198,7 @@ def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
                 f"the controller {wanted.controller.name} has another model than {robot.name} as it is "
                 "exported: write two packages, with names of their own, and link both"
             )
-        made += controller_entries(wanted.controller, prefix)
+        made += controller_entries(wanted.controller, prefix, wanted.wrong)
     if wanted.plant:
         made += plant_entries(robot, prefix, friction=wanted.friction, smooth=wanted.smooth)
     return made

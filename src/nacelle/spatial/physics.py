@@ -118,7 +118,7 @@ def is_alike_in_all_forms(function: Callable[..., Any], robot: Any) -> bool:
 def check_sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """How the inputs of a function are drawn at which its program is checked; None if it does not say."""
     sampler: Callable[..., Any] | None = getattr(function, "physics_states", None)
-    return sampler_of(function) or sampler
+    return sampler or sampler_of(function)
 
 
 def sampler_of(function: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, Scalar, divide, minimum
 
 KINDS = ("general", "spd", "fixed")
 
@@ -40,6 +40,29 @@ def solve(A: Array, b: Array, kind: str = "general") -> Array:
     if b.ndim > 1:
         return solve_batch(A, b)
     return solve_batch(A, b[:, None])[:, 0]
+
+
+def spd_figure(A: Array) -> Scalar:
+    """How far a symmetric matrix (n, n) is from a singular one, 0 to 1, whatever the units of its rows.
+
+    The smallest D_j / A_jj of A = L D L^T, the lower triangle is read; NaN where an entry A_jj is zero.
+    Written as solves of the kind "spd" are (`nacelle.program.solve`), so that programs share the operations.
+    """
+    n = len(A)
+    L: list[list[Scalar]] = [[] for _ in range(n)]
+    W: list[list[Scalar]] = [[] for _ in range(n)]
+    figure: Scalar = 1.0
+    for j in range(n):
+        for i in range(j, n):
+            entry = A[i, j]
+            for k in range(j):
+                entry = entry - L[i][k] * W[j][k]
+            W[i].append(entry)
+        inverse = divide(1.0, W[j][j])
+        for i in range(j + 1, n):
+            L[i].append(W[i][j] * inverse)
+        figure = minimum(figure, divide(W[j][j], A[j, j]))
+    return figure
 
 
 def solve_batch(A: Array, b: Array) -> Array:

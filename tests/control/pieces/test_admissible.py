@@ -17,8 +17,12 @@ from nacelle.control.pieces.admissible import (
     setpoint_memory,
 )
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
+from nacelle.export.states import seeded_states
+from nacelle.export.vectors import relation_error
+from nacelle.kinematics.iteration.branch import branch_of, unknown_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.library import library_robot
 
 K = {"period": np.array([1e-3])}
@@ -89,6 +93,26 @@ def test_states_are_those_that_inverse_kinematics_takes(name: str) -> None:
     assert np.array_equal(taken[0.0][ok], np.array(sides) == z["side"][0])
     assert not np.any(taken[0.0] & ~taken[0.1])
     assert 3 < np.sum(taken[0.0]) < 57
+
+
+@pytest.mark.parametrize("name", ["quattro", "h4", "3rps"])
+def test_a_relation_of_unknowns_that_is_off_is_refused_in_double(name: str) -> None:
+    """By 1e-4 in any of its unknowns; the room of single precision takes what that leaves."""
+    robot = library_robot(name)
+    x, y = mechanism_of(robot).reference
+    wide = Room(0.0, 1.0, relation_error(seeded_states(robot)))
+    z, v, units = setpoint_at_rest(robot, x, y), np.zeros(robot.motion.n), unknown_units(mechanism_of(robot))
+    relations = branch_of(robot).relations
+    assert relations
+    for off, room, is_taken in (
+        (0.0, Room(0.0, 1.0), True),
+        (1e-4, Room(0.0, 1.0), False),
+        (2e-5, wide, True),
+    ):
+        for relation in relations:
+            moved = np.array(y)
+            moved[relation.first] += off * units[relation.first]
+            assert (min(check_state(robot, z, (x, moved, v), room).numbers) > 0.0) == is_taken
 
 
 @pytest.mark.parametrize(

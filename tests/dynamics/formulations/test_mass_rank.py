@@ -7,6 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations.mass_rank import require_inertia
+from nacelle.dynamics.models import model
 from nacelle.errors import SingularError
 from nacelle.model.robot import Robot
 from support.library import library_robot
@@ -67,3 +68,49 @@ def test_whatever_divides_by_the_mass_matrix_says_so() -> None:
         nacelle.dynamics_derivatives(robot, x, None, [0.0, 0.0], kind="forward")
     with pytest.raises(SingularError, match="inertia along x, y"):
         nacelle.controller(robot, "ct-cartesian")
+
+
+def parallel_singularity(robot: Robot) -> np.ndarray:
+    """A pose (nx,) on a line from the reference where the determinant of J_r^-1 changes its sign."""
+    x = nacelle.reference_pose(robot)
+    for along in np.random.default_rng(2).normal(size=(50, len(x))) * robot.size:
+        way = x + np.linspace(0.0, 1.0, 200)[:, None] * along
+        with np.errstate(all="ignore"):
+            side = np.sign(np.linalg.det(nacelle.jacobian(robot, way).inverse))
+        turned = np.flatnonzero(side[1:] * side[:-1] < 0.0)
+        if len(turned):
+            near, far = way[turned[0]], way[turned[0] + 1]
+            for _ in range(60):
+                middle = 0.5 * (near + far)
+                J = nacelle.jacobian(robot, middle[None]).inverse[0]
+                near, far = (middle, far) if np.sign(np.linalg.det(J)) == side[turned[0]] else (near, middle)
+            return near
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", ["fivebar", "3rrr"])
+def test_a_pose_without_inertia_is_flagged(name: str) -> None:
+    """Of rotors alone, at a parallel singularity, where a motion of the platform turns no rotor."""
+    robot = with_inertia(library_robot(name), rotor=0.02)
+    x, tau = nacelle.reference_pose(robot), np.ones(len(robot.actuators))
+    bad = parallel_singularity(robot)
+    result = nacelle.forward_dynamics(robot, np.array([x, bad, bad + 1e-3 * (x - bad)]), None, tau)
+    assert (result.flags & int(nacelle.Flag.SINGULAR)).astype(bool).tolist() == [False, True, False]
+    assert np.isfinite(result.acceleration).all(axis=1).tolist() == [True, False, True]
+    with pytest.raises(SingularError, match=r"mass matrix is singular at the pose .* along") as caught:
+        nacelle.forward_dynamics(robot, bad, None, tau)
+    assert caught.value.kind == "mass"
+
+
+@pytest.mark.parametrize("name", ["fivebar", "3rrr", "gough-stewart"])
+def test_numbers_without_inertia_have_no_pivot(name: str) -> None:
+    """Where numbers of the robot are inputs of a program they may be any."""
+    robot = library_robot(name)
+    groups = ("inertia", "drive")
+    program = model(robot, "forward_dynamics", guarded=True).compile(parameters=groups)
+    names, numbers = robot.numbers.names(*groups), robot.numbers.vector(*groups)
+    x, n = nacelle.reference_pose(robot), robot.motion.n
+    state = (x, np.zeros(0), np.zeros(n), np.ones(len(robot.actuators)))
+    assert program(numbers, *state)["pivot"] > 1e-2
+    weightless = np.where(["mass" in own or "inertia" in own for own in names], 0.0, numbers)
+    assert not program(weightless, *state)["pivot"] > 1e-2

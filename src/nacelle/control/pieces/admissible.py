@@ -43,7 +43,7 @@ from nacelle.control.pieces.signals import (
     present,
     turn_within,
 )
-from nacelle.kinematics.iteration.branch import branch_numbers
+from nacelle.kinematics.iteration.branch import WRONG, branch_numbers
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
@@ -57,9 +57,6 @@ from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, whe
 
 # What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
 _OPEN = 1e-4
-# How far relations of a branch's unknowns may be off, rad or robot's sizes: what single precision leaves of
-# unknowns near a bad condition; on another branch they are off by far more.
-_RELATED = 1e-2
 # How far the square of a quaternion's length may be from 1.
 _LENGTH = 1e-3
 
@@ -70,10 +67,12 @@ class Room(NamedTuple):
     Attributes:
         limits: beyond limits of joints, over the range; over 1 rad or the robot's size if one side is open.
         speed: multiple of the described speed.
+        wrong: off relations of a branch's unknowns, rad or robot's sizes: as exactly as these are known.
     """
 
     limits: float
     speed: float
+    wrong: float = WRONG
 
 
 # A hundredth is more than single precision makes of a rate by differences.
@@ -124,7 +123,7 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     at, now = inverse_jacobian(robot, x, y), configuration(robot, x, y)
     J = np.asarray(at["J"])
     numbers = [margin - NEAR_MARGIN for margin in at["margins"]]
-    numbers += list(branch_numbers(now, y, _RELATED))
+    numbers += list(branch_numbers(now, y, room.wrong))
     numbers.append(parallel_distance(robot, J, z["side"]))
     numbers += limit_distances(robot, now, wider_limits(robot, limits_of(robot, stops=True), room.limits))
     numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
@@ -184,7 +183,9 @@ class Setpoint(NamedTuple):
     memory: dict[str, Any]
 
 
-def check_setpoint(robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> Setpoint:
+def check_setpoint(
+    robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array], wrong: float = WRONG
+) -> Setpoint:
     """Whether the desired motion of a sample may be followed.
 
     Args:
@@ -192,9 +193,10 @@ def check_setpoint(robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: 
         z: memory with the parts `setpoint_memory` and started.
         motion: the desired motion.
         k: gains with the part period.
+        wrong: as in `Room`.
     """
     closed = close_loops(robot, z["y_d"], motion.x)
-    at = check_state(robot, z, (motion.x, closed.y, motion.v), _STATED)
+    at = check_state(robot, z, (motion.x, closed.y, motion.v), _STATED._replace(wrong=wrong))
     total = sum(absolute(entry) for part in motion for entry in part)
     numbers = [*at.numbers, _OPEN - closed.error, present(total)]
     place = mechanism_of(robot).layout.quaternion
@@ -217,7 +219,9 @@ def check_setpoint(robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: 
 # ---- the measured state
 
 
-def check_measured(robot: Robot, z: dict[str, Array], step: ControlStep, q: Array | None) -> Scalar:
+def check_measured(
+    robot: Robot, z: dict[str, Array], step: ControlStep, q: Array | None, wrong: float = WRONG
+) -> Scalar:
     """Above zero where the measured state may be driven.
 
     Args:
@@ -225,11 +229,12 @@ def check_measured(robot: Robot, z: dict[str, Array], step: ControlStep, q: Arra
         z: memory with the part side.
         step: of the law; with the state at which its forces act, or the rates of its actuators.
         q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
+        wrong: as in `Room`.
     """
     numbers: list[Scalar] = []
     if step.state is not None:
         x, y, v = step.state
-        numbers += check_state(robot, z, (x, y, v), _MEASURED).numbers
+        numbers += check_state(robot, z, (x, y, v), _MEASURED._replace(wrong=wrong)).numbers
         if len(y):
             numbers.append(_OPEN - closing_step(robot, y, x)["error"])
     if step.rate is not None:
@@ -264,6 +269,7 @@ def released(
     motion: DesiredMotion,
     k: dict[str, Array],
     q: Array | None = None,
+    wrong: float = WRONG,
 ) -> ControlStep:
     """What a sample gives: that of the law where all is admissible, else no force and why.
 
@@ -276,9 +282,10 @@ def released(
         motion: the desired motion.
         k: gains with the part period.
         q: readings (actuators,); None where the platform is observed otherwise.
+        wrong: as in `Room`.
     """
-    setpoint = check_setpoint(robot, z, motion, k)
-    measured = check_measured(robot, z, step, q)
+    setpoint = check_setpoint(robot, z, motion, k, wrong)
+    measured = check_measured(robot, z, step, q, wrong)
     # A force that is not a number at an admissible state is one that the desired motion requires.
     reason = where(finite_force(step.force), step.memory["stopped"][0], DESIRED_REFUSED)
     reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)

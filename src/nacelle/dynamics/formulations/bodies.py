@@ -28,7 +28,11 @@ from nacelle.model.leg import BASE
 from nacelle.model.loaded import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, Scalar, minimum, pack
+from nacelle.spatial.solve import spd_figure
+
+# Pivots of a mass matrix below 1e-11 of its diagonal are weak: a hundredth of this figure.
+_DIGITS = 1e9
 
 
 def generalised_force(state: State, a: Array, settings: Settings) -> Array:
@@ -82,6 +86,11 @@ def mass_matrix(state: State) -> Array:
             row = rates @ U
             total = total + inertia * np.outer(row, row)
     return np.asarray(total)
+
+
+def mass_figure(M: Array) -> Scalar:
+    """A mass matrix (n, n) among pivot figures: at most 1, weak where it may be singular up to rounding."""
+    return minimum(1.0, _DIGITS * spd_figure(M))
 
 
 def gravity_force(state: State) -> Array:

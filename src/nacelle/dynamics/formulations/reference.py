@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import load_count, wrenches_along_twist
-from nacelle.dynamics.formulations.bodies import gravity_force, mass_matrix
+from nacelle.dynamics.formulations.bodies import gravity_force, mass_figure, mass_matrix
 from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
@@ -128,8 +128,9 @@ def forward(
     zero = np.zeros(robot.motion.n)
     h = generalised_force(state, zero, Settings(friction, smooth))
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
-    a = solve(mass_matrix(state), A.T @ tau + load - h, "spd")
-    return {"acceleration": a, "margins": state.margins()}
+    M = mass_matrix(state)
+    a = solve(M, A.T @ tau + load - h, "spd")
+    return {"acceleration": a, "pivot": pack([mass_figure(M)])[0], "margins": state.margins()}
 
 
 @physics(x=of_pose, y=of_unknowns)

@@ -19,6 +19,7 @@ import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
+from nacelle.dynamics.formulations.bodies import mass_figure
 from nacelle.dynamics.general.bars.require import require_bars
 from nacelle.dynamics.general.carried import carried_numbers
 from nacelle.dynamics.general.dampers import require_dampers
@@ -229,7 +230,12 @@ def forward(
     h = along_twist(legs, required(legs, moving, counted, tau))
     M = mass(legs)
     right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
-    return {"acceleration": _from_pole(legs, v, solve(M, right, "spd")), **guards(legs)}
+    guarded = guards(legs)
+    return {
+        "acceleration": _from_pole(legs, v, solve(M, right, "spd")),
+        **guarded,
+        "pivot": minimum(guarded["pivot"], mass_figure(M)),
+    }
 
 
 def mass(legs: Legs) -> Array:

@@ -16,6 +16,7 @@ from nacelle.control.law import law_of
 from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.loop.assembly import pose_entry
 from nacelle.export.states import SampleStates
+from nacelle.kinematics.iteration.branch import WRONG
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
@@ -39,12 +40,12 @@ def gains_of(controller: Controller) -> Fields:
     return controller.kind.gains(controller.robot)
 
 
-def controller_entries(controller: Controller, prefix: str) -> list[Entry]:
-    """The law of a controller, and its memory at rest at a pose."""
-    return [_law(controller, prefix), _rest(controller, prefix)]
+def controller_entries(controller: Controller, prefix: str, wrong: float = WRONG) -> list[Entry]:
+    """The law of a controller, and its memory at rest at a pose; relations may be off by `wrong`."""
+    return [_law(controller, prefix, wrong), _rest(controller, prefix)]
 
 
-def _law(controller: Controller, prefix: str) -> Entry:
+def _law(controller: Controller, prefix: str, wrong: float) -> Entry:
     robot, kind = controller.robot, controller.kind
     m, n = len(robot.actuators), robot.motion.n
     shapes = {
@@ -66,14 +67,14 @@ def _law(controller: Controller, prefix: str) -> Entry:
         "force": f"forces of the actuators {drives}; N, N m",
         "memory": "memory after the sample",
     }
-    program = replace(make_program(_unpacked(kind), robot, shapes), name=f"{prefix}_{LAW}")
+    program = replace(make_program(_unpacked(kind, wrong), robot, shapes), name=f"{prefix}_{LAW}")
     title = f"a sample of the controller {controller.name}, without a look at what it finds"
     return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, program, states))
 
 
-def _unpacked(kind: ControllerKind) -> Callable[..., Any]:
+def _unpacked(kind: ControllerKind, wrong: float) -> Callable[..., Any]:
     """The law with the desired motion as three arrays: the same program."""
-    law = law_of(kind)
+    law = law_of(kind, wrong)
 
     def unpacked(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
         *motion, gains = others
