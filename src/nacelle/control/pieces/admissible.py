@@ -33,6 +33,7 @@ import numpy as np
 
 from nacelle.control.kind import ControlStep, DesiredMotion
 from nacelle.control.pieces.desired import close_loops
+from nacelle.control.pieces.pose import pose_difference
 from nacelle.control.pieces.signals import (
     DESIRED_REFUSED,
     MEASURED_REFUSED,
@@ -104,9 +105,10 @@ def setpoint_at_rest(robot: Robot, x: Array, y: Array) -> dict[str, Any]:
 
 
 class KinematicState(NamedTuple):
-    """Coordinates of the actuators (actuators,), and numbers that are positive at an admissible state."""
+    """Coordinates of the actuators, their Jacobian (actuators, n), and numbers above zero if admissible."""
 
     q: Array
+    J: Array
     numbers: list[Scalar]
 
 
@@ -127,7 +129,7 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     numbers.append(parallel_distance(robot, J, z["side"]))
     numbers += limit_distances(robot, now, wider_limits(robot, limits_of(robot, stops=True), room.limits))
     numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
-    return KinematicState(np.asarray(at["q"]), numbers)
+    return KinematicState(np.asarray(at["q"]), J, numbers)
 
 
 def parallel_distance(robot: Robot, J: Array, side: Array) -> Scalar:
@@ -220,7 +222,12 @@ def check_setpoint(
 
 
 def check_measured(
-    robot: Robot, z: dict[str, Array], step: ControlStep, q: Array | None, wrong: float = WRONG
+    robot: Robot,
+    z: dict[str, Array],
+    step: ControlStep,
+    k: dict[str, Array],
+    q: Array | None,
+    wrong: float = WRONG,
 ) -> Scalar:
     """Above zero where the measured state may be driven.
 
@@ -228,13 +235,27 @@ def check_measured(
         robot: the model.
         z: memory with the part side.
         step: of the law; with the state at which its forces act, or the rates of its actuators.
+        k: gains with the part period.
         q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
         wrong: as in `Room`.
     """
     numbers: list[Scalar] = []
     if step.state is not None:
         x, y, v = step.state
-        numbers += check_state(robot, z, (x, y, v), _MEASURED._replace(wrong=wrong)).numbers
+        at = check_state(robot, z, (x, y, v), _MEASURED._replace(wrong=wrong))
+        numbers += at.numbers
+        speeds = _speeds(robot)
+        if speeds and "x" in z:
+            # The filtered rate of readings that jump is small: the step itself counts, but for the first.
+            moved = pose_difference(robot, x, z["x"], z["y"])
+            numbers += [
+                where(
+                    z["started"][0],
+                    (_MEASURED.speed * s) * k["period"][0] - absolute(dot(at.J[i], moved)),
+                    1.0,
+                )
+                for i, s in speeds.items()
+            ]
         if len(y):
             numbers.append(_OPEN - closing_step(robot, y, x)["error"])
     if step.rate is not None:
@@ -285,7 +306,7 @@ def released(
         wrong: as in `Room`.
     """
     setpoint = check_setpoint(robot, z, motion, k, wrong)
-    measured = check_measured(robot, z, step, q, wrong)
+    measured = check_measured(robot, z, step, k, q, wrong)
     # A force that is not a number at an admissible state is one that the desired motion requires.
     reason = where(finite_force(step.force), step.memory["stopped"][0], DESIRED_REFUSED)
     reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)
