@@ -22,6 +22,7 @@ from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.general.plan import reason_for_tree, sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mobility import mobility
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
@@ -59,6 +60,7 @@ def compare(robot: Robot, change: Change, states: int = 2) -> None:
     assert other.size == pytest.approx(change.length * robot.size, rel=1e-6)
     assert bool(reason_for_tree(other, direct=True)) == bool(reason_for_tree(robot, direct=True))
     assert mechanism_of(other).independent == mechanism_of(robot).independent
+    assert moves(other) == moves(robot)
     T = change.twist_map(robot)
     back = np.linalg.inv(T)
     tolerance = 1e-10 + 3e3 * other.coordinate_rounding
@@ -79,6 +81,11 @@ def compare(robot: Robot, change: Change, states: int = 2) -> None:
         condition = np.linalg.cond(expected / np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
         again = reference.forward(robot, x, y, v, np.asarray(theirs["force"], dtype=float), none)
         same(back @ np.asarray(found, dtype=float), again["acceleration"], 10.0 * condition * tolerance)
+
+
+def moves(robot: Robot) -> tuple[object, ...]:
+    m = mobility(robot)
+    return m.true, m.free, m.coupled, m.controlled, m.idle, m.overconstrained, m.singular_reference
 
 
 def same(ours: Array, theirs: Array, tolerance: float) -> None:
