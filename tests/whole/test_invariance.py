@@ -119,6 +119,18 @@ def test_many_random_robots(seed: int) -> None:
     compare(robot, random_change(robot, seed))
 
 
+@pytest.mark.parametrize("key", ["in millimetres", "a thousand times as long", "300 m away"])
+def test_assemblies(key: str) -> None:
+    """Newton's longest steps are the robot's own: seeded starts lead to the same poses."""
+    robot, change = library_robot("gough-stewart"), CHANGES[key]
+    q = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).actuators
+    ours = nacelle.forward_kinematics(change.robot(robot), change.length * q, assemblies=True).assemblies
+    theirs = nacelle.forward_kinematics(robot, q, assemblies=True).assemblies
+    np.testing.assert_array_equal(ours.signs, theirs.signs)
+    places = (ours.x[:, :3] - change.t) / change.length
+    np.testing.assert_allclose(places, theirs.x[:, :3], rtol=0.0, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_counts_and_base_parameters(name: str) -> None:
     robot = library_robot(name)
