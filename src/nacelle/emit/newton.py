@@ -169,7 +169,8 @@ class NumpyNewton(Solver):
                 break
             dy, error = np.empty((left.size, self.n)), np.empty((left.size, 1))
             self._kernel.run([np.ascontiguousarray(y[left]), p[left]], [dy, error], threads)
-            length = np.linalg.norm(dy * rules.weights(self.n), axis=1)
+            with np.errstate(invalid="ignore"):
+                length = np.linalg.norm(dy * rules.weights(self.n), axis=1)
             done = error[:, 0] <= rules.tolerance
             broken = ~done & ~(np.isfinite(error[:, 0]) & np.isfinite(length))
             status[left[done]], status[left[broken]] = CONVERGED, NOT_FINITE

@@ -95,8 +95,8 @@ def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
     axes: dict[bool, list[Array]] = {True: [], False: []}
     flips = 0
     for joint in joints:
-        at = R.get(joint.predecessor, np.eye(3)) @ joint.frame_predecessor.R
-        R[joint.successor] = at @ joint.frame_successor.R.T
+        at = R.get(joint.predecessor, np.eye(3)) @ joint.frame_predecessor.R.astype(float)
+        R[joint.successor] = at @ joint.frame_successor.R.T.astype(float)
         for primitive in joint.primitives:
             own = at.T if primitive is Primitive.SPHERICAL else [at[:, primitive.axis]]
             axes[primitive.is_rotation] += list(own)
@@ -107,7 +107,7 @@ def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
         side, frame = closure.predecessor, closure.frame_predecessor
         if side not in R:
             side, frame = closure.successor, closure.frame_successor
-        e, sign = (R[side] @ frame.R).T, np.diag(joint_mirror(closure.kind))
+        e, sign = (R[side] @ frame.R.astype(float)).T, np.diag(joint_mirror(closure.kind))
         for what, *numbers in closure.locks:
             if what == "offset":
                 still = np.linalg.norm(np.cross(turns, e[numbers[0]])) + np.linalg.norm(
