@@ -176,7 +176,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
             # A quaternion and its negative are one orientation.
             if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > related):
                 continue
-            if np.ptp(constant) < related * max(1.0, float(np.max(np.abs(own)))):
+            if np.ptp(constant) < related * max(1.0, float(np.ptp(own))):
                 relations.append(Relation(i, j, sign, float(constant[0])))
                 break
         else:
