@@ -25,8 +25,10 @@ FAR = Change(t=np.array([6e5, -6e5, 5e5]))
 CHANGES = {
     "1 km away": Change(t=np.array([600.0, -600.0, 500.0])),
     "1000 km away": FAR,
-    "in millimetres": Change(length=1e-3, mass=1e-6),
-    "a thousand times as long": Change(length=1e3, mass=1e6),
+    "in millimetres": Change(length=1e-3),
+    "a thousand times as long": Change(length=1e3),
+    "a million times as heavy": Change(mass=1e6),
+    "a millionth of the mass": Change(mass=1e-6),
 }
 changes = pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 # Powers of length in base parameters of the five-bar, but for 2 of moments of inertia and friction.
