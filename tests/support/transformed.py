@@ -16,11 +16,13 @@ from scipy.spatial.transform import Rotation
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import FrictionTerm, Joint, Primitive
-from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.leg import BASE, PLATFORM, Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 
 Array = np.ndarray
+# Powers of length of numbers of a cross-section that are no lengths.
+_SECTION = {"area": 2, "Iy": 4, "Iz": 4, "J": 4, "shear": 0}
 # Power of the rate that a friction term goes with.
 _POWER = {"viscous": 1, "quadratic": 2, "cubic": 3}
 
@@ -46,7 +48,7 @@ class Change:
     def robot(self, robot: Robot) -> Robot:
         """The changed robot."""
         L, M = self.length, self.mass
-        bodies = tuple(dataclasses.replace(b, inertia=self._inertia(b.inertia)) for b in robot.bodies)
+        bodies = tuple(self._body(body) for body in robot.bodies)
         springs = tuple(
             dataclasses.replace(
                 s,
@@ -94,6 +96,20 @@ class Change:
     def _inertia(self, ten: tuple[float, ...]) -> tuple[float, ...]:
         powers = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
         return tuple((self.mass * self.length**powers * np.array(ten)).tolist())
+
+    def _body(self, body: Body) -> Body:
+        L, M, flexible = self.length, self.mass, {}
+        if body.section is not None:
+            material, beam = dict(body.material or {}), dict(body.beam or {})
+            flexible["section"] = {
+                key: (np.array(value) * L ** _SECTION.get(key, 1)).tolist()
+                for key, value in body.section.items()
+            }
+            material |= {"E": material["E"] * M / L, "density": material["density"] * M / L**3}
+            beam |= {key: tuple(L * v for v in beam[key]) for key in ("from", "to") if key in beam}
+            beam |= {"tips": {end: self._inertia(ten) for end, ten in beam.get("tips", {}).items()}}
+            flexible |= {"material": material, "beam": beam}
+        return dataclasses.replace(body, inertia=self._inertia(body.inertia), **flexible)
 
     def _unit(self, primitive: Primitive) -> float:
         return 1.0 if primitive.is_rotation else self.length

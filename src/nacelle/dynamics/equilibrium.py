@@ -48,7 +48,7 @@ _ITERATIONS = 60
 _FOUND = 1e-13
 # Below this inverse condition number the forces do not determine the pose.
 _FLAT = 1e-12
-# Of gravity, an acceleration (over the robot's size, rad) that is nothing.
+# Of gravity, or of 1/s^2 without it, an acceleration that is nothing (all over the robot's size, or rad/s^2).
 _AT_REST = 1e-8
 
 
@@ -75,9 +75,8 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
     held = inverse_dynamics(robot, x, external=external, friction=False, free=names)
     assert held.acceleration is not None
     # Accelerations that are rounding of gravity alone: of a pose that Newton's iteration has found.
-    rate = np.abs(held.acceleration[~failed(held.flags)]) * twist_units(robot)
-    limit = _AT_REST * max(float(np.linalg.norm(robot.gravity)), 1.0) * max(robot.size, 1.0)
-    if np.any(rate > limit):
+    rate = np.abs(held.acceleration[~failed(held.flags)]) / twist_units(robot)
+    if np.any(rate > _AT_REST * (float(np.linalg.norm(robot.gravity)) / robot.size or 1.0)):
         raise UnderactuatedError(
             f"{robot.name} is not at rest: nothing drives {', '.join(names)}, which accelerate by up to "
             f"{float(np.max(np.abs(held.acceleration[~failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "

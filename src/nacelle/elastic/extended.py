@@ -110,9 +110,10 @@ class Extended:
 
     @cached_property
     def scales(self) -> Array:
-        """For each elastic coordinate what displaces its beam by the beam's length (ne,); m, rad."""
+        """What displaces a beam by its length, the load of a drive by the robot's size (ne,); m, rad."""
         parts = [shapes.scales for shapes in self.shapes]
-        return np.concatenate([*parts, np.full(len(self.springs), max(self.robot.size, 1.0))])
+        turns = [self.robot.joints[s.joint].primitives[0].is_rotation for s in self.springs]
+        return np.concatenate([*parts, np.where(turns, 1.0, self.robot.size)])
 
     @cached_property
     def rigid_rates(self) -> tuple[int, ...]:

@@ -3,10 +3,11 @@
 A step program has the inputs y (n) and p (k) and the outputs dy (n) and error (): for f(y, p) = 0 it computes
 dy = -(∂f/∂y)⁻¹ f and, say, error = |f|, both at y. For every sample
 
-    y ← y + min(1, L / |dy|) dy     until error(y) <= tolerance,
+    y ← y + min(1, 1 / |dy / L|) dy     until error(y) <= tolerance,
 
-L the longest step. The error belongs to the y that is returned: no step is taken after the test, unless
-`polish` takes the one that the test has computed: convergence is quadratic, so only rounding is left then.
+L the longest steps, one or each unknown's own, as units differ. The error belongs to the y that is returned:
+no step is taken after the test, unless `polish` takes the one that the test has computed: convergence is
+quadratic, so only rounding is left then.
 
 The native form is in `nacelle.emit.jit.newton`; both follow the same rules.
 """
@@ -51,14 +52,18 @@ class Rules:
     Attributes:
         tolerance: the error at which a sample is solved.
         max_iterations: the most steps that are taken.
-        max_step: Euclidean length of the longest step.
+        max_step: longest step of all unknowns, or of each alone (n,); steps have the length |dy / max_step|.
         polish: whether a sample that is solved takes one step more.
     """
 
     tolerance: float
     max_iterations: int
-    max_step: float
+    max_step: float | _Array
     polish: bool
+
+    def weights(self, n: int) -> _Array:
+        """What makes steps of n unknowns pure numbers, the longest 1 (n,)."""
+        return np.ascontiguousarray(np.broadcast_to(1.0 / np.asarray(self.max_step, dtype=np.float64), (n,)))
 
 
 class Solver(ABC):
@@ -81,7 +86,7 @@ class Solver(ABC):
         *,
         tolerance: float,
         max_iterations: int = 50,
-        max_step: float = np.inf,
+        max_step: float | _Array = np.inf,
         polish: bool = False,
         follow: bool = False,
         threads: int = 1,
@@ -112,7 +117,7 @@ class Solver(ABC):
         *,
         tolerance: float,
         max_iterations: int = 50,
-        max_step: float = np.inf,
+        max_step: float | _Array = np.inf,
         polish: bool = False,
     ) -> Callable[[], int]:
         """Give a function that solves one sample in these very buffers, and returns its status.
@@ -164,18 +169,19 @@ class NumpyNewton(Solver):
                 break
             dy, error = np.empty((left.size, self.n)), np.empty((left.size, 1))
             self._kernel.run([np.ascontiguousarray(y[left]), p[left]], [dy, error], threads)
-            length = np.linalg.norm(dy, axis=1)
+            with np.errstate(invalid="ignore"):
+                length = np.linalg.norm(dy * rules.weights(self.n), axis=1)
             done = error[:, 0] <= rules.tolerance
             broken = ~done & ~(np.isfinite(error[:, 0]) & np.isfinite(length))
             status[left[done]], status[left[broken]] = CONVERGED, NOT_FINITE
             if rules.polish:
                 last = done & np.isfinite(length)
-                y[left[last]] += _shortened(dy[last], length[last], rules.max_step)
+                y[left[last]] += _shortened(dy[last], length[last])
             moves = ~done & ~broken
             if iteration == rules.max_iterations:
                 break
             left = left[moves]
-            y[left] += _shortened(dy[moves], length[moves], rules.max_step)
+            y[left] += _shortened(dy[moves], length[moves])
             iterations[left] += 1
         return NewtonResult(y, iterations, status)
 
@@ -220,7 +226,7 @@ def sample_count(*arrays: _Array) -> int:
     return counts.pop()
 
 
-def _shortened(dy: NDArray[Any], length: NDArray[Any], max_step: float) -> NDArray[Any]:
-    """Steps (N, n) of some lengths (N,), none longer than the longest that is allowed."""
+def _shortened(dy: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:
+    """Steps (N, n) of some lengths (N,), none longer than 1."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.minimum(1.0, max_step / length)[:, None] * dy)
+        return np.asarray(np.minimum(1.0, 1.0 / length)[:, None] * dy)

@@ -37,8 +37,10 @@ class Robot(RobotData, Drawn):
         if self.numeric is not self:
             return self.numeric.size
         joints: dict[int, list[Array]] = {}
+        ground = {BASE} if self.has_nacelle else {BASE, PLATFORM}
         for joint in self.joints:
-            if not joint.is_coupling:
+            # What holds the ground of a robot without a nacelle is no joint of the robot.
+            if not joint.is_coupling and not {joint.predecessor, joint.successor} <= ground:
                 joints.setdefault(joint.predecessor, []).append(joint.frame_predecessor.p)
                 joints.setdefault(joint.successor, []).append(joint.frame_successor.p)
         points = {body: np.array(listed, dtype=float) for body, listed in joints.items()}
@@ -66,8 +68,10 @@ class Robot(RobotData, Drawn):
         if self.numeric is not self:
             return self.numeric.coordinate_rounding
         places = [self.reference.p]
-        places += [j.frame_predecessor.p for j in self.joints if j.predecessor == BASE and not j.is_coupling]
-        places += [j.frame_successor.p for j in self.joints if j.successor == BASE and not j.is_coupling]
+        ground = (BASE,) if self.has_nacelle else (BASE, PLATFORM)
+        joints = [joint for joint in self.joints if not joint.is_coupling]
+        places += [joint.frame_predecessor.p for joint in joints if joint.predecessor in ground]
+        places += [joint.frame_successor.p for joint in joints if joint.successor in ground]
         return float(np.finfo(float).eps * np.max(np.abs(places)) / self.size)
 
     def _gyration(self, body: int, point: Array) -> float:

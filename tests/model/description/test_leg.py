@@ -9,6 +9,7 @@ import nacelle
 from nacelle.kinematics.mechanism.assembly import require_assembly
 from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
+from support.library import as_written
 
 RNG = np.random.default_rng(11)
 BASE_ANGLES = np.radians([10, 110, 130, 230, 250, 350])
@@ -332,3 +333,13 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
     )
     c1, c2 = (built.joints[built.joint(f"leg{k}.C")] for k in (1, 2))
     np.testing.assert_allclose(c2.frame_successor.p, M @ c1.frame_successor.p, rtol=0, atol=1e-16)
+
+
+def test_a_mirrored_leg_with_the_same_branch_is_the_mirror_image():
+    """Motors of a hexa whose pairs of legs are mirrored, its platform in the middle, are turned alike."""
+    data = copy.deepcopy(as_written("hexa"))
+    assert {leg["branch"] for leg in data["legs"][0]["table"]} == {1}
+    data["reference"] = {"position": [0.0, 0.0, -0.5]}
+    hexa = nacelle.build(data)
+    q = nacelle.inverse_kinematics(hexa, nacelle.reference_pose(hexa)).actuators
+    np.testing.assert_allclose(q, q[0], rtol=0, atol=1e-12)

@@ -162,7 +162,8 @@ def balance_gravity(
     at_rest = _at_rest(bare, poses, axes, places, external)
     # Forces of the actuators (N, actuators): what they hold, per unit of effort in each spring, per kilogram.
     load = at_rest.held[..., 0]
-    if not np.max(np.abs(load)) > _NONE * _weight(robot):
+    arms = np.where(robot.revolute_actuators, robot.size, 1.0)
+    if not np.max(np.abs(load) / arms) > _NONE * _weight(robot):
         raise KinematicsError(
             f"the actuators of {robot.name} hold nothing in these poses: gravity is zero or perpendicular to "
             "the motion"
@@ -282,9 +283,9 @@ def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> A
 
 
 def _weight(robot: Robot) -> float:
-    """The weight of the robot, N, and with arms of a metre at most N m."""
+    """The weight of the robot, N."""
     mass = sum(body.mass for body in robot.bodies) + sum(load.inertia[0] for load in robot.payload)
-    return float(mass * np.linalg.norm(robot.gravity) * min(1.0, robot.size))
+    return float(mass * np.linalg.norm(robot.gravity))
 
 
 def _scales(robot: Robot, load: Array) -> Array:

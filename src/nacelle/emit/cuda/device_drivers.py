@@ -93,7 +93,7 @@ class DeviceNewton:
             driver.scratch(count),
             kind(rules.tolerance),
             np.int64(rules.max_iterations),
-            kind(rules.max_step),
+            module.asarray(rules.weights(self.n), dtype=y0.dtype),
             np.int32(rules.polish),
         ]
         if count:

@@ -57,7 +57,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         f"{real} *__restrict__ y, const unsigned long long y_ld",
         "long long *__restrict__ iterations, long long *__restrict__ status",
         f"{real} *__restrict__ scratch",
-        f"const {real} tolerance, const long long cap, const {real} longest, const int polish",
+        f"const {real} tolerance, const long long cap, const {real} *__restrict__ weights, const int polish",
         "const unsigned long long n",
     ]
     move = (
@@ -78,10 +78,11 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         f"            for (unsigned j = 0; j < {n}; ++j) {{",
         f"                {real} d;",
         f"                nc_load({frame.walk(dy)}, d);",
+        "                d = nc_mul(d, weights[j]);",
         "                squares = nc_fma(d, d, squares);",
         "            }",
         f"            nc_load({frame.at(error, 0)}, left);",
-        f"            const {real} length = nc_sqrt(squares), ratio = nc_div(longest, length);",
+        f"            const {real} length = nc_sqrt(squares), ratio = nc_div(({real})1, length);",
         f"            const {real} part = (ratio < 1) ? ratio : 1;",
         "            const bool solved = left <= tolerance, plain = nc_finite(left) && nc_finite(length);",
         "            if (solved || !plain) {",

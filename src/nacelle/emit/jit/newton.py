@@ -35,7 +35,7 @@ _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 _PARAMETERS = (
     "ptr %guess, i64 %guess.step, ptr %p, i64 %p.step, ptr %y, ptr %iterations, ptr %status, "
-    "i64 %start, i64 %stop, double %tolerance, double %longest, i64 %cap, i64 %mode, ptr %tile"
+    "i64 %start, i64 %stop, double %tolerance, ptr %weights, i64 %cap, i64 %mode, ptr %tile"
 )
 # Bits of %mode: each sample starts from the one before it; a sample that is solved takes its last step, too.
 _FOLLOW, _POLISH = 1, 2
@@ -111,12 +111,14 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
     t(f"%active.next = and {t.bit} {going}, {going}")
     # The step, shortened to the longest that is allowed.
     square = splat(0.0, width)
-    for step in steps:
-        square = t.add(square, t.mul(step, step))
+    for j, step in enumerate(steps):
+        weight = t.value(f"load double, ptr {t.value(f'getelementptr double, ptr %weights, i64 {j}')}")
+        part = t.mul(step, t.spread(weight))
+        square = t.add(square, t.mul(part, part))
     length = t.value(f"call {t.real} @llvm.sqrt.{t.end}({t.real} {square})")
-    longest = t.spread("%longest")
-    long = t.value(f"fcmp ogt {t.real} {length}, {longest}")
-    scale = t.choose(long, t.value(f"fdiv {t.real} {longest}, {length}"), splat(1.0, width))
+    one = splat(1.0, width)
+    long = t.value(f"fcmp ogt {t.real} {length}, {one}")
+    scale = t.choose(long, t.value(f"fdiv {t.real} {one}, {length}"), one)
     polishes = t.value(f"icmp ne i64 {t.value(f'and i64 %mode, {_POLISH}')}, 0")
     none = "0" if width == 1 else "zeroinitializer"
     last = t.value(f"select i1 {polishes}, {t.bit} {t.both(solved, finite)}, {t.bit} {none}")
@@ -151,7 +153,7 @@ class Newton(Solver):
         kind = ctypes.CFUNCTYPE(
             None,
             *(_POINTER, _INTEGER, _POINTER, _INTEGER, _POINTER, _POINTER, _POINTER),
-            *(_INTEGER, _INTEGER, _REAL, _REAL, _INTEGER, _INTEGER, _POINTER),
+            *(_INTEGER, _INTEGER, _REAL, _POINTER, _INTEGER, _INTEGER, _POINTER),
         )
         self._many = kind(self._libraries[0].address("nacelle_v_newton"))
         self._one = kind(self._libraries[1].address("nacelle_s_newton"))
@@ -167,6 +169,7 @@ class Newton(Solver):
         iterations = np.zeros(count + width, dtype=np.int64)
         status = np.full(count + width, ITERATION_CAP, dtype=np.int64)
         entry = self._one if follow else self._many
+        weights = rules.weights(self.n)
         mode = _FOLLOW * follow + _POLISH * rules.polish
 
         def part(start: int, stop: int) -> None:
@@ -177,7 +180,7 @@ class Newton(Solver):
             entry(
                 *(address(y0), step_of(y0), address(p), step_of(p)),
                 *(address(y), address(iterations), address(status), start, stop),
-                *(rules.tolerance, rules.max_step, rules.max_iterations, mode),
+                *(rules.tolerance, address(weights), rules.max_iterations, mode),
                 address(tile),
             )
             self._tiles.append(tile)
@@ -186,17 +189,17 @@ class Newton(Solver):
         return NewtonResult(y, iterations[:count], status[:count])
 
     def _bind(self, y0: NDArray[Any], p: NDArray[Any], y: NDArray[Any], rules: Rules) -> Callable[[], int]:
-        tile = aligned_memory(self._one_bytes)
+        tile, weights = aligned_memory(self._one_bytes), rules.weights(self.n)
         counted, status = array.array("q", [0]), array.array("q", [ITERATION_CAP])
         call = functools.partial(
             self._one,
             *(_POINTER(address(y0)), _INTEGER(0), _POINTER(address(p)), _INTEGER(0), _POINTER(address(y))),
             *(_POINTER(counted.buffer_info()[0]), _POINTER(status.buffer_info()[0])),
-            *(_INTEGER(0), _INTEGER(1), _REAL(rules.tolerance), _REAL(rules.max_step)),
+            *(_INTEGER(0), _INTEGER(1), _REAL(rules.tolerance), _POINTER(address(weights))),
             *(_INTEGER(rules.max_iterations), _INTEGER(_POLISH * rules.polish)),
             _POINTER(address(tile)),
         )
-        keep = (tile, counted, y0, p, y)
+        keep = (tile, weights, counted, y0, p, y)
 
         def solve() -> int:
             call()

@@ -20,6 +20,7 @@ from nacelle.kinematics.flags import failed
 from nacelle.kinematics.forward.actuator_path import actuator_scales, unwound
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
+from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
@@ -123,7 +124,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
     left = np.flatnonzero(np.all(np.isfinite(q), axis=1))
     there = np.asarray(start, dtype=float)[left]
     shortest = np.full(len(left), np.inf)
-    done, nearly = _DONE * max(robot.size, 1.0), 1e3 * _DONE * max(robot.size, 1.0)
+    units, nearly = twist_units(robot), 1e3 * _DONE
     # What needs iteration is sought from the reference once, and then near the pose before.
     before: SearchStart | None = None
     for _ in range(_STEPS):
@@ -134,7 +135,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
         step = np.full((len(left), robot.motion.n), np.nan)
         off = unwound(robot, q[left[good]], now["q"][good]) - now["q"][good]
         step[good] = least_squares_twists(robot, now["J"][good], off)
-        size = np.max(np.abs(step), axis=1)
+        size = np.max(np.abs(step) / units, axis=1)
         # Steps that grow lead nowhere: these coordinates have no pose near by.
         good = (size <= np.maximum(_GROWS * shortest, nearly)) & np.isfinite(size)
         left, there, step, before = left[good], there[good], step[good], SearchStart(at[good], y[good])
@@ -143,7 +144,7 @@ def poses_near(robot: Robot, q: Array, start: Array) -> Array:
             break
         there = moved(robot, there, step, guess=before)
         x[left] = np.where((size < nearly)[:, None], there, np.nan)
-        if np.all(size < done):
+        if np.all(size < _DONE):
             break
     return x
 

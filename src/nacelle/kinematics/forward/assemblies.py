@@ -61,7 +61,7 @@ def assemblies_of(search: PoseSearch, q: Array, own: Array) -> list[Assemblies]:
             wanted[None],
             tolerance=search.equations.closed,
             max_iterations=_ITERATIONS,
-            max_step=_SHORT * max(mechanism.robot.size, 1.0),
+            max_step=_SHORT * search.equations.units,
         )
         u = solution.y[solution.status == 0]
         x, y = search.poses(polished(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))

@@ -200,7 +200,7 @@ class PoseSearch:
             samples.q[left],
             tolerance=self.equations.closed,
             max_iterations=_ITERATIONS,
-            max_step=_LONGEST * max(self.mechanism.robot.size, 1.0),
+            max_step=_LONGEST * self.equations.units,
         )
         samples.steps[left] += solution.iterations
         done = solution.status == 0

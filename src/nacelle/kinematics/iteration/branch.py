@@ -43,8 +43,8 @@ from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
 _NOTHING = 1e-11
 # How far the configurations are from the reference by which relations of unknowns are recognised.
 _NEAR = (0.07, 0.05, 0.03, 0.02)
-# A relation holds at all of them to this number.
-_RELATED = 1e-10
+# A relation holds at all of them to this number, and so many roundings of the robot's coordinates.
+_RELATED, _ROUNDED = 1e-10, 64.0
 WRONG = 1e-7
 """A state in double is elsewhere where a relation of unknowns is wrong by more, rad or robot's sizes."""
 _TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
@@ -135,7 +135,7 @@ def _branch(robot: Robot) -> Branch:
     reference = configuration(robot, *mechanism.reference)
     motions = [reference.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
     samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
-    nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING
+    nonzero = np.max(np.abs(samples * own), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
     blocks = []
     for rows, columns in _square_parts(nonzero):
         part = samples[0][np.ix_(rows, columns)]
@@ -166,6 +166,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     # Angles that count turns are no unknowns of the loops.
     values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_size]
     spherical = _spherical(mechanism)
+    related = _RELATED + _ROUNDED * mechanism.robot.coordinate_rounding
     relations: list[Relation] = []
     free: list[int] = []
     for i, own in enumerate(values.T):
@@ -173,9 +174,9 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
         for j, sign in others:
             constant = own - sign * values[:, j]
             # A quaternion and its negative are one orientation.
-            if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > _RELATED):
+            if spherical[i] != spherical[j] or (spherical[i] >= 0 and abs(constant[0]) > related):
                 continue
-            if np.ptp(constant) < _RELATED * max(1.0, float(np.max(np.abs(own)))):
+            if np.ptp(constant) < related * max(1.0, float(np.ptp(own))):
                 relations.append(Relation(i, j, sign, float(constant[0])))
                 break
         else:

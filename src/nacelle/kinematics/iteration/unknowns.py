@@ -104,11 +104,10 @@ def start_of(robot: Robot, guess: Any) -> SearchStart | None:
 
 def guess_settings(mechanism: Mechanism) -> dict[str, Any]:
     """Settings of the plain iteration that begins with a guess."""
-    longest = _NEAR_STEP * float(np.min(unknown_units(mechanism)))
     return {
         "tolerance": closed_tolerance(mechanism.robot),
         "max_iterations": _NEAR_STEPS,
-        "max_step": longest,
+        "max_step": _NEAR_STEP * unknown_units(mechanism),
         "polish": True,
     }
 
@@ -306,9 +305,12 @@ class _Search:
         """Close the loops by plain iteration, on whatever branch it ends."""
         if not left.size:
             return
-        longest = _LONGEST * max(self.mechanism.robot.size, 1.0)
         solution = self.solver.solve(
-            from_y, x[left], tolerance=self.equations.closed, max_iterations=_ITERATIONS, max_step=longest
+            from_y,
+            x[left],
+            tolerance=self.equations.closed,
+            max_iterations=_ITERATIONS,
+            max_step=_LONGEST * self.equations.units,
         )
         done = solution.status == 0
         y[left[done]], flags[left[done]] = solution.y[done], int(Flag.OTHER_BRANCH)

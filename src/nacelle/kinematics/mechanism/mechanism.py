@@ -278,6 +278,7 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     scale = row_scale(robot)
     poses = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
     J = np.stack([state.jacobian / scale[:, None] for _, state in poses])
+    zero = 1e-11 + 64.0 * robot.coordinate_rounding
     rows = assembly.closures.rows
 
     names = robot.motion.joint_names
@@ -297,7 +298,7 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     if not parasitic:
         moved[: robot.platform_nv] = False
         moved[list(robot.motion.twist_axes)] = True
-    used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > 1e-11
+    used = np.max(np.abs(J[:, :, moved]), axis=(0, 2), initial=0.0) > zero
 
     def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
         listed = [k for c in closures for k in range(rows[c - robot.tree].start, rows[c - robot.tree].stop)]
@@ -312,7 +313,7 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
         recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
-        felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > 1e-11, axis=0)
+        felt = np.count_nonzero(np.max(np.abs(J[:, list(listed)][:, :, list(rates)]), axis=0) > zero, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
         legs.append(LegPlan(recipe, rates, listed, spins))
     return Mechanism(

@@ -209,21 +209,27 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         rows = [(spin, spin_row(motion, spin) * rate_scale(robot)) for spin in nacelle_spins]
         return held_spins(J, rows)[1]
 
+    rounding = 64.0 * robot.coordinate_rounding
     J_held = held(J, motion)
-    N = null_space(J_held)
+    N = null_space(J_held, rounding)
     own_spins = len(J_held) - len(J)
     top = nacelle_rates(robot)
     platform_rank = rank_of(N[top].T)
     F = range_of(N[: robot.platform_nv])
     free, locked, coupled = _axes(F)
     A = actuator_rows(robot, motion) * rate_scale(robot)
-    left = _locked(J_held, A)
-    left_rank = rank_of(left[top].T) if left.shape[1] else 0
+    left = _locked(J_held, A, rounding)
+
+    def remains(left: Array) -> int:
+        return rank_of(left[top].T) if left.shape[1] else 0
+
+    left_rank = remains(left)
     independent = np.flatnonzero(held_rates(robot))
     reference_J = scaled_closures(robot, at_reference[1])
     reference_held = held(reference_J, at_reference[0])
-    reference_N = null_space(reference_held)
+    reference_N = null_space(reference_held, rounding)
     reference_A = actuator_rows(robot, at_reference[0]) * rate_scale(robot)
+    reference_left = _locked(reference_held, reference_A, rounding)
     undriven = undriven_coordinates(robot, left)
     return Mobility(
         counted=J.shape[1] - J.shape[0],
@@ -243,10 +249,10 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         controlled=platform_rank - left_rank,
         uncontrolled=_motion_words(robot, left, top),
         still=_still_joints(robot, N),
-        singular_reference=_signature(reference_held, reference_A, top) != _signature(J_held, A, top),
+        singular_reference=(rank_of(reference_held), remains(reference_left)) != (rank_of(J_held), left_rank),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
-        reference_left=_motion_words(robot, _locked(reference_held, reference_A), top),
+        reference_left=_motion_words(robot, reference_left, top),
         declared=robot.motion.name,
         spinning=spinning,
         stretched=_stretched(robot, reference_J, J),
@@ -276,15 +282,9 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
     return tuple(names)
 
 
-def _signature(J: Array, A: Array, top: Array) -> tuple[int, int]:
-    """Rank of the closures, and of what remains with the actuators locked."""
-    left = _locked(J, A)
-    return rank_of(J), rank_of(left[top].T) if left.shape[1] else 0
-
-
-def _locked(J: Array, A: Array) -> Array:
+def _locked(J: Array, A: Array, rounding: float) -> Array:
     """Motions that are left with all actuators locked."""
-    return null_space(np.vstack([J, _unit_rows(A)]))
+    return null_space(np.vstack([J, _unit_rows(A)]), rounding)
 
 
 def _unit_rows(A: Array) -> Array:

@@ -21,13 +21,16 @@ RANK_TOLERANCE = 1e-8
 _UNIT = 1e-3
 
 
-def null_space(matrix: Array) -> Array:
-    """Orthonormal basis (n, n - rank) of the null space of a scaled matrix (m, n), as columns."""
+def null_space(matrix: Array, rounding: float = 0.0) -> Array:
+    """Orthonormal basis (n, n - rank) of the null space of a scaled matrix (m, n), as columns.
+
+    Entries of it up to `rounding` are zero.
+    """
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
         return np.eye(matrix.shape[1])
     _, s, Vt = np.linalg.svd(matrix)
     rank = int(np.sum(s > RANK_TOLERANCE * max(float(s[0]), _UNIT)))
-    return np.asarray(Vt[rank:].T)
+    return np.where(np.abs(Vt[rank:].T) > rounding, Vt[rank:].T, 0.0)
 
 
 def rank_of(matrix: Array) -> int:

@@ -21,7 +21,7 @@ from nacelle.model.build.draft import (
 )
 from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, Edge, full_name
 from nacelle.model.build.joints import JointBuilder
-from nacelle.model.build.placement import Placement, placed_beam, placed_display, placement
+from nacelle.model.build.placement import Placement, mirrored_branch, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
@@ -205,8 +205,18 @@ class _Builder:
             parts = [self.graph.owner(body) for body in self.graph.groups[k]]
             branches = {part.spec.branch or 0 for part in parts if part and part.spec}
             bodies = tuple(joints[j].successor for j in own)
-            result.append(Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0)))
+            leg = Leg(name, bodies, tuple(own), tuple(cuts), max(branches, key=abs, default=0))
+            result.append(replace(leg, branch=leg.branch * self.branch_sign(leg, joints)))
         return result
+
+    def branch_sign(self, leg: Leg, joints: list[Joint]) -> int:
+        """What the branch of a leg, written before it is mirrored, is multiplied by."""
+        parts = map(self.graph.owner, self.graph.groups[self.graph.leg_names().index(leg.name)])
+        if all(part is None or part.placement.mirror is None for part in parts):
+            return 1
+        # Couplings come after all other joints, and keep their coordinates.
+        closures = [joints[j] for j in leg.closures if j < len(joints)]
+        return mirrored_branch([joints[j] for j in leg.joints], closures)
 
     def coupled(self, start: int, group: int | None) -> list[int]:
         """Indices of the couplings of a leg, or of the nacelle (None), which come after all other joints."""
@@ -428,7 +438,8 @@ class _Builder:
                     hint = did_you_mean(leg, leg_names)
                     self.report((*path, "branch", leg), f"no leg is called {leg!r}", hint)
                 else:
-                    branch[leg_names.index(leg)] = value
+                    k = leg_names.index(leg)
+                    branch[k] = value * self.branch_sign(legs[k], joints)
             guess = self.guesses(spec.guess, (*path, "guess"), edges, joints)
             pose = reference
             if spec.reference is not None:

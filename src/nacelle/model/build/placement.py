@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,10 +11,13 @@ import numpy as np
 from nacelle.model.description.body import DisplaySpec, FlexibleSpec
 from nacelle.model.description.drive_reader import Drive
 from nacelle.model.description.frame import PlacementSpec
-from nacelle.model.joint import MOTION, JointKind
+from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
+
+# Sines of angles between axes that are parallel.
+_ALONG = 1e-9
 
 
 class Placement(NamedTuple):
@@ -75,6 +79,45 @@ def mirror_drive(kind: JointKind, drive: Drive) -> Drive:
     return replace(
         drive, guess=tuple(guess), limits=tuple(limits), springs=tuple(springs), friction=tuple(friction)
     )
+
+
+def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
+    """Sign that the determinant of a leg's Jacobian changes by in the mirror image at the same joint values.
+
+    Rows change with the axes of the closures' frames (`joint_mirror`), columns with slides of `mirror_drive`.
+    Rows that are zero all the time, out of the plane of a planar leg, do not count.
+
+    Args:
+        joints: its tree joints, in order.
+        closures: its closures.
+    """
+    R: dict[int, Array] = {}
+    axes: dict[bool, list[Array]] = {True: [], False: []}
+    flips = 0
+    for joint in joints:
+        at = R.get(joint.predecessor, np.eye(3)) @ joint.frame_predecessor.R.astype(float)
+        R[joint.successor] = at @ joint.frame_successor.R.T.astype(float)
+        for primitive in joint.primitives:
+            own = at.T if primitive is Primitive.SPHERICAL else [at[:, primitive.axis]]
+            axes[primitive.is_rotation] += list(own)
+            flips += not primitive.is_rotation and joint.kind is not JointKind.PRISMATIC
+    turns, slides = (np.reshape(axes[key], (-1, 3)) for key in (True, False))
+    in_plane = np.linalg.matrix_rank(turns, tol=_ALONG) < 2 if len(turns) else True
+    for closure in closures:
+        side, frame = closure.predecessor, closure.frame_predecessor
+        if side not in R:
+            side, frame = closure.successor, closure.frame_successor
+        e, sign = (R[side] @ frame.R.astype(float)).T, np.diag(joint_mirror(closure.kind))
+        for what, *numbers in closure.locks:
+            if what == "offset":
+                still = np.linalg.norm(np.cross(turns, e[numbers[0]])) + np.linalg.norm(
+                    slides @ e[numbers[0]]
+                )
+            else:
+                still = np.linalg.norm(turns @ e[3 - sum(numbers)])
+            if not in_plane or still > _ALONG:
+                flips += np.prod(sign[numbers]) < 0.0
+    return -1 if flips % 2 else 1
 
 
 def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:

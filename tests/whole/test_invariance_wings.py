@@ -1,0 +1,100 @@
+"""Flexible links, identification and files follow a robot that is moved, scaled and weighed otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.elastic.extended import extended
+from nacelle.elastic.linear.frequencies import NaturalFrequencies
+from nacelle.elastic.linear.statics import StaticDeflection
+from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.identify import identify
+from nacelle.model.leg import PLATFORM
+from nacelle.model.robot import Robot
+from support import round_trips
+from support.exported_files import without_losses
+from support.identification import library_run
+from support.library import library_robot
+from support.transformed import Change
+
+FAR = Change(t=np.array([6e5, -6e5, 5e5]))
+CHANGES = {
+    "1 km away": Change(t=np.array([600.0, -600.0, 500.0])),
+    "1000 km away": FAR,
+    "in millimetres": Change(length=1e-3),
+    "a thousand times as long": Change(length=1e3),
+    "a million times as heavy": Change(mass=1e6),
+    "a millionth of the mass": Change(mass=1e-6),
+}
+changes = pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+# Powers of length in base parameters of the five-bar, but for 2 of moments of inertia and friction.
+_POWERS = {"mx": 1, "my": 1}
+
+
+@changes
+@pytest.mark.parametrize("name", ["fivebar-flexible", "3rrr-flexible"])
+def test_flexible_links(name: str, change: Change) -> None:
+    """Time stays, and with it frequencies; deflections, over lengths of links, and buckling follow."""
+    robot = nacelle.load(name)
+    other = change.robot(robot)
+    f, d = deformed(other, change.mass * change.length)
+    own_f, own_d = deformed(robot, 1.0)
+    tolerance = 1e-9 + 1e2 * other.coordinate_rounding
+    assert int(f.rigid) == int(own_f.rigid)
+    np.testing.assert_allclose(f.frequencies, own_f.frequencies, rtol=tolerance)
+    expected = own_d.elastic / extended(robot).scales
+    bound = tolerance * np.max(np.abs(expected))
+    np.testing.assert_allclose(d.elastic / extended(other).scales, expected, rtol=0.0, atol=bound)
+    assert float(d.factor) == pytest.approx(float(own_d.factor), rel=10.0 * tolerance)
+
+
+def deformed(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDeflection]:
+    """Frequencies, and the equilibrium under gravity and a millinewton, times a scale, on the nacelle."""
+    x, wrench = nacelle.reference_pose(robot), scale * np.array([3e-4, 8e-4, 0.0, 0.0, 0.0, 0.0])
+    at_rest = nacelle.static_deflection(robot, x, external={robot.bodies[PLATFORM].name: wrench})
+    return nacelle.natural_frequencies(robot, x, modes=4), at_rest
+
+
+@changes
+def test_identification(change: Change) -> None:
+    """The same measurement of the changed robot gives the changed parameters."""
+    robot, run = library_robot("fivebar"), library_run("fivebar", 0.05)
+    other, data = change.robot(robot), run.noisy(force=0.01, encoder=1e-6)
+    own = identify(robot, data)
+    found = identify(other, Measurement(other, data.time, data.q, data.force * change.force(robot)))
+    assert found.base.names == own.base.names
+    assert found.essential.removed == own.essential.removed
+    assert found.fit.score == pytest.approx(own.fit.score, abs=1e-6)
+    powers = [_POWERS.get(name.rpartition(".")[2], 2) for name in own.base.names]
+    expected = own.estimator.coef_ * change.mass * change.length ** np.array(powers)
+    sigma = own.estimator.std_ * change.mass * change.length ** np.array(powers)
+    assert np.max(np.abs(found.estimator.coef_ - expected) / sigma) < 1e-3
+
+
+@changes
+@pytest.mark.parametrize("format", ["mjcf", "urdf", "sdf"])
+def test_files(format: str, change: Change, tmp_path: Path) -> None:
+    """What comes back from a file of the changed robot has its size and its forces."""
+    robot = without_losses(library_robot("fivebar"))
+    other = change.robot(robot)
+    again, plain = returned(other, format, tmp_path / "a"), returned(robot, format, tmp_path / "b")
+    assert again.size == pytest.approx(change.length * plain.size, rel=1e-6)
+    assert again.coordinate_rounding == pytest.approx(other.coordinate_rounding * other.size / again.size)
+    if change is not FAR:  # where poses of bodies are compared to 1e-9 m
+        drives = "actuators" if format == "mjcf" else "joints"
+        ours, theirs = (
+            round_trips.errors(*pair, states=2, drives=drives)["forces"]
+            for pair in ((other, again), (robot, plain))
+        )
+        # URDF and SDF lose the same whatever the robot's size.
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12 + 1e3 * other.coordinate_rounding)
+
+
+def returned(robot: Robot, format: str, folder: Path) -> Robot:
+    folder.mkdir()
+    files = nacelle.export_robot(robot, format, out=folder).files
+    return nacelle.import_robot(files[0], closures=files[1] if format == "urdf" else None).robot
