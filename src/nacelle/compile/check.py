@@ -8,8 +8,7 @@ times condition,
 
     |result - expected| <= C eps (largest entry of the output + |df / d inputs| . |inputs|)
 
-with the derivative at the first state, by one difference of the program as it was traced, along a random
-change of all inputs.
+with the derivative by one difference of the program as it was traced, along a random change of all inputs.
 """
 
 from __future__ import annotations
@@ -150,11 +149,11 @@ def expectation(
         at_random: whether inputs are any numbers, so that results may be ill-conditioned.
         may_refuse: whether the function may refuse the inputs: it declares none, or needs symbols.
     """
-    changed = rows[:1].copy()
+    changed = rows.copy()
     if fixed < rows.shape[1]:
         rng = np.random.default_rng(17)
         step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
-        changed[0, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
+        changed[:, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
     both = np.concatenate([rows, changed])
     by_tree = _evaluated(evaluate, rows, variables, may_refuse) or {}
     traced = raw(both)
@@ -163,7 +162,8 @@ def expectation(
     size = float(np.max(np.abs(rows), initial=0.0))
     for variable in variables:
         own = traced[:, start : start + variable.size]
-        values = own[:-1] if variable.name in FIGURES else by_tree.get(variable.name, own[:-1])
+        here, there = own[: len(rows)], own[len(rows) :]
+        values = here if variable.name in FIGURES else by_tree.get(variable.name, here)
         start += variable.size
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(np.where(np.isfinite(values), values, 0.0)), initial=0.0)
@@ -172,9 +172,9 @@ def expectation(
                 # rounding of terms that cancel.
                 scale = max(scale, size)
             # A program that is wrong could hide behind its own slope only if that were 1e6 of its results.
-            slope = np.max(np.abs(own[-1] - own[0]), initial=0.0) / _CHANGE
-        largest = scale + (slope if np.isfinite(slope) else 0.0)
-        bound = (_AT_RANDOM if at_random else 1.0) * rounding * largest
+            change = np.abs(there - here)
+            slope = np.max(np.where(np.isfinite(change), change, 0.0), initial=0.0) / _CHANGE
+        bound = (_AT_RANDOM if at_random else 1.0) * rounding * (scale + slope)
         outputs.append(values)
         allowed.append(np.full(values.shape, bound))
     empty = np.zeros((len(rows), 0))
