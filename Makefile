@@ -81,7 +81,7 @@ moving: setup ## Photograph the picture that moves on the first page again; need
 	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
 
 golden: setup ## Write the golden files of what commands print again; read the diff
-	NACELLE_GOLDEN=write $(BIN)/pytest -q tests/cli/test_golden.py
+	NACELLE_GOLDEN=write $(BIN)/pytest -q tests/cli/test_cli.py
 
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes

@@ -1,14 +1,172 @@
-"""The function `export`: what it refuses, and the names that it makes."""
+"""Export: about, compiler, entries, entry, export, markdown, states."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile import make_program
+from nacelle.emit.names import identifier
+from nacelle.errors import ExportError
+from nacelle.export.about import CONVENTIONS, count_text, friction_words
+from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
+from nacelle.export.entries import LONGEST, Wanted, entries, package_name
+from nacelle.export.entry import CLOSING, Entry, pose_words
+from nacelle.export.markdown import plain
+from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.vectors import rounded, vectors
+from nacelle.program.cost import count
+from nacelle.program.trace import trace
+from support.described import mechanism
+from support.hostile_names import HOSTILE
 from support.library import library_robot
+
+# ---- What packages say of themselves, in plain ASCII
+
+
+def test_counts_in_ascii() -> None:
+    program = trace(lambda x: x[0] * x[1] / (x[0] + 1.0), {"x": (2,)}).program()
+    text = count_text(count(program))
+    assert text.isascii()
+    assert "3 operations" in text
+    assert all(line.isascii() for line in CONVENTIONS)
+
+
+def test_friction() -> None:
+    words = [
+        friction_words(Wanted(("inverse_dynamics",), friction=f, smooth=s))
+        for f, s in ((False, None), (True, None), (True, 0.1))
+    ]
+    assert len(set(words)) == 3
+    assert "0.1" in words[2]
+
+
+# ---- Compilers: which one is found, what it says, and which of them make no programs
+
+
+def test_a_compiler_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "my-cc"
+    own.write_text("#!/bin/sh\necho one; echo two\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("CC", f"{own} -m32 -g")
+    found = find_compiler("c")
+    assert found is not None
+    assert found.command == (str(own), "-m32", "-g")
+    assert found.name == "my-cc -m32 -g"
+    assert found.version == "one"
+    # It says that it has compiled, and has made nothing.
+    assert not found.works()
+    monkeypatch.setenv("CC", "no-such-cc")
+    assert find_compiler("c") is None
+    with pytest.raises(ExportError, match="there is no C\\+\\+ compiler 'no-such-c\\+\\+'"):
+        find_compiler("c++", "no-such-c++")
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_the_compilers_of_this_machine(language: str, tmp_path: Path) -> None:
+    found = find_compiler(language)
+    if found is None:
+        pytest.skip(f"there is no compiler of {language}")
+    assert found.works()
+    (tmp_path / "a.c").write_text("int f(void) { return wrong; }\n")
+    with pytest.raises(ExportError, match=r"a\.c:1.*error.*wrong"):
+        found.build(["-c", "a.c"], tmp_path, 60.0)
+
+
+@pytest.mark.skipif(not shutil.which("sleep"), reason="there is no sleep")
+def test_programs_that_take_too_long_or_do_not_start(tmp_path: Path) -> None:
+    with pytest.raises(TimeLimitError, match=r"sleep takes longer than 0\.1 s"):
+        run_within(["sleep", "20"], tmp_path, 0.1)
+    with pytest.raises(ExportError, match="nothing does not run"):
+        run_within(["./nothing"], tmp_path, 1.0)
+    assert not Compiler("c", ("./nothing",)).works()
+
+
+# ---- Functions of a package: names, inputs that are left, outputs to be watched
+
+
+def test_names_of_packages() -> None:
+    robot = library_robot("fivebar")
+    for text in HOSTILE:
+        name = package_name(dataclasses.replace(robot, name=text), None)
+        assert identifier(name) == name
+        assert len(name) <= LONGEST
+        assert package_name(robot, name) == name
+    assert package_name(dataclasses.replace(robot, name="random"), None) == "random_robot"
+    assert package_name(library_robot("gough-stewart"), None) == "gough_stewart"
+
+
+def test_entries_are_programs_of_the_model() -> None:
+    """No input is empty; the output that the model is named after comes first, and is that of Python."""
+    robot = library_robot("fivebar")
+    plain, bare = (
+        entries(robot, "five", Wanted(("inverse_dynamics",), bare=bare))[0] for bare in (False, True)
+    )
+    assert [variable.name for variable in plain.program.inputs] == ["x", "v", "a"]
+    assert plain.program.outputs[0].name == "force"
+    assert [variable.name for variable in bare.program.outputs] == ["force"]
+    assert plain.program.name == "five_inverse_dynamics"
+    x, v, a = nacelle.reference_pose(robot), np.array([0.3, -0.2]), np.array([1.0, 2.0])
+    expected = nacelle.inverse_dynamics(robot, x, v, a).force
+    np.testing.assert_allclose(bare.program.evaluate([*x, *v, *a]), expected, rtol=1e-12)
+
+
+def test_legs_found_by_iteration_come_with_their_step() -> None:
+    made = entries(library_robot("quattro"), "q", Wanted(("inverse_kinematics",)))
+    assert [entry.label for entry in made] == [CLOSING, "inverse_kinematics"]
+
+
+def test_numbers_given_at_run_time_are_prepared() -> None:
+    robot = library_robot("fivebar")
+    first, second = entries(robot, "five", Wanted(("gravity_forces",), parameters=("gravity",)))
+    assert (first.label, second.label) == ("gravity_forces_prepare", "gravity_forces")
+    numbers = robot.numbers.vector("gravity")
+    x = nacelle.reference_pose(robot)
+    for factor in (1.0, 0.5):
+        prepared = first.program.evaluate((factor * numbers).tolist())
+        found = second.program.evaluate([*prepared, *x])[: robot.motion.n]
+        np.testing.assert_allclose(found, factor * nacelle.gravity_forces(robot, x), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (Wanted(()), "at least one model"),
+        (Wanted(("jacobian", "jacobian")), "named twice"),
+        (Wanted(("jacobian",), input="encoders"), "is one of inverse_dynamics"),
+    ],
+)
+def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
+    with pytest.raises(nacelle.ExportError, match=words):
+        wanted.check()
+
+
+# ---- Functions of a package
+
+
+def test_values_alive_and_counts() -> None:
+    program = make_program(lambda x: {"y": (x[0] + x[1]) * (x[2] + x[3])}, None, {"x": (4,)})
+    entry = Entry("product", "a product of sums", program, {}, None)
+    # Both sums are needed at once.
+    assert entry.alive == 2
+    assert (entry.count.add, entry.count.mul) == (2, 1)
+    assert not entry.closes
+    assert Entry(CLOSING, "", program, {}, None).closes
+
+
+def test_words_of_poses() -> None:
+    assert "unit length" in pose_words(library_robot("palida"))
+    assert pose_words(library_robot("fivebar")) == "reduced pose x, y; m, rad"
+
+
+# ---- The function `export`: what it refuses, and the names that it makes
 
 
 @pytest.mark.parametrize(
@@ -61,3 +219,72 @@ def test_the_same_export_twice_is_the_same(tmp_path: Path) -> None:
     assert first.files == second.files
     for name in first.files:
         assert (first.out / name).read_bytes() == (second.out / name).read_bytes()
+
+
+# ---- Any text as words of a Markdown page: nothing in it is markup
+
+
+def test_markup_is_taken_as_words() -> None:
+    for text in ("a_b*c", "# head", "[x](y)", "`code`", "<b>", "a|b", "line\nbreak"):
+        found = plain(text)
+        assert "\n" not in found
+        # What would mean something is escaped, or written as a character's number.
+        assert not re.search(r"(?<!\\)[_*`\[<|]", found)
+    assert plain("delta robot") == "delta robot"
+
+
+# ---- Inputs of models at states: every kind of input gives the forces of `inverse_dynamics`
+
+CASES = [
+    ("3rrr", "pose"),
+    ("fivebar", "pose"),
+    ("fivebar", "elements"),
+    ("fivebar", "encoders"),
+    ("delta-codourey", "elements"),
+    ("delta-codourey", "encoders"),
+    ("prrrp", "elements"),
+    pytest.param("palida", "pose", marks=pytest.mark.slow),
+    pytest.param("orthoglide", "pose", marks=pytest.mark.slow),
+    pytest.param("3rps", "pose", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "source"), CASES)
+def test_forces_are_those_of_the_api(name: str, source: str) -> None:
+    robot = library_robot(name)
+    states = seeded_states(robot)
+    entry = entries(robot, "p", Wanted(("inverse_dynamics",), source))[-1]
+    inputs = inputs_at(states, {variable.name: variable.shape for variable in entry.program.inputs})
+    rows = np.concatenate(list(inputs.values()), axis=1)
+    found = rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    assert np.max(np.abs(found - wanted)) < 1e-12 * np.max(np.abs(wanted))
+
+
+def test_states_are_seeded_and_apart() -> None:
+    robot = library_robot("fivebar")
+    first, again, other = seeded_states(robot), seeded_states(robot), seeded_states(robot, seed=1)
+    assert np.array_equal(first.x, again.x)
+    assert np.array_equal(first.v, again.v)
+    assert not np.any(np.isclose(first.x, other.x))
+    assert len(np.unique(first.x, axis=0)) == len(first.x) == 12
+
+
+def test_vectors_are_numbers_of_single_precision() -> None:
+    robot = library_robot("fivebar")
+    entry = entries(robot, "p", Wanted(("inverse_dynamics",)))[0]
+    found = vectors(entry, seeded_states(robot))
+    for values in found.inputs.values():
+        assert np.array_equal(values, values.astype(np.float32))
+    assert 0 < found.tolerance["double"]["force"] < 1e-12
+    assert 0 < found.tolerance["float"]["force"] < 1e-3
+
+
+def test_what_nothing_drives_is_left_out_of_vectors() -> None:
+    robot = mechanism("cart_pole")
+    states = seeded_states(robot, 3)
+    free = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, free=("cart.pivot",))
+    np.testing.assert_array_equal(states.tau, free.force)
+    for entry in entries(robot, "p", Wanted(("forward_dynamics", "inverse_kinematics"))):
+        found = vectors(entry, states)
+        assert all(np.isfinite(values).all() for values in found.outputs.values())

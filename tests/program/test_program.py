@@ -1,15 +1,268 @@
-"""Programs: every operation against Python's own, over floats, batches and mpmath; faults are refused."""
+"""Program: cost, directional, factor, folding, pair, precise, program, regroup, symbol, trace."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
+from nacelle.program.algebra.algebra import Algebra
+from nacelle.program.algebra.read import read_algebra, source
+from nacelle.program.algebra.write import write_algebra
+from nacelle.program.cost import WEIGHTS, Count, cost, cost_of, count
+from nacelle.program.derivative import with_jacobians
+from nacelle.program.directional import cotangent, directional_program
+from nacelle.program.factor import factor
+from nacelle.program.folding import FoldingGraph
+from nacelle.program.graph import Graph
+from nacelle.program.pair import pair_products, pair_sums
+from nacelle.program.precise import evaluate
 from nacelle.program.program import ARITY, Program, Variable
+from nacelle.program.regroup import regrouped
+from nacelle.program.symbol import Symbol, node_of, symbols
+from nacelle.program.trace import graph_of, linear, trace
+from nacelle.spatial import scalar
+from nacelle.spatial.scalar import (
+    absolute,
+    atan2,
+    cos,
+    cross,
+    exp,
+    floor,
+    maximum,
+    minimum,
+    product,
+    sign,
+    sin,
+    sqrt,
+    tanh,
+)
+from nacelle.spatial.scalar import where as choose
+from nacelle.spatial.solve import solve
+from support.random_programs import evaluate as symbol_evaluate
+
+# ---- Counts of operations against a count by hand
+
+
+def function(x: Any) -> Any:
+    a, b, c = x
+    # 3 products, 1 quotient, 4 sums and differences; negations are free, what is written twice counts once.
+    r = sqrt(a * a + b * b)
+    return [-(a - b) / r, sin(c) * r, atan2(a - b, cos(c)), maximum(sign(c) + 2.0, a + b), floor(c)]
+
+
+def test_count_and_cost() -> None:
+    traced = trace(function, {"x": (3,)})
+    program = traced.program()
+    found = count(program)
+    assert found == Count(add=4, mul=4, div=1, sqrt=1, trig=3, sign=1, other=2)
+    assert found.total == 8
+    assert str(found) == "8 operations: 4 +/-, 4 ×/÷ (1 ÷), 1 sqrt, 3 trig, 1 sign, 2 other"
+    names = ["add"] * 4 + ["mul"] * 3 + ["div", "sqrt", "sin", "cos", "atan2", "sign", "max", "floor"]
+    assert cost(program) == cost_of(traced.graph, traced.roots) == sum(WEIGHTS[name] for name in names)
+
+
+# ---- directional
+#
+# Derivatives in a direction, as programs: against the Jacobian of the graph, and against each other.
+
+
+def _function(A, b):
+    """A solve, kinks, roots, an input that is an output, and an output without any input."""
+    x = solve(A, b.reshape(-1, 1))[:, 0]
+    return {"y": [scalar.sqrt(x @ x + 1.0), scalar.absolute(x[0]) * b[1]], "b": b, "none": 2.0}
+
+
+SHAPES = {"A": (2, 2), "b": (2,)}
+
+
+def test_both_are_the_jacobian_times_a_direction() -> None:
+    rng = np.random.default_rng(0)
+    made = trace(_function, SHAPES)
+    program = made.program()
+    pairs = [(output, by) for by in SHAPES for output in ("y", "b", "none")]
+    whole = with_jacobians(trace(_function, SHAPES), pairs).program()
+    A, b, dA, db = (rng.normal(size=shape) for shape in (4, 2, 4, 2))
+    y_bar = rng.normal(size=5)
+    entries = np.array(whole.evaluate([*A, *b])[5:])
+    J = np.concatenate([entries[: 5 * 4].reshape(5, 4), entries[5 * 4 :].reshape(5, 2)], axis=1)
+    moved = directional_program(program)
+    assert [v.name for v in (*moved.inputs, *moved.outputs)] == [
+        "A",
+        "b",
+        "d_A",
+        "d_b",
+        "d_y",
+        "d_b",
+        "d_none",
+    ]
+    np.testing.assert_allclose(moved.evaluate([*A, *b, *dA, *db]), J @ [*dA, *db], atol=1e-13)
+    back = cotangent(program)
+    assert [v.name for v in (*back.inputs, *back.outputs)] == [
+        "A",
+        "b",
+        "y_bar",
+        "b_bar",
+        "none_bar",
+        "A_bar",
+        "b_bar",
+    ]
+    np.testing.assert_allclose(back.evaluate([*A, *b, *y_bar]), y_bar @ J, atol=1e-13)
+    with_values = directional_program(program, by=("b",), values=True)
+    got = with_values.evaluate([*A, *b, *db])
+    np.testing.assert_allclose(got[:5], program.evaluate([*A, *b]), rtol=1e-13)
+    np.testing.assert_allclose(got[5:], J[:, 4:] @ db, atol=1e-13)
+
+
+def test_of_any_order() -> None:
+    """The derivatives of x^4, again and again."""
+    program = trace(lambda x: {"y": x * x * x * x}, {"x": ()}).program()
+    second = directional_program(cotangent(program))
+    assert [v.name for v in second.inputs] == ["x", "y_bar", "d_x", "d_y_bar"]
+    # x_bar = 4 x^3 y_bar; its tangent by x alone is 12 x^2 y_bar dx.
+    np.testing.assert_allclose(second.evaluate([1.5, 2.0, 3.0, 0.0]), 12 * 1.5**2 * 2.0 * 3.0)
+    third = directional_program(second)
+    # By x once more, all other directions held: 24 x y_bar dx dx.
+    np.testing.assert_allclose(
+        third.evaluate([1.5, 2.0, 3.0, 0.0, 0.5, 0.0, 0.0, 0.0]), 24 * 1.5 * 2.0 * 3.0 * 0.5
+    )
+
+
+# ---- Factoring saves the products that it says, and no value changes
+
+X = (1.25, -0.75, 3.5, 0.625, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "products"),
+    [
+        (lambda a, b, c, d, e: a * b + a * c - a * d, 1),
+        (lambda a, b, c, d, e: a * b * c + a * b * d + a * e, 3),
+        (lambda a, b, c, d, e: b / a + c / a - d / a, 1),
+        (lambda a, b, c, d, e: a * c + a * d + b * c + b * d, 1),
+        (lambda a, b, c, d, e: a * b + c * d + e, 2),
+        (lambda a, b, c, d, e: 2.0 * a * b - 2.0 * a * c, 2),
+    ],
+)
+def test_a_common_factor_is_taken_out(function: Callable[..., Any], products: int) -> None:
+    traced = trace(lambda x: function(*x), {"x": (5,)})
+    algebra = read_algebra(source(traced.graph, traced.roots))
+    saved = factor(algebra)
+    graph, roots = write_algebra(algebra)
+    program = linear("factored", graph, traced.inputs, traced.outputs, roots)
+    assert count(program).mul == products
+    assert count(traced.program()).mul - products == saved
+    assert abs(program.evaluate([mpmath.mpf(x) for x in X])[0] - function(*X)) < 1e-15
+
+
+# ---- Numbers at a sample: first inputs are constants that are recorded, the others stay inputs
+
+
+def test_first_inputs_have_the_values_of_the_sample() -> None:
+    graph = FoldingGraph((3.0, 4.0))
+    a, b, x = symbols(graph, 0, (3,))
+    assert (a.sample, b.sample, x.sample) == (3.0, 4.0, None)
+    # What follows from numbers alone has a sample too, and stays one of them.
+    assert (a * a + b * b).sample == 25.0
+    assert (a * x).sample is None
+
+
+# ---- Pairs that occur in several places are computed once, and no value changes
+
+
+@pytest.mark.parametrize(
+    ("pair", "function", "before", "after"),
+    [
+        (pair_sums, lambda a, b, c, d: [a + c + b, a + d + b, b + c + d + a], 7, 4),
+        # The ratio of the coefficients counts, not their size or sign.
+        (pair_sums, lambda a, b, c, d: [a + c - 2.0 * b, d + 6.0 * b - 3.0 * a], 7, 5),
+        (pair_products, lambda a, b, c, d: [a * c * b, a * d * b, a * (d * (c * b))], 7, 4),
+        (pair_products, lambda a, b, c, d: [a * b, c * d], 2, 2),
+    ],
+)
+def test_pairs(
+    pair: Callable[[Algebra, int], int], function: Callable[..., Any], before: int, after: int
+) -> None:
+    traced = trace(lambda x: function(*x), {"x": (4,)})
+    algebra = read_algebra(source(traced.graph, traced.roots))
+    assert (pair(algebra, 100) > 0) == (after < before)
+    graph, roots = write_algebra(algebra)
+    program = linear("paired", graph, traced.inputs, traced.outputs, roots)
+    assert count(traced.program()).total == before
+    assert count(program).total == after
+    x = np.random.default_rng(8).normal(size=4)
+    np.testing.assert_allclose(program.evaluate(x.tolist()), function(*x), rtol=1e-13)
+
+
+# ---- Programs with 50 digits: against mpmath
+
+VALUES = (0.3, -0.7, 1e-9, -1e-20, 2.5, -31.0, 1234.5, 1e6, math.pi, math.pi / 2, 0.5)
+
+
+def program_of(op: str) -> Program:
+    count = ARITY[op]
+    code = (*(("input", k) for k in range(count)), (op, *range(count)))
+    return Program(op, tuple(Variable(f"x{k}") for k in range(count)), (Variable("y"),), code, (count,))
+
+
+@pytest.mark.parametrize("op", ["sqrt", "sin", "cos", "tanh", "exp", "atan2", "div"])
+def test_functions_are_correctly_rounded(op: str) -> None:
+    program = program_of(op)
+    functions = {"div": mpmath.fdiv}
+    with mpmath.workdps(60):
+        for a in VALUES:
+            pairs = [(a,)] if ARITY[op] == 1 else [(a, b) for b in (*VALUES, -2.5)]
+            for arguments in pairs:
+                if (op == "sqrt" and a < 0) or (op == "exp" and a > 700):
+                    continue
+                wanted = float(functions.get(op, getattr(mpmath, op, None))(*map(mpmath.mpf, arguments)))
+                assert evaluate(program, arguments) == [wanted], (op, arguments)
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "wanted"),
+    [
+        ("sign", (-0.0,), 0.0),
+        ("sign", (-3.0,), -1.0),
+        ("sign", (math.nan,), math.nan),
+        ("floor", (-0.5,), -1.0),
+        ("floor", (-3.0,), -3.0),
+        ("floor", (2.75,), 2.0),
+        ("floor", (1e300,), 1e300),
+        ("floor", (-math.inf,), -math.inf),
+        ("floor", (math.nan,), math.nan),
+        ("where", (math.nan, 1.0, 2.0), 2.0),
+        ("where", (1e-300, 1.0, 2.0), 1.0),
+        ("min", (1.0, math.nan), math.nan),
+        ("max", (1.0, 2.0), 2.0),
+        ("sqrt", (-1.0,), math.nan),
+        ("div", (1.0, 0.0), math.inf),
+        ("div", (0.0, 0.0), math.nan),
+        ("sin", (math.inf,), math.nan),
+        ("tanh", (-math.inf,), -1.0),
+        ("atan2", (0.0, -1.0), math.pi),
+        ("abs", (-2.0,), 2.0),
+        ("neg", (2.0,), -2.0),
+    ],
+)
+def test_specials_as_in_every_target(op: str, arguments: tuple[float, ...], wanted: float) -> None:
+    np.testing.assert_equal(evaluate(program_of(op), arguments), [wanted])
+
+
+def test_digits_are_kept_where_doubles_lose_them() -> None:
+    # (1 + 1e-30) - 1 in 50 digits.
+    code = (("input", 0), ("const", 1.0), ("add", 0, 1), ("sub", 2, 1))
+    program = Program("p", (Variable("x"),), (Variable("y"),), code, (3,))
+    assert evaluate(program, [1e-30]) == [1e-30]
+
+
+# ---- program
+#
+# Programs: every operation against Python's own, over floats, batches and mpmath; faults are refused.
 
 PLAIN: dict[str, Any] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -41,3 +294,83 @@ def test_faults(step: tuple[Any, ...]) -> None:
     program = Program("faulty", (Variable("x"),), (Variable("y"),), (("input", 0), step), (1,))
     with pytest.raises(ValueError, match="instruction 1 of faulty"):
         program.check()
+
+
+# ---- Inputs in other groups
+
+
+def test_inputs_move() -> None:
+    code = (*(("input", k) for k in range(4)), ("sub", 0, 1), ("div", 4, 2), ("add", 5, 3))
+    program = Program("p", (Variable("a", (2,)), Variable("b"), Variable("c")), (Variable("y"),), code, (6,))
+    moved = regrouped(program, {"x": ["c"], "none": [], "p": ["b", "a"]})
+    moved.check()
+    assert [(v.name, v.size) for v in moved.inputs] == [("x", 1), ("none", 0), ("p", 3)]
+    assert moved.evaluate([4.0, 3.0, 1.0, 2.0]) == program.evaluate([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ValueError, match="has the inputs a, b, c, not a, b"):
+        regrouped(program, {"x": ["a", "b"]})
+
+
+# ---- symbol
+#
+# Symbols record what is done with them: traced and evaluated, array code gives what NumPy gives.
+
+
+def formula(x: Any) -> Any:
+    a, b, c = x
+    angle = scalar.atan2(a, b)
+    return np.array([scalar.sin(angle) * c - b / (1.0 + a * a), scalar.maximum(a, -c), scalar.sqrt(c * c)])
+
+
+def test_array_code_is_recorded() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    found = symbol_evaluate(trace(formula, {"x": (3,)}).program(), [x])[0]
+    np.testing.assert_allclose(found, [formula(row) for row in x], rtol=1e-14)
+
+
+def test_symbols_count_their_inputs() -> None:
+    graph = Graph()
+    table = symbols(graph, 3, (2, 2))
+    assert table.shape == (2, 2)
+    assert node_of(graph, table[1, 0]) == graph.input(5)
+    assert isinstance(symbols(graph, 0, ()), Symbol)
+
+
+def test_a_constant_has_its_value_and_an_input_none() -> None:
+    graph = Graph()
+    x = symbols(graph, 0, ())
+    assert (x.sample, x.settled) == (None, x)
+    two = Symbol(graph, node_of(graph, 2.0))
+    assert (two.sample, two.settled) == (2.0, 2.0)
+    assert node_of(graph, 2.0) == two.index
+    for branch in (bool, float, lambda s: s < 1.0):
+        with pytest.raises(TypeError, match="traced value"):
+            branch(x)
+
+
+# ---- A traced function has the values of the function itself, over all operations
+
+
+def function_of_trace(A: Any, b: Any, s: Any) -> dict[str, Any]:
+    return {
+        "vector": cross(product(A, b), b) + sin(s) * b,
+        "solved": solve(A, b),
+        "scalar": atan2(exp(-s), cos(s)) * minimum(s, b[0]) - maximum(b[1], tanh(s)) / sqrt(absolute(b[2])),
+        "chosen": choose(b[0] - s, A[0] * sign(s), A[1] ** 3),
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A, b, s = rng.normal(size=(3, 3)) + 2.0 * np.eye(3), rng.normal(size=3), float(rng.normal())
+    program = trace(function_of_trace, {"A": (3, 3), "b": (3,), "s": ()}).program()
+    assert [(out.name, out.shape) for out in program.outputs] == [
+        ("vector", (3,)), ("solved", (3,)), ("scalar", ()), ("chosen", (3,)),
+    ]  # fmt: skip
+    flat = [*A.ravel().tolist(), *b.tolist(), s]
+    expected = np.concatenate([np.ravel(value) for value in function_of_trace(A, b, s).values()])
+    np.testing.assert_allclose(program.evaluate(flat), expected, rtol=1e-12)
+    np.testing.assert_allclose(program.evaluate(flat)[3:6], np.linalg.solve(A, b), rtol=1e-12)
+    graph, roots = graph_of(program)
+    again = linear(program.name, graph, program.inputs, program.outputs, roots)
+    assert again.evaluate(flat) == program.evaluate(flat)

@@ -1,16 +1,28 @@
-"""Sketched robots pass the check with the motion that their legs promise; other engines agree with them."""
+"""Sketch: sketch, letters, posture, screws, search, text."""
 
 from __future__ import annotations
 
+import math
 import random
+import re
 
+import numpy as np
 import pytest
 
 from nacelle.errors import NacelleError
 from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.library import loads
 from nacelle.model.read import read_text
-from nacelle.sketch.letters import FREEDOMS
+from nacelle.sketch.letters import FREEDOMS, LegLetters, is_counted, named, read_legs
+from nacelle.sketch.posture import ALONG, UP, RobotLengths, Vector, cross, dot, less, plus, posture
+from nacelle.sketch.screws import LegPlacement, LegScrews, leg_screws, motion_on_legs
+from nacelle.sketch.search import Arrangement, arranged
 from nacelle.sketch.sketch import Sketch, sketch
+from nacelle.spatial.inertia import inertia_about_com
+
+# ---- sketch
+#
+# Sketched robots pass the check with the motion that their legs promise; other engines agree with them.
 
 
 def checked(made: Sketch) -> None:
@@ -81,3 +93,228 @@ def test_random_sequences(part: int) -> None:
     if robots:
         report = verify(loads(robots[0].text), "pinocchio", 3, 0)
         assert report.ok, f"{robots[0].summary}\n{report.text()}\n{robots[0].text}"
+
+
+# ---- Legs as people write them
+
+
+@pytest.mark.parametrize(
+    ("text", "letters", "active"),
+    [
+        ("UPS", "UPS", (1,)),
+        ("ups", "UPS", (1,)),
+        ("U_PS", "UPS", (1,)),
+        ("U[P]S", "UPS", (1,)),
+        ("UP*S", "UPS", (1,)),
+        ("UpS", "UPS", (1,)),
+        ("UP\N{COMBINING LOW LINE}S", "UPS", (1,)),
+        ("RRR", "RRR", (0,)),
+        ("R[R]R", "RRR", (1,)),
+        ("R*P*S", "RPS", (0, 1)),
+        ("U-P-S", "UPS", (1,)),
+        ("RUS", "RUS", (0,)),
+    ],
+)
+def test_one_leg(text: str, letters: str, active: tuple[int, ...]) -> None:
+    assert read_legs(text) == [LegLetters(letters, active)]
+    assert read_legs(f"3-{text}") == read_legs(f"3{text}") == [LegLetters(letters, active)] * 3
+    # What is printed is read again.
+    assert read_legs(str(read_legs(text)[0])) == read_legs(text)
+
+
+def test_several_legs() -> None:
+    rus, prr = read_legs("RUS")[0], read_legs("PRR")[0]
+    assert read_legs("RUS,RUS,PRR") == [rus, rus, prr]
+    assert read_legs("2-RUS, 1-PRR") == [rus, rus, prr]
+    assert read_legs("RUS", 4) == read_legs("4-RUS", 4) == [rus] * 4
+    assert named([rus, rus, prr]) == "2-[R]US, 1-[P]RR"
+    assert [is_counted(text) for text in ("UPS", "6-UPS", "UPS,UPS")] == [False, True, True]
+
+
+def test_freedoms() -> None:
+    assert read_legs("UPS")[0].freedoms == 6
+    assert (read_legs("SPS")[0].freedoms, read_legs("SPS")[0].rank) == (7, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "a leg has no joints"),
+        ("6-", "is no leg"),
+        ("UQS", "no joint is called 'Q'; use R, P, U, C and S"),
+        ("RRPaR", "parallelograms and rods side by side are not sketched"),
+        ("R[SS|SS]", "parallelograms and rods side by side are not sketched"),
+        ("[U]PS", "a universal joint cannot be actuated"),
+        ("UCU", "no revolute or prismatic joint that an actuator could move"),
+        ("99-UPS", "more than 12 legs"),
+        ("RRRRRRRR", "at most 7"),
+    ],
+)
+def test_what_is_no_leg(text: str, words: str) -> None:
+    with pytest.raises(NacelleError) as caught:
+        read_legs(text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_counts_that_contradict() -> None:
+    for text, count in (("6-UPS", 3), ("RUS,PRR", 3), ("UPS", 0)):
+        with pytest.raises(NacelleError, match="--count"):
+            read_legs(text, count)
+
+
+# ---- Joints of a leg at exact places
+
+SHAPE = RobotLengths(500, 200, 600, 30.0, ALONG)
+
+
+@pytest.mark.parametrize("letters", ["UPS", "RRR", "PRRS", "RPPR", "PPS", "PPP", "URU", "SRP", "CPR"])
+def test_a_leg_goes_from_base_to_platform(letters: str) -> None:
+    leg = posture(read_legs(letters)[0], SHAPE)
+    assert leg.points[0] == (500, 0, 0)
+    assert leg.points[-1] == plus(SHAPE.origin, SHAPE.anchor)
+    assert all(value % 10 == 0 for value in SHAPE.anchor)
+
+
+def test_a_rail_lies_between_its_neighbours_exactly() -> None:
+    leg = posture(read_legs("UPS")[0], SHAPE)
+    first, rail, last = leg.points
+    assert cross(less(rail, first), less(last, first)) == (0, 0, 0)
+    assert 0 < dot(less(rail, first), less(last, first)) < dot(less(last, first), less(last, first))
+    assert leg.choices(1, planar=False)[0] == (less(last, rail),)
+
+
+def test_axes_of_a_universal_joint_are_perpendicular_to_each_other_and_to_the_link() -> None:
+    leg = posture(read_legs("UPU")[0], SHAPE)
+    for k in (0, 2):
+        for a, b in leg.choices(k, planar=False):
+            assert dot(a, b) == 0
+            assert 0 in (dot(a, leg.links[k]), dot(b, leg.links[k]))
+    # Seen from the platform the joint at the end is that at the beginning.
+    assert leg.choices(2, planar=False)[0] == leg.choices(0, planar=False)[0][::-1]
+
+
+def test_in_the_plane_axes_are_upright() -> None:
+    flat = posture(read_legs("RRR")[0], RobotLengths(400, 120, 0, 0.0, ALONG))
+    assert all(flat.choices(k, planar=True) == [(UP,)] for k in range(3))
+    assert {point[2] for point in flat.points} == {0}
+
+
+# ---- Motions of platforms whose legs textbooks discuss
+
+SHAPE_OF_SCREWS = RobotLengths(500, 200, 600, 0.0, cross(ALONG, (-300, 0, 600)))
+
+THREE = [LegPlacement(120.0 * k) for k in range(3)]
+
+
+def leg(letters: str, *axes: tuple[Vector, ...]) -> LegScrews:
+    return leg_screws(posture(read_legs(letters)[0], SHAPE_OF_SCREWS), axes)
+
+
+def test_three_rps_lift_and_tilt() -> None:
+    rps = leg("RPS", (ALONG,), ((-300, 0, 600),), ())
+    motion = motion_on_legs([rps] * 3, THREE, (2, 3, 4))
+    assert (motion.freedoms, motion.spanned, motion.pure) == (3, True, True)
+    assert motion.conditioning > 0.1
+    assert not motion_on_legs([rps] * 3, THREE, (0, 1, 2)).spanned
+
+
+def test_a_regular_hexapod_is_singular_and_a_semiregular_one_is_not() -> None:
+    """Fichter 1986: similar hexagons of anchors leave a motion uncontrolled."""
+    ups = leg("UPS", (ALONG, (2, 0, 1)), ((-300, 0, 600),), ())
+    regular = motion_on_legs([ups] * 6, [LegPlacement(60.0 * k) for k in range(6)], tuple(range(6)))
+    assert regular.freedoms == 6
+    assert regular.conditioning < 1e-12
+    shape = RobotLengths(500, 200, 600, 30.0, ALONG)
+    place = posture(read_legs("UPS")[0], shape)
+    ups = leg_screws(place, ((ALONG, cross(ALONG, place.links[0])), (place.links[1],), ()))
+    pairs = [LegPlacement(120.0 * k + 15.0 * s, s < 0) for k in range(3) for s in (-1, 1)]
+    assert motion_on_legs([ups] * 6, pairs, tuple(range(6))).conditioning > 0.05
+
+
+def test_the_spin_of_a_rod_is_idle() -> None:
+    sps = leg("SPS", (), ((-300, 0, 600),), ())
+    assert (sps.idle, len(sps.locked)) == (1, 0)
+
+
+def test_a_mirrored_leg_moves_as_its_image() -> None:
+    """The twist of the image of a moving body is the image of its twist, reflected as a pseudovector."""
+    turn = LegPlacement(0.0, mirrored=True).twist_map
+    point, spin, speed = np.array([0.3, -0.2, 0.5]), np.array([0.4, 0.1, -0.7]), np.array([1.0, 2.0, 3.0])
+    image = turn @ np.concatenate([speed, spin])
+    F = np.diag([1.0, -1.0, 1.0])
+    np.testing.assert_allclose(
+        image[:3] + np.cross(image[3:], F @ point), F @ (speed + np.cross(spin, point)), atol=1e-15
+    )
+
+
+def test_a_revolute_joint_turns_the_origin_about_its_axis() -> None:
+    rrr = leg("RRR", (UP,), (UP,), (UP,))
+    arm = np.array([-500.0, 0.0, 600.0]) / 200.0
+    np.testing.assert_allclose(rrr.twists[:, 0], [*np.cross([0.0, 0.0, 1.0], arm), 0.0, 0.0, 1.0])
+    assert math.isclose(np.linalg.norm(rrr.twists[3:, 1]), 1.0)
+
+
+# ---- What counting rules out is said at once; what no arrangement gives, with the reason
+
+SE3 = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def accept(arrangement: Arrangement) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("legs", "motion", "words"),
+    [
+        ("3-UPS", SE3, "need 6 actuators, and 3-U[P]S has 3"),
+        ("6-RRR", SE3, "leg [R]RR has 3 freedoms: on it the platform cannot have the 6 motions"),
+        ("3-UPS", ("x", "y", "z"), "leaves the platform at least 6 motions, more than the 3 motions x, y, z"),
+        ("6-URPS", SE3, "has 7 freedoms, more than a body has"),
+        ("3-PPP", ("rx", "ry", "rz"), "the platform has 3 motions, but not those"),
+        ("3-CR", ("x", "y", "z"), "the platform has 0 or 1 or 2 motions, not 3"),
+        ("3-UPU", ("x", "y", "z"), "passes the check: no"),
+    ],
+)
+def test_reasons(legs: str, motion: tuple[str, ...], words: str) -> None:
+    with pytest.raises(NacelleError) as caught:
+        arranged(read_legs(legs), motion, lambda arrangement: "no")
+    assert words in str(caught.value)
+
+
+def test_the_usual_arrangement_comes_first() -> None:
+    """A planar 3-RRR has upright axes; legs of a hexapod are in pairs."""
+    planar = arranged(read_legs("3-RRR"), ("x", "y", "rz"), accept)
+    assert {axis for leg in planar.legs for axes in leg.axes for axis in axes} == {(0, 0, 1)}
+    hexapod = arranged(read_legs("6-UPS"), SE3, accept)
+    assert [place.mirrored for place in hexapod.places] == [True, False] * 3
+    assert hexapod.motion.pure
+
+
+# ---- The file that is written: names, comments, and masses of uniform rods
+
+
+def test_links_are_uniform_rods() -> None:
+    robot = loads(sketch("planar", "3-RRR").text)
+    for body in robot.bodies[2:]:
+        ten = np.array(body.inertia)
+        if not ten[0]:
+            continue
+        length = 2.0 * np.linalg.norm(ten[1:4]) / ten[0]
+        expected = [0.5 * ten[0] * 0.02**2, *[ten[0] * (length**2 / 12.0 + 0.02**2 / 4.0)] * 2]
+        np.testing.assert_allclose(np.linalg.eigvalsh(inertia_about_com(ten)), expected, rtol=5e-3)
+
+
+def test_a_file_that_people_read() -> None:
+    text = sketch("hexapod", "6-UPS").text
+    assert text.startswith("# 6-U[P]S: ")
+    assert max(map(len, text.splitlines())) <= 130
+    assert len(text.splitlines()) < 70
+    # Every length has its unit.
+    assert not re.search(r"at: -?\d+ -?\d+ -?\d+(?! mm)\b", text)
+
+
+def test_other_lengths_close_again() -> None:
+    text = sketch("planar", "3-RPR").text
+    robot = loads(text.replace("base_radius: 400 mm", "base_radius: 430 mm"))
+    assert robot.hash != loads(text).hash

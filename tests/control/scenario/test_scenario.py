@@ -1,16 +1,29 @@
-"""Scenarios."""
+"""Scenario: scenario, built in, fields, fit, round, spec."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import nacelle
+from nacelle.control.scenario.built_in import BUILT_IN
+from nacelle.control.scenario.fields import for_actuators, pose_by_names
+from nacelle.control.scenario.fit import fitting_size, offset, usable_poses, workspace_middle
+from nacelle.control.scenario.round import Round
 from nacelle.control.scenario.scenario import read_scenario
-from nacelle.errors import DescriptionError
+from nacelle.control.scenario.spec import DrivesSpec, PathSpec, ScenarioSpec
+from nacelle.errors import DescriptionError, KinematicsError
+from nacelle.kinematics.trajectory.arguments import read_layout
+from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_exp
+from nacelle.spatial.scalar import Array
+
+# ---- Scenarios
 
 WRONG = """\
 path:
@@ -144,3 +157,130 @@ def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
     assert np.max(run.saturation) == 0.0
     # It moves, and follows.
     assert np.max(np.ptp(run.desired, axis=0)) > 10.0 * np.max(np.abs(run.error))
+
+
+# ---- Scenarios that come with the package
+
+
+def test_all_can_be_read_and_have_their_names() -> None:
+    for name in BUILT_IN:
+        scenario = read_scenario(name)
+        assert scenario.name == name
+        assert scenario.spec.notes
+
+
+# ---- Entries of scenarios that depend on the robot
+
+POSITION = ("length", "angle")
+
+
+def test_quantities_of_actuators() -> None:
+    space = nacelle.load("space")
+    kinds = space.revolute_actuators
+    given = ["1 mrad" if turns else "2 um" for turns in kinds]
+    assert for_actuators(space, given, POSITION) == pytest.approx(
+        [1e-3 if turns else 2e-6 for turns in kinds]
+    )
+    assert for_actuators(space, 0.0, POSITION) == 0.0
+    with pytest.raises(KinematicsError, match="prismatic and revolute actuators: give a list"):
+        for_actuators(space, "1 um", POSITION)
+    with pytest.raises(KinematicsError, match="one for each of the 6 actuators"):
+        for_actuators(space, ["1 um"], POSITION)
+    with pytest.raises(KinematicsError, match="'mm' is not a unit of angle"):
+        for_actuators(nacelle.load("fivebar"), "3 mm", POSITION)
+
+
+def test_poses() -> None:
+    robot = nacelle.load("gough-stewart")
+    x = pose_by_names(robot, {"x": "10 mm", "rz": "90 deg"})
+    assert x[0] == pytest.approx(0.01)
+    assert x[3:] == pytest.approx([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
+    assert pose_by_names(robot, {"z": 1.0}, "spindle") == pytest.approx(
+        nacelle.pose(robot, z=1.0, tool="spindle")
+    )
+
+
+# ---- Paths that fit a robot
+
+
+def test_the_middle_is_in_the_middle() -> None:
+    """Of the 3-RRR, whose symmetry puts it at the centre of its bases, from a reference pose elsewhere."""
+    robot = nacelle.load("fivebar")
+    x = workspace_middle(robot)
+    # Symmetric about x = 0; as far up as down, to a step of a fiftieth of the size.
+    assert abs(x[0]) < 1e-9
+    away = robot.size / 50.0 * np.arange(60)
+    up, down = (
+        float(np.argmin(usable_poses(robot, offset(robot, x, np.outer(sign * away, [0.0, 1.0])))))
+        for sign in (1, -1)
+    )
+    assert abs(up - down) <= 2.0
+
+
+def test_size_is_half_of_the_largest(fivebar: Robot) -> None:
+    x = nacelle.reference_pose(fivebar)
+
+    def line(size: float) -> Array:
+        return offset(fivebar, x, np.outer(np.linspace(0.0, size, 20), [0.0, 1.0]))
+
+    size = fitting_size(fivebar, line, 1.0, "line")
+    assert usable_poses(fivebar, line(1.9 * size)).all()
+    assert not usable_poses(fivebar, line(2.0 * size + 1.0 / 20.0)).all()
+    with pytest.raises(KinematicsError, match="no line about this pose fits fivebar"):
+        fitting_size(fivebar, lambda size: line(size) + 10.0, 1.0, "line")
+
+
+# ---- Round and round in any two coordinates
+
+
+def test_coordinates_and_derivatives() -> None:
+    motion = read_layout("se3").motion
+    axes = np.zeros((2, 6))
+    axes[0, 0], axes[1, 5] = 0.1, 0.3
+    path = Round(
+        np.array([0.0, 0, 1, 0, 0, 0, 1]), axes, motion=motion, turns=2.0, timing=Trapezoid(2.5, 0.5)
+    )
+    t = np.linspace(0.6, 1.9, 30)
+    x, v, a = path(t)
+    # Two turns in two seconds at constant speed, and what the ramp has made.
+    angle = 2.0 * np.pi * (t - 0.25)
+    assert x[:, 0] == pytest.approx(0.1 * np.cos(angle))
+    turn = np.zeros((30, 3))
+    turn[:, 2] = 0.3 * np.sin(angle)
+    assert np.abs(np.einsum("ni,ni->n", x[:, 3:], quat_exp(turn))) == pytest.approx(np.ones(30))
+    h = 1e-6
+    assert v[:, 0] == pytest.approx((path(t + h).x - path(t - h).x)[:, 0] / (2.0 * h), abs=1e-7)
+    assert a == pytest.approx((path(t + h).v - path(t - h).v) / (2.0 * h), abs=1e-6)
+    assert path.duration == 2.5
+    assert not np.any(path(2.5).v)
+
+
+# ---- The shape of scenarios
+
+
+def test_short_forms_are_long_ones() -> None:
+    spec = ScenarioSpec.model_validate({"path": {"circle": {}}, "controllers": ["sj"], "sensors": "ideal"})
+    assert spec.controllers[0].name == "sj"
+    assert spec.sensors.resolution == 0.0
+    assert DrivesSpec.model_validate({"stiction": True}).stiction is not None
+    assert DrivesSpec.model_validate({"stiction": False}).stiction is None
+    assert DrivesSpec.model_validate({"bandwidth": "100 Hz"}).time_constant == pytest.approx(
+        1.5915e-3, rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ({}, "exactly one of circle, pick-and-place, line, through is needed, none is given"),
+        ({"circle": {}, "pick-and-place": {}}, "circle and pick-and-place are given"),
+        ({"line": {"end": {"x": 1.0}}}, "exactly one of duration, speed is needed"),
+        ({"circle": {"centre": "nowhere"}}, "expected a place"),
+        ({"circle": {"speed": "0 m/s"}}, "is above 0"),
+        ({"through": {"points": [{}, {}]}}, "missing key 'duration' or 'speed'"),
+        ({"pick-and-place": {"dwell": "-1 s"}}, "is above 0"),
+    ],
+)
+def test_paths_that_are_none(path: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        PathSpec.model_validate(path)

@@ -1,8 +1,13 @@
-"""Base parameters: counts of the papers, groupings with symbols, and what no force shows."""
+"""Base parameters.
+
+base parameters, choice, groupings, mirror, moved, polynomial, relative motion, sampling, transfers.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +16,28 @@ from hypothesis import strategies as st
 
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+from nacelle.dynamics.base_parameters.choice import choose, column_options
+from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbolic_coefficients
+from nacelle.dynamics.base_parameters.mirror import mirror_signs
+from nacelle.dynamics.base_parameters.moved import moved
+from nacelle.dynamics.base_parameters.polynomial import Polynomial, polynomial_text
+from nacelle.dynamics.base_parameters.relative_motion import echelon, neighbours, sampled_twists
+from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
+from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
 from nacelle.dynamics.formulations import reference
+from nacelle.errors import IdentificationError, ParameterError
 from nacelle.kinematics.general.plan import plan_of
+from nacelle.model.joint import Spring
+from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from support.library import NAMES, library_robot
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
+from support.uncompiled import any_robot
+
+# ---- Base parameters: counts of the papers, groupings with symbols, and what no force shows
 
 TABLE_I = {
     "strut*.1.Izz + strut*.2.Iyy + strut*.3.Izz",
@@ -30,6 +51,7 @@ TABLE_I = {
     "platform.mz + strut*.3.m sum_j (j.ball.z)",
     "platform.m + 6 strut*.3.m",
 }
+
 """[AGH2005] Table I: s is the first moment, r_B the place of a ball on the platform."""
 
 
@@ -212,3 +234,300 @@ class TestMistakes:
     def test_not_a_list(self):
         with pytest.raises(nacelle.ParameterError, match="shared is 'legs', 'mirrored', 'nothing' or lists"):
             base_parameters(library_robot("palida"), shared="struts")
+
+
+# ---- Chosen parameters z with p = E z: what is assumed, what is shared, and names of both
+
+ROBOT = library_robot("fivebar")
+
+ALL = linear_parameters(ROBOT)
+
+
+@pytest.mark.parametrize("shared", [None, "legs", [["left", "right"]]])
+def test_the_robots_own_numbers(shared: object) -> None:
+    choice = choose(ROBOT, "nothing", shared)
+    np.testing.assert_allclose(choice.E @ choice.values, ALL.values, atol=1e-16)
+    # Every parameter of the robot is in one column at most, which its place says.
+    assert np.all(np.count_nonzero(choice.E, axis=1) <= 1)
+    for k, (column, sign) in enumerate(zip(choice.columns, choice.signs, strict=True)):
+        assert choice.E[k, column] == sign
+
+
+def test_shared_parameters_have_one_name() -> None:
+    """A star in the place of what differs, "lef" and "righ"."""
+    apart, shared = choose(ROBOT), choose(ROBOT, shared="legs")
+    assert "left.distal.m" in apart.names
+    group = shared.groups()[shared.names.index("*t.distal.m")]
+    assert sorted(ALL.names[k] for k in group) == ["left.distal.m", "right.distal.m"]
+    assert column_options(shared) == {"columns": shared.columns}
+    assert column_options(None) == {}
+
+
+def test_assumptions() -> None:
+    zeros = choose(ROBOT, "zeros")
+    assert np.all(zeros.values != 0.0)
+    assert {ALL.names[k] for k in np.flatnonzero(ALL.values == 0.0)} == set(zeros.assumed)
+    without = choose(ROBOT, ["nothing", "left.*.m"])
+    assert set(without.assumed) == {"left.proximal.m", "left.distal.m"}
+    assert without.columns[ALL.names.index("left.distal.m")] == -1
+    with pytest.raises(ParameterError, match=r"no parameter 'left\.distal\.mass'"):
+        choose(ROBOT, ["left.distal.mass"])
+
+
+# ---- Groupings with symbols: elimination of transfers of a chain of three bodies, done by hand
+
+ONE = Polynomial.number(1.0)
+
+X, Y = Polynomial.atom("x", 0.3), Polynomial.atom("y", 0.5)
+
+
+def test_dependent_parameters_follow_one_another() -> None:
+    """p2 counts as y p1, p1 as x p0: the base parameter is p0 + x p1 + x y p2."""
+    vectors = [{1: ONE, 0: X.scaled(-1.0)}, {2: ONE, 1: Y.scaled(-1.0)}]
+    K = np.array([[1.0, 0.3, 0.15]])
+    found = symbolic_coefficients(vectors, [1, 2], K, [0])
+    assert {places: polynomial_text(value) for places, value in found.items()} == {(0, 1): "x", (0, 2): "x y"}
+
+
+def test_what_disagrees_with_the_numbers_is_left_to_them() -> None:
+    vectors = [{1: ONE, 0: X.scaled(-1.0)}]
+    assert symbolic_coefficients(vectors, [1], np.array([[1.0, 0.31]]), [0]) == {}
+
+
+def test_transfers_of_legs_that_share_are_added() -> None:
+    robot = library_robot("fivebar")
+    names = linear_parameters(robot).names
+    transfers = [
+        Transfer(("rule",), {names.index(f"{leg}.distal.m"): ONE, names.index(f"{leg}.proximal.m"): X})
+        for leg in ("left", "right")
+    ]
+    apart = chosen_transfers(choose(robot), transfers)
+    assert len(apart) == 2
+    choice = choose(robot, shared="legs")
+    (both,) = chosen_transfers(choice, transfers)
+    assert both == {choice.names.index("*t.distal.m"): ONE, choice.names.index("*t.proximal.m"): X}
+    # Of one leg alone it is no transfer of what both have.
+    assert chosen_transfers(choice, transfers[:1]) == []
+    # What changes a parameter that is zero for good is none either.
+    assert chosen_transfers(choose(robot, ["left.distal.m"]), transfers[:1]) == []
+
+
+# ---- mirror
+#
+# Signs of mirrored legs: those with which the reader of a description has reflected the numbers.
+
+ROBOTS = Path(__file__).parents[2] / "robots"
+
+
+def test_signs_of_a_leg_that_the_description_mirrors() -> None:
+    robot = nacelle.load(ROBOTS / "fivebar-mirror.yaml")
+    left, right = (next(leg for leg in robot.legs if leg.name == name) for name in ("left", "right"))
+    signs = mirror_signs(robot, right, left)
+    parameters = linear_parameters(robot)
+    values = dict(zip(parameters.names, parameters.values, strict=True))
+    compared = 0
+    for name, sign in signs.items():
+        image = name.replace("right.", "left.", 1)
+        if values.get(name):
+            assert values[image] == pytest.approx(sign * values[name], rel=1e-12), name
+            compared += sign < 0.0
+    assert compared >= 2
+    # A reflection of a reflection is none: the signs are the same the other way.
+    back = mirror_signs(robot, left, right)
+    assert {name.replace("left.", "right.", 1): sign for name, sign in back.items()} == signs
+
+
+def test_legs_that_are_no_images() -> None:
+    robot = library_robot("delta")
+    with pytest.raises(ParameterError, match="leg2 is no mirror image of leg1"):
+        mirror_signs(robot, robot.legs[0], robot.legs[1])
+
+
+# ---- Parameters moved within physics: consistent bodies, equal legs
+
+
+def pseudo_inertia(p: np.ndarray) -> np.ndarray:
+    """The 4 x 4 matrix of a body's ten parameters that is positive definite if there is such a body."""
+    m, h = p[0], p[1:4]
+    inertia = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+    sigma = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return np.block([[sigma, h[:, None]], [h[None], np.array([[m]])]])
+
+
+@pytest.mark.parametrize("name", ["palida", "delta", "quattro", "driven"])
+def test_parameters_move_within_physics(name: str) -> None:
+    robot = STRESS["drives, springs and rotors at closures"](0) if name == "driven" else library_robot(name)
+    own = nacelle.linear_parameters(robot).values
+    parameters = nacelle.linear_parameters(moved(robot, 30.0, seed=2))
+    count = len(robot.parameter_names("inertia")) // 10
+    for k in range(count):
+        before, after = own[10 * k : 10 * k + 10], parameters.values[10 * k : 10 * k + 10]
+        least = np.linalg.eigvalsh(pseudo_inertia(after))[0]
+        assert least >= 0.6 * min(0.0, np.linalg.eigvalsh(pseudo_inertia(before))[0]) - 1e-12
+    ratios = parameters.values[own != 0.0] / own[own != 0.0]
+    assert 0.7 <= ratios.min() < 0.95
+    assert 1.05 < ratios.max() <= 1.3
+    assert moved(robot, 30.0, seed=2).hash != moved(robot, 30.0, seed=3).hash
+
+
+def test_springs_keep_their_rest() -> None:
+    robot = STRESS["drives, springs and rotors at closures"](0)
+    pairs = zip(robot.joints, moved(robot, 20.0).joints, strict=True)
+    rests = [
+        (a.rest, b.rest) for one, two in pairs for a, b in zip(one.springs, two.springs, strict=True) if a
+    ]
+    assert rests
+    for before, after in rests:
+        assert after == pytest.approx(before, rel=1e-12)
+
+
+def test_legs_that_are_alike_stay_so() -> None:
+    robot = library_robot("palida")
+    parameters = nacelle.linear_parameters(robot)
+    for alike in (False, True):
+        values = nacelle.linear_parameters(moved(robot, alike=alike)).values
+        same = [
+            np.array_equal(parameters.values[k : k + 10], parameters.values[j : j + 10])
+            == np.array_equal(values[k : k + 10], values[j : j + 10])
+            for k in range(0, 180, 10)
+            for j in range(0, 180, 10)
+            if np.any(parameters.values[k : k + 10])
+        ]
+        assert all(same) == alike
+
+
+def test_factors_are_above_zero() -> None:
+    with pytest.raises(IdentificationError, match="per cent"):
+        moved(library_robot("fivebar"), 100.0)
+
+
+# ---- Polynomials in coordinates: their arithmetic is that of their values
+
+VALUES = {"a.x": 0.5, "a.y": -0.25, "b.x": 2.0}
+
+polynomials = st.recursive(
+    st.sampled_from([Polynomial.atom(name, value) for name, value in VALUES.items()])
+    | st.sampled_from([1.0, -2.0, 0.5]).map(Polynomial.number),
+    lambda parts: (
+        st.tuples(parts, parts).map(lambda pair: pair[0] + pair[1])
+        | st.tuples(parts, parts).map(lambda pair: pair[0] * pair[1])
+    ),
+    max_leaves=5,
+)
+
+
+@given(polynomials, polynomials)
+def test_values(first, second):
+    assert (first + second).value == first.value + second.value
+    assert (first * second).value == first.value * second.value
+    assert (first + first.scaled(-1.0)).terms == {}
+
+
+def test_written():
+    x, y = (Polynomial.atom(name, VALUES[name]) for name in ("a.x", "a.y"))
+    assert polynomial_text(x * x + y.scaled(-2.0)) == "a.x^2 - 2 a.y"
+    assert polynomial_text(Polynomial.number(0.0)) == "0"
+    assert polynomial_text(x.scaled(-1.0)) == "-a.x"
+
+
+# ---- Points of two bodies that move alike: those of their joint, and those that loops add
+
+
+def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
+    robot = library_robot("fivebar")
+    motions = sampled_twists(robot)
+    for a, b, number in neighbours(robot):
+        if number is None or robot.joints[number].kind != "revolute":
+            continue
+        joint = robot.joints[number]
+        sides = {joint.predecessor: joint.frame_predecessor, joint.successor: joint.frame_successor}
+        bond = motions.bond(a, b)
+        points = np.array([sides[a].p, sides[b].p])
+        assert motions.moves_alike(bond, points)
+        assert bond.point is not None
+        # What differs from the joint's own point lies along the axis, on which all points move alike.
+        span = np.concatenate([bond.directions[:, 0], bond.directions[:, 1]], axis=1)
+        assert np.linalg.matrix_rank(np.vstack([span, np.ravel(bond.point - points)]), tol=1e-9) == len(span)
+        assert not motions.moves_alike(bond, points + np.array([[0.0, 0.0, 0.0], [0.0, 0.01, 0.0]]))
+
+
+def test_a_platform_that_does_not_turn_moves_in_all_points_alike() -> None:
+    """A Delta: the base shares every direction with the platform, but no point."""
+    motions = sampled_twists(library_robot("delta"))
+    bond = motions.bond(BASE, PLATFORM)
+    assert bond.point is None
+    assert len(bond.directions) == 6
+
+
+def test_rates_of_joints_are_relative() -> None:
+    robot = library_robot("fivebar")
+    motions = sampled_twists(robot)
+    joint = robot.joints[robot.actuators[0].joint]
+    rate = motions.friction_rate(joint, "rz")
+    spin = motions.J[:, joint.successor, 5].ravel()
+    np.testing.assert_allclose(rate, spin, atol=1e-12)
+
+
+def test_echelon_spans_the_same_rows() -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    found = echelon(rows)
+    np.testing.assert_allclose(found[:, :3], np.eye(3), atol=1e-12)
+    assert np.linalg.matrix_rank(np.vstack([rows, found]), tol=1e-9) == 3
+    np.testing.assert_array_equal(echelon(np.array([[2.0, 4.0, 6.0]])), [[1.0, 2.0, 3.0]])
+
+
+# ---- The linear form over generic states: its range is what forces can tell of the parameters
+
+
+def test_rank_is_the_number_of_base_parameters() -> None:
+    """Other states, the same rank; columns without effect are exactly zero."""
+    robot = any_robot("fivebar")
+    names = linear_parameters(robot).names
+    one, two = (sampled_regressor(robot, seed) for seed in (0, 5))
+    assert one.shape[1] == len(names) == len(units(robot))
+    ranks = {
+        np.linalg.matrix_rank(Y, tol=1e-9 * np.linalg.norm(Y)) for Y in (one, two, np.vstack([one, two]))
+    }
+    assert ranks == {len(nacelle.base_parameters(robot, assume="nothing").names)}
+    assert np.array_equal(~one.any(axis=0), ~two.any(axis=0))
+
+
+def test_units_make_masses_and_inertias_alike() -> None:
+    robot = any_robot("fivebar")
+    for name, unit in zip(linear_parameters(robot).names, units(robot), strict=True):
+        if name.endswith(".m"):
+            assert unit == 1.0
+        elif name.endswith((".Ixx", ".Izz")):
+            assert unit == robot.size**2
+
+
+# ---- transfers
+#
+# Transfers leave all forces as they are: the linear form does not see them, and there are no others.
+
+
+def sprung() -> Robot:
+    """A five-bar with springs that have a preload, and a payload on its tip's body."""
+    robot = library_robot("fivebar")
+    joint = robot.joints[0]
+    joints = (dataclasses.replace(joint, springs=(Spring(3.0, 0.2),)), *robot.joints[1:])
+    return dataclasses.replace(robot, joints=joints)
+
+
+@pytest.mark.parametrize("make", [sprung, lambda: library_robot("prrrp")])
+def test_no_force_shows_a_transfer(make) -> None:
+    robot = make()
+    count = len(linear_parameters(robot).names)
+    listed = np.array([transfer.numbers(count) for transfer in Transfers(robot, sampled_twists(robot)).all()])
+    random = np.random.default_rng(1)
+    x = nacelle.reference_pose(robot) + 0.02 * robot.size * random.normal(size=(40, robot.motion.n))
+    v, a = random.normal(size=(2, 40, robot.motion.n))
+    Y = nacelle.regressor(robot, x, v, a).Y.reshape(-1, count)
+    sizes = np.linalg.norm(listed, axis=1)
+    felt = np.abs(Y @ listed.T) / (np.max(np.abs(Y)) * np.where(sizes > 0.0, sizes, 1.0))
+    assert np.max(felt) < 1e-9
+    # As many as the linear form leaves open.
+    scale = np.max(np.abs(Y), axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    rank = np.linalg.matrix_rank(Y / scale, tol=1e-9)
+    assert np.linalg.matrix_rank(listed, tol=1e-9) == count - rank

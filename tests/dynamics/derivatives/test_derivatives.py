@@ -1,8 +1,4 @@
-"""Derivatives of inverse and forward dynamics against differences over mpmath, by everything that there is.
-
-Differences with step 1e-18 and 50 digits are exact to far more than rounding; loops that iteration closes are
-closed to as many digits. Each is taken along a random direction, in which every number has its part.
-"""
+"""Derivatives: derivatives, tangent, tape."""
 
 from __future__ import annotations
 
@@ -17,9 +13,11 @@ import pytest
 
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.tangent import tangent
+from nacelle.dynamics.derivatives.tape import DerivativeTape
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.tree.closure import closure_gaps
@@ -27,13 +25,25 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Spring
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
+from nacelle.program.trace import trace
+from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from support.compare import relative_error
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
-from support.uncompiled import any_robot, by_time, poses_around
+from support.random_programs import evaluate
+from support.uncompiled import any_robot, by_time, poses_around, solve_uncompiled
+
+# ---- derivatives
+#
+# Derivatives of inverse and forward dynamics against differences over mpmath, by everything that there is.
+#
+# Differences with step 1e-18 and 50 digits are exact to far more than rounding; loops of iteration are
+# closed to as many digits. Each is taken along a random direction, in which every number has its part.
 
 Array = np.ndarray
+
 FEW = ("fivebar", "3rps", "redundant", "point RRR + PRR")
+
 MORE = (
     "3rrr",
     "delta-codourey",
@@ -47,8 +57,11 @@ MORE = (
     "6 RSS",
     "6 UPS cut at the slide",
 )
+
 MORE += ("3 R[SS|SS]", "3 PRPaR", "3 RPS")
+
 NAMES = by_time([*FEW, *MORE], long=MORE)
+
 STEP = "1e-18"
 
 
@@ -214,3 +227,50 @@ def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
         with mpmath.workdps(50):
             slope = Exact(case, "forward", options).slope("dv", direction)
         assert relative_error(found.twist @ direction, slope) < 1e-9
+
+
+# ---- The tangent of the pose against differences of what iteration finds along a twist
+
+
+@pytest.mark.parametrize("name", ["3rps", "dymo", "everything"])
+def test_unknowns_move_with_the_pose(name: str) -> None:
+    robot = any_robot(name)
+    mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
+    x = mechanism.reference[0] + 0.01 * np.random.default_rng(1).uniform(-1.0, 1.0, layout.nx)
+    if layout.quaternion is not None:
+        x[layout.quaternion] /= np.linalg.norm(x[layout.quaternion])
+    found = tangent(robot, x, solve_uncompiled(robot, x[None])[0])
+    X, Y = np.asarray(found["x"], dtype=float), np.asarray(found["y"], dtype=float)
+    # The pose moved by small translations and rotations about the base's axes, one entry at a time.
+    step, parts = 1e-4, np.array([-2.0, -1.0, 1.0, 2.0])
+    e = step * parts[:, None, None] * np.eye(n)
+    poses = x + e @ X.T
+    if layout.quaternion is not None:
+        turned = quat_multiply(quat_exp(e[..., layout.angular]), x[layout.quaternion])
+        poses[..., layout.quaternion] = turned
+    y = solve_uncompiled(robot, poses.reshape(-1, layout.nx)).reshape(4, n, -1)
+    for values, expected in ((poses, X), (y, Y)):
+        slope = np.tensordot([1.0, -8.0, 8.0, -1.0], values, 1) / (12.0 * step)
+        np.testing.assert_allclose(slope.T, expected, rtol=0, atol=1e-9)
+
+
+# ---- Derivatives on a trace: by inputs and along the pose, as differences have them
+
+
+def test_slopes_along_the_pose_are_the_inverse_jacobian() -> None:
+    robot = any_robot("fivebar")
+    mechanism = mechanism_of(robot)
+
+    def slopes(x: np.ndarray, y: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        tape = DerivativeTape(robot, x, y)
+        q = actuator_positions(robot, x, y)["q"]
+        return {"q": q, "pose": tape.by_pose(q), "twist": tape.by(v * v, v)}
+
+    program = trace(slopes, {"x": (2,), "y": (mechanism.ny,), "v": (2,)}).program()
+    x0, y0 = mechanism.reference
+    h, v = 1e-6, np.array([0.3, -0.7])
+    rows = np.concatenate([x0 + h * np.eye(2), x0 - h * np.eye(2), x0[None]])
+    q, pose, twist = evaluate(program, [rows, np.tile(y0, (5, 1)), np.tile(v, (5, 1))])
+    differences = ((q[:2] - q[2:4]) / (2 * h)).T
+    np.testing.assert_allclose(pose[4].reshape(2, 2), differences, atol=1e-8)
+    np.testing.assert_allclose(twist[4].reshape(2, 2), np.diag(2.0 * v), atol=1e-15)

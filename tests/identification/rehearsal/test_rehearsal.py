@@ -1,7 +1,8 @@
-"""Rehearsals against what holds of any motion: inverse dynamics, energy, the controller's equations."""
+"""Rehearsal: rehearsal, driven robot, reference, servo, settings, true robot."""
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,29 @@ import pytest
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.rehearsal import Controller, Effects, Experiment, Sensors, moved, rehearse
+from nacelle.identification.rehearsal import (
+    Controller,
+    Effects,
+    Experiment,
+    Sensors,
+    moved,
+    rehearse,
+    with_stribeck,
+)
+from nacelle.identification.rehearsal.driven_robot import DrivenRobot
+from nacelle.identification.rehearsal.reference import Repeated, reference_of
+from nacelle.identification.rehearsal.servo import encoder_readings, servo, servo_rows
+from nacelle.identification.rehearsal.settings import Controller as SettingsController
+from nacelle.identification.rehearsal.settings import Effects as SettingsEffects
+from nacelle.identification.rehearsal.settings import Sensors as SettingsSensors
+from nacelle.identification.rehearsal.settings import per_actuator, revolute
 from nacelle.kinematics.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
+
+# ---- rehearsal
+#
+# Rehearsals against what holds of any motion: inverse dynamics, energy, the controller's equations.
 
 Array = np.ndarray
 
@@ -59,9 +79,6 @@ def second_difference(x: Array, rate: float) -> Array:
     """Second derivatives (N - 4, n) by five points, of order four."""
     weights = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0
     return sum(w * x[k : len(x) - 4 + k] for k, w in enumerate(weights)) * rate**2
-
-
-# ---- the motion is that of the robot
 
 
 @pytest.mark.parametrize("name", ["fivebar", *slow("delta")])
@@ -160,9 +177,6 @@ def test_a_platform_with_a_quaternion() -> None:
     assert np.max(np.abs(run.tracking_error)) < 1e-6
 
 
-# ---- integration
-
-
 def test_shorter_steps_change_little() -> None:
     """Friction that changes its sign almost at once, at the steps that are chosen and at a quarter."""
     robot = library_robot("fivebar")
@@ -173,9 +187,6 @@ def test_shorter_steps_change_little() -> None:
     fine = experiment.run()
     assert np.max(np.abs(coarse.q - fine.q)) < 1e-2 * np.max(np.abs(coarse.tracking_error))
     assert np.max(np.abs(coarse.force - fine.force)) < 1e-3 * np.max(np.abs(coarse.force))
-
-
-# ---- sensors
 
 
 def test_readings_are_on_the_grid() -> None:
@@ -240,9 +251,6 @@ def test_commands_end_at_the_limits() -> None:
     assert np.max(np.abs(run.simulation.inputs[:, :2])) == most
 
 
-# ---- seeds, periods, files
-
-
 def test_seeds() -> None:
     robot = library_robot("fivebar")
     experiment = Experiment(robot, excitation(robot), sensors=Sensors(position_noise=1e-5))
@@ -284,9 +292,6 @@ def test_to_csv(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table[:, 3:5], run.measurement.force)
 
 
-# ---- what cannot be
-
-
 def test_errors() -> None:
     robot = library_robot("fivebar")
     fine = excitation(robot)
@@ -318,3 +323,192 @@ def test_a_run_that_does_not_reach_its_end() -> None:
         IdentificationError, match=r"rehearsal of delta ended at .* (limit|singularity|stretch)"
     ):
         rehearse(robot, excitation(robot, frequency=0.2), controller=weak, rate=200.0)
+
+
+# ---- A robot with its drives as a plant: the rigid robot's flow, lag of currents, cogging, memory
+
+ROBOT = library_robot("fivebar")
+
+X = nacelle.reference_pose(ROBOT)
+
+V = np.array([0.3, -0.2])
+
+
+def test_without_lag_commands_are_forces() -> None:
+    plant = DrivenRobot(ROBOT, smooth=0.05)
+    s = plant.state(X, V)
+    u = np.array([0.4, -0.3, 1.5, -2.5])
+    change = plant.derivatives(s[None], u[None])[0]
+    a = nacelle.forward_dynamics(ROBOT, X, V, u[:2], smooth=0.05).acceleration
+    np.testing.assert_allclose(change[:4], [*V, *a], rtol=1e-9)
+    np.testing.assert_array_equal(change[plant.rigid.size :], [1.5, -2.5, 0.0, 0.0])
+    assert plant.power(s, u) == pytest.approx(
+        u[:2] @ nacelle.joint_motion(ROBOT, X, V).actuators[1], rel=1e-10
+    )
+
+
+def test_lag_and_cogging() -> None:
+    cogging = ((0.2, 40.0, 0.3), (0.1, 30.0, 0.0))
+    first = np.array([0.7, 0.1])
+    plant = DrivenRobot(ROBOT, smooth=0.05, lag=0.002, cogging=cogging, first_force=first)
+    s = plant.state(X, V)
+    u = np.array([1.0, -1.0, 0.0, 0.0])
+    change = plant.derivatives(s[None], u[None])[0]
+    q = nacelle.inverse_kinematics(ROBOT, X).actuators
+    pull = np.array([0.2 * np.sin(40.0 * q[0] + 0.3), 0.1 * np.sin(30.0 * q[1])])
+    np.testing.assert_allclose(plant.cogging_at(q), pull, rtol=1e-14)
+    a = nacelle.forward_dynamics(ROBOT, X, V, first + pull, smooth=0.05).acceleration
+    np.testing.assert_allclose(change[2:4], a, rtol=1e-9)
+    np.testing.assert_allclose(change[-2:], (u[:2] - first) / 0.002, rtol=1e-12)
+    np.testing.assert_array_equal(plant.motor_forces(s, u), first)
+    assert plant.inputs == 4
+    assert plant.size == len(s)
+
+
+# ---- reference
+#
+# The reference of a rehearsal: periods, forces between samples, the mass matrix at the actuators.
+
+A = 0.02 * np.ones((1, 2))
+
+CIRCLE = nacelle.Fourier(
+    nacelle.reference_pose(ROBOT), A, -A, motion=ROBOT.motion, frequency=2.0, duration=0.5
+)
+
+
+def test_reference_is_that_of_the_model() -> None:
+    time = np.arange(50) / 100.0
+    found = reference_of(ROBOT, Repeated(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=True)
+    sample = CIRCLE(time)
+    np.testing.assert_allclose(found.q, nacelle.inverse_kinematics(ROBOT, sample.x).actuators, atol=1e-12)
+    between = CIRCLE(np.minimum(time + 0.005, 0.5))
+    np.testing.assert_allclose(found.force, nacelle.inverse_dynamics(ROBOT, *between).force, rtol=1e-10)
+    # Kinetic energy is the same by either mass matrix.
+    rates = nacelle.joint_motion(ROBOT, sample.x, sample.v).actuators[1]
+    M = nacelle.mass_matrix(ROBOT, sample.x)
+    np.testing.assert_allclose(
+        np.einsum("ki,kij,kj->k", rates, found.inertia, rates),
+        np.einsum("ki,kij,kj->k", sample.v, M, sample.v),
+        rtol=1e-10,
+    )
+    plain = reference_of(ROBOT, Repeated(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=False)
+    assert not np.any(plain.force)
+
+
+def test_periods_repeat() -> None:
+    twice = Repeated(CIRCLE, 2, 0.1)
+    assert twice.duration == 1.0
+    t = np.linspace(0.0, 0.49, 7)
+    np.testing.assert_allclose(twice(t + 0.5).x, CIRCLE(t).x, atol=1e-12)
+
+
+def test_what_cannot_be_repeated() -> None:
+    line = nacelle.Line([0.0, 0.2], [0.05, 0.2], motion="xy", duration=1.0)
+    Repeated(line, 1, 0.0)
+    with pytest.raises(IdentificationError, match="ends as it starts"):
+        Repeated(line, 2, 0.0)
+    with pytest.raises(IdentificationError, match="0 periods after 0 s"):
+        Repeated(line, 0, 0.0)
+    other = nacelle.Line([0.0, 0.2, 0.0], [0.05, 0.2, 0.0], motion="xyz", duration=1.0)
+    with pytest.raises(IdentificationError, match="motion"):
+        reference_of(ROBOT, Repeated(other, 1, 0.0), np.zeros(1), rate=1.0, smooth=None, feedforward=False)
+
+
+# ---- The law of the controller in plain numbers: quantised encoders, filtered errors, limits
+
+OPTIONS = {"resolution": (1e-3, 0.0), "stiffness": 900.0, "damping": 40.0, "filter_rate": 300.0}
+
+
+def test_readings_are_the_nearest_steps() -> None:
+    q = np.array([[0.12349, 0.5], [-0.12351, -0.5]])
+    np.testing.assert_allclose(encoder_readings(q, np.array([1e-4, 0.0])), [[0.1235, 0.5], [-0.1235, -0.5]])
+
+
+def test_the_law_by_hand() -> None:
+    plant = DrivenRobot(ROBOT)
+    x = nacelle.reference_pose(ROBOT)
+    s = plant.state(x, np.zeros(2))
+    z, noise = np.array([0.01, -0.02]), np.array([2e-4, 3e-4])
+    s[plant.rigid.size : plant.rigid.size + 2] = z
+    q = nacelle.inverse_kinematics(ROBOT, x).actuators
+    M = np.array([[2.0, 0.3], [0.3, 1.0]])
+    # A whole turn more is no error of a revolute joint.
+    reference, force = q + np.array([0.05, 2.0 * math.pi - 0.03]), np.array([0.7, -0.2])
+    w = np.concatenate([[0.0], servo_rows(reference[None], force[None], noise[None], M[None])[0]])
+    found = servo(ROBOT, s, w, plant.rigid.quat_0, **OPTIONS)
+    read = np.array([1e-3 * math.floor((q[0] + noise[0]) / 1e-3 + 0.5), q[1] + noise[1]])
+    e = q + np.array([0.05, -0.03]) - read
+    rate = 300.0 * (e - z)
+    expected = force + M @ (900.0 * e + 40.0 * rate)
+    np.testing.assert_allclose(np.asarray(found, dtype=float), [*expected, *rate], rtol=1e-10)
+    limited = servo(ROBOT, s, w, plant.rigid.quat_0, **OPTIONS, limits=(5.0, math.inf))
+    assert abs(expected[0]) > 5.0
+    assert limited[0] == pytest.approx(math.copysign(5.0, expected[0]))
+    assert limited[1] == pytest.approx(expected[1])
+
+
+# ---- Options of a rehearsal: defaults from the robot, and numbers that cannot be
+
+
+def test_the_filter_follows_the_loop() -> None:
+    assert SettingsController(bandwidth=10.0).filter_rate(1000.0) == pytest.approx(2.0 * math.pi * 50.0)
+    # No faster than the samples allow.
+    assert SettingsController(bandwidth=10.0).filter_rate(200.0) == pytest.approx(160.0)
+    assert SettingsController(filter=20.0).filter_rate(1000.0) == pytest.approx(2.0 * math.pi * 20.0)
+
+
+@pytest.mark.parametrize(
+    ("controller", "words"),
+    [
+        (SettingsController(bandwidth=0.0), "above zero"),
+        (SettingsController(damping=-1.0), "above zero"),
+        (SettingsController(bandwidth=51.0), "at most 50 Hz"),
+        (SettingsController(filter=160.0), "at most 159.155 Hz"),
+    ],
+)
+def test_controllers_that_cannot_be(controller: SettingsController, words: str) -> None:
+    with pytest.raises(IdentificationError, match=words):
+        controller.filter_rate(1000.0)
+
+
+def test_encoders_count_parts_of_a_turn_of_the_motor() -> None:
+    gears = [ROBOT.joints[actuator.joint].gear_ratio for actuator in ROBOT.actuators]
+    expected = 2.0 * math.pi / 2**17 / np.abs(gears)
+    np.testing.assert_allclose(SettingsSensors().resolutions(ROBOT), expected, rtol=1e-15)
+    assert revolute(ROBOT) == [True, True]
+    slides = library_robot("prrrp")
+    assert revolute(slides) == [False, False]
+    np.testing.assert_allclose(SettingsSensors(resolution=[1e-3, 0.0]).resolutions(slides), [1e-3, 0.0])
+    np.testing.assert_array_equal(SettingsSensors.ideal().resolutions(slides), 0.0)
+
+
+def test_cogging() -> None:
+    assert SettingsEffects().cogging_terms(ROBOT) == ()
+    terms = SettingsEffects(cogging=[0.0, 0.2], phase=0.5).cogging_terms(ROBOT)
+    assert terms == ((0.0, 40.0, 0.5), (0.2, 40.0, 0.5))
+    with pytest.raises(IdentificationError, match="not negative, got -1"):
+        SettingsEffects(cogging=-1.0).cogging_terms(ROBOT)
+    with pytest.raises(IdentificationError, match="one for each of the 2 actuators"):
+        per_actuator(ROBOT, "noise", [1.0, 2.0, 3.0])
+
+
+# ---- Robots that differ from their model: friction by its formula
+
+
+def test_stribeck_is_a_part_of_coulomb() -> None:
+    """Where it does not fall off it is more of it, and far beyond its rate there is none."""
+    robot = library_robot("fivebar")
+    parameters = nacelle.linear_parameters(robot)
+    factors = np.array([1.5 if name.endswith(".coulomb") else 1.0 for name in parameters.names])
+    stronger = nacelle.with_linear_parameters(robot, parameters.values * factors)
+    state = nacelle.reference_pose(robot), np.array([0.4, -0.3])
+    for rate, like in ((1e6, stronger), (1e-3, robot)):
+        force = nacelle.inverse_dynamics(with_stribeck(robot, 0.5, rate), *state).force
+        np.testing.assert_allclose(force, nacelle.inverse_dynamics(like, *state).force, rtol=1e-9)
+    assert np.any(factors > 1.0)
+
+
+def test_errors_of_true_robot() -> None:
+    robot = library_robot("fivebar")
+    with pytest.raises(IdentificationError, match="Stribeck"):
+        with_stribeck(robot, 0.1, 0.0)

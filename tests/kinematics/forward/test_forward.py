@@ -1,22 +1,32 @@
-"""Forward kinematics: there and back again, along paths, near and far, in closed form and by iteration."""
+"""Forward: forward, actuator path, assemblies, search, spheres."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
+from nacelle.kinematics.forward.actuator_path import (
+    actuator_scales,
+    between,
+    unwound,
+    unwound_path,
+    within_half_turn,
+)
 from nacelle.kinematics.forward.forward import forward_kinematics
-from nacelle.kinematics.forward.spheres import sphere_forward
+from nacelle.kinematics.forward.search import JointSearch, PoseSearch
+from nacelle.kinematics.forward.spheres import sphere_forward, three_spheres
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from support import leg_robots
 from support.compare import assert_same
 from support.leg_robots import CASES
 from support.stress_robots import STRESS
@@ -31,9 +41,15 @@ from support.uncompiled import (
     wave,
 )
 
+# ---- forward
+#
+# Forward kinematics: there and back again, along paths, near and far, in closed form and by iteration.
+
 CLOSED_FORM = {"delta", "delta-codourey", "orthoglide", "fivebar", "fivebar-mirror", "prrrp"}
+
 # The iteration on pose and joints of these compiles in 2 to 4 s each.
 LONG = {"delta4", "h4", "quattro", "delta", "orthoglide", "hexa", "hexaglide", "everything", "dymo/mixed"}
+
 LONG |= {"dymo/orientational", "c5-slides"}
 
 
@@ -161,9 +177,6 @@ def test_random_legs_as_a_whole(name: str) -> None:
     assert np.max(np.abs(np.abs(np.sum(y[:, 3:7] * quat, axis=1)) - 1.0)) < 1e-12
 
 
-# ----------------------------------------------------------------------------- spheres against Newton
-
-
 @pytest.mark.parametrize("name", ["fivebar", "fivebar-mirror", "prrrp", "delta-codourey"])
 def test_spheres_equal_iteration(name: str) -> None:
     robot = any_robot(name)
@@ -189,9 +202,6 @@ def test_spheres_of_random_legs(name: str) -> None:
     found = run_uncompiled(sphere_forward, robot, q)
     assert np.all(found["margin"] > 0.0)
     assert_same(found["x"], x, tolerance(robot, x))
-
-
-# ----------------------------------------------------------------------------------- flags and errors
 
 
 def test_no_such_pose() -> None:
@@ -257,3 +267,125 @@ def test_the_assembly_may_count_whole_turns(name: str) -> None:
         found = forward_kinematics(robot, q, follow=follow)
         assert np.all(found.ok)
         assert np.allclose(found.x, x, atol=1e-12)
+
+
+# ---- Paths of actuators: angles without jumps, as NumPy unwraps them; lengths as they are
+
+
+def test_angles_within_half_a_turn() -> None:
+    angles = np.array([-np.pi, np.pi, 3.5 * np.pi, 0.1, -7.0])
+    found = within_half_turn(angles)
+    assert np.all((found >= -np.pi) & (found < np.pi))
+    np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * angles), atol=1e-14)
+
+
+def test_a_path_has_no_jumps() -> None:
+    robot = any_robot("fivebar")
+    smooth = np.linspace(0.0, 12.0, 60)[:, None] * [1.0, -0.7] + [0.3, 2.0]
+    found = unwound_path(robot, within_half_turn(smooth), smooth[0])
+    np.testing.assert_allclose(found, np.unwrap(smooth, axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        unwound(robot, within_half_turn(smooth[-1]), smooth[-1]), smooth[-1], atol=1e-12
+    )
+
+
+def test_lengths_stay() -> None:
+    robot = any_robot("gough-stewart")
+    q = np.random.default_rng(0).uniform(5.0, 9.0, (4, 6))
+    np.testing.assert_array_equal(unwound_path(robot, q, q[0] - 7.0), q)
+    np.testing.assert_array_equal(actuator_scales(robot), np.full(6, robot.size))
+    np.testing.assert_array_equal(actuator_scales(any_robot("fivebar")), [1.0, 1.0])
+
+
+def test_straight_lines_end_exactly() -> None:
+    a, b = np.random.default_rng(1).normal(size=(2, 3))
+    found = between(a, b, np.array([0.25, 1.0]))
+    np.testing.assert_allclose(found[0], a + 0.25 * (b - a), atol=1e-15)
+    assert np.array_equal(found[1], b)
+
+
+# ---- All assemblies at given coordinates of the actuators
+
+
+def test_all_assemblies() -> None:
+    """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
+    robot = leg_robots.planar(0, ("RPR",) * 3)
+    rng = np.random.default_rng(3)
+    x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    x, q = x[joints.ok], joints.actuators[joints.ok]
+    found = nacelle.forward_kinematics(robot, q, assemblies=True)
+    several = 0
+    for pose, own, all_of_them in zip(x, q, found.assemblies, strict=True):
+        apart = all_of_them.x - pose
+        apart[:, 2] = np.angle(np.exp(1j * apart[:, 2]))
+        assert np.min(np.max(np.abs(apart), axis=1)) < 1e-8
+        assert all_of_them.signs.shape == (len(all_of_them.x), 1)
+        several += len(all_of_them.x) > 1
+        again = nacelle.inverse_kinematics(robot, all_of_them.x, limits=False)
+        assert np.max(np.abs(again.actuators - own)) < 1e-10
+    assert several > 5
+    one = nacelle.forward_kinematics(robot, q[0], assemblies=True)
+    assert len(one.assemblies.x) >= 1
+    assert nacelle.forward_kinematics(robot, q[0]).assemblies is None
+
+
+# ---- The search for a pose by iteration: unknowns, the way there, and coordinates that no pose has
+
+
+def test_no_such_pose_by_iteration() -> None:
+    robot = any_robot("gough-stewart")
+    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
+    impossible = q0 * [0.1, 3.0, 0.1, 3.0, 0.1, 3.0]
+    found = forward_kinematics(robot, np.stack([q0, impossible]))
+    assert list(found.ok) == [True, False]
+    assert found.flags[1] == Flag.UNREACHABLE
+    with pytest.raises(UnreachableError, match="give a guess nearer to it, or check the coordinates"):
+        forward_kinematics(robot, impossible)
+
+
+@pytest.mark.parametrize("kind", [PoseSearch, JointSearch])
+def test_both_searches_find_the_pose(kind: type[PoseSearch]) -> None:
+    """On the pose alone and on pose and joints: the poses from which the coordinates were made."""
+    robot = any_robot("3rrr")
+    x = poses_around(robot, 5)
+    q = inverse_kinematics(robot, x).actuators
+    search = kind(mechanism_of(robot))
+    for follow in (False, True):
+        found, steps, flags = search.find(q, None, follow)
+        np.testing.assert_allclose(found, x, atol=1e-11)
+        assert not np.any(flags)
+        assert np.all(steps > 0)
+    signs, conditioning = search.signs(x, np.zeros((5, 0)))
+    np.testing.assert_array_equal(signs[:, 0], 1.0)
+    assert np.all(conditioning > 0.0)
+    np.testing.assert_allclose(search.poses(search.start(x))[0], x, atol=1e-12)
+
+
+# ---- Points where three spheres meet have the distances of their radii
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_three_spheres(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    centres, point = rng.normal(size=(3, 3)), rng.normal(size=3)
+    radii = np.linalg.norm(centres - point, axis=1)
+    spheres = [(centre, float(r) ** 2) for centre, r in zip(centres, radii, strict=True)]
+    both = [three_spheres(spheres, side) for side in (1, -1)]
+    for found, margin in both:
+        np.testing.assert_allclose(np.linalg.norm(centres - found, axis=1), radii, rtol=1e-12)
+        assert margin > 0.0
+    assert min(np.max(np.abs(found - point)) for found, _ in both) < 1e-12
+    # The two are mirror images in the plane of the centres.
+    normal = np.cross(centres[1] - centres[0], centres[2] - centres[0])
+    heights = [(found - centres[0]) @ normal for found, _ in both]
+    assert heights[0] == pytest.approx(-heights[1], rel=1e-12)
+    assert heights[0] > 0.0
+
+
+def test_spheres_that_touch_and_that_do_not_meet() -> None:
+    centres = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    for height, sign in ((0.25, 1.0), (0.0, 0.0), (-0.25, -1.0)):
+        with np.errstate(invalid="ignore"):
+            margin = three_spheres([(centre, 1.0 + height) for centre in centres], 1)[1]
+        assert np.sign(margin) == sign

@@ -1,23 +1,51 @@
-"""Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page."""
+"""Sheet.
+
+sheet, about, content, counts, drives, engines, freedoms, frequencies, masses, motion, parameters,
+problems, region, singular, slices, structure, subject.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
+from nacelle.report.sheet.about import about
+from nacelle.report.sheet.content import long_table, short, span_words
+from nacelle.report.sheet.counts import operations_table
+from nacelle.report.sheet.drives import ActuatorLoads
+from nacelle.report.sheet.engines import engine_table, engines
+from nacelle.report.sheet.freedoms import freedoms
+from nacelle.report.sheet.frequencies import frequencies
+from nacelle.report.sheet.masses import WeightTable
+from nacelle.report.sheet.motion import shown_motion
+from nacelle.report.sheet.parameters import parameters
+from nacelle.report.sheet.problems import Problems
+from nacelle.report.sheet.region import slice_map
 from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, make_sections
+from nacelle.report.sheet.singular import NearestSingularities, Singular
+from nacelle.report.sheet.slices import pairs, round_range, slices
+from nacelle.report.sheet.structure import leg_letters, structure
 from nacelle.report.sheet.subject import subject_of
+from support import described
 from support.browser import chromium_page, fits, until
 
+# ---- sheet
+#
+# Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page.
+
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'`$(rm)\u202e"
+
 CHEAP = ("robot", "structure", "mobility", "workspace", "check")
 
 
@@ -123,3 +151,237 @@ def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
         assert page.locator("#workspace svg.map").is_visible()
         page.set_viewport_size({"width": 1280, "height": 900})
         assert fits(page)
+
+
+# ---- The head of a data sheet
+
+
+def test_the_figure_moves_and_sources_are_named() -> None:
+    made = about(subject_of("fivebar"))
+    assert made.moves
+    assert "[OAM]" in made.markup()
+    assert "scene-data" in made.figure
+
+
+# ---- Numbers and tables of data sheets
+
+
+def test_numbers_in_few_digits() -> None:
+    assert short(1.23456) == "1.235"
+    assert short(-1e-16) == "0"
+    assert short(-12953.6, 4, "N") == "-12950 N"
+    assert short(1.5e9) == "1.5e+09"
+    assert short(math.nan) == short(None) == "–"
+    assert span_words((-math.pi, math.inf), True) == "-180 to … deg"
+    assert span_words((None, None), False) == "–"
+
+
+def test_long_tables_are_folded() -> None:
+    assert "<details>" not in long_table("a", ["b"], [["1"]])
+    assert "a (13 rows)" in long_table("a", ["b"], [["1"]] * 13)
+
+
+# ---- Operation counts on a data sheet, beside published ones
+
+
+def test_published_counts_are_beside_ours() -> None:
+    count = nacelle.operation_count(nacelle.load("3rrr"), "jacobian")
+    page = operations_table((("nacelle ops 3rrr jacobian", count),))
+    assert f"<strong>{count.total}</strong>" in page
+    assert "93: HybrDyn" in page
+
+
+# ---- Actuators on a data sheet: without a motion the reason is given
+
+
+def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
+    actuators = subject_of("delta").summary["actuators"]
+    made = ActuatorLoads("nacelle show delta", actuators, "", None, "it <cannot> move")
+    page = made.markup()
+    assert "60 N m" in page
+    assert "There is no standard motion: it &lt;cannot&gt; move." in page
+    assert made.data()["motion"] == {"reason": "it <cannot> move"}
+
+
+# ---- The table of engines: what fails is seen
+
+
+def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
+    def quantity(name: str, error: float | None, ok: bool) -> dict[str, object]:
+        return {"name": name, "error": error, "tolerance": 1e-9, "ok": ok}
+
+    one = {"engine": "a", "version": "1", "quantities": [quantity("q", 1e-3, False)]}
+    two = {"engine": "b", "version": "2", "quantities": [quantity("r", None, False)]}
+    shown = engine_table({"engines": [one, two]})
+    assert "<strong>1.0e-03 fails</strong>" in shown
+    assert "<strong>no number fails</strong>" in shown
+    assert shown.count("–") == 2
+
+
+def test_without_engines_the_command_is_named() -> None:
+    with pytest.raises(NacelleError, match="nacelle verify fivebar"):
+        engines(subject_of("fivebar"), None)
+
+
+# ---- Mobility on a data sheet
+
+
+def test_planar_robots_are_counted_in_the_plane_too() -> None:
+    made = freedoms(subject_of("fivebar"))
+    assert made.data()["mobility"]["counted_planar"] == 2
+    assert "counted in the plane" in made.markup()
+    assert "counted in the plane" not in freedoms(subject_of("delta")).markup()
+
+
+# ---- Natural frequencies on a data sheet: a rigid robot without springs has none
+
+
+def test_a_rigid_robot_says_why_it_has_none() -> None:
+    made = frequencies(subject_of("fivebar"))
+    assert "the robot is rigid" in made.markup()
+    assert "no joint has a spring" in made.linear["reason"]
+
+
+# ---- Masses on a data sheet: sums, and reasons where forces are not determined
+
+
+def test_sums_and_reasons() -> None:
+    data, robot = subject_of("delta").summary, nacelle.load("delta")
+    reason = {"reason": "too few actuators"}
+    page = WeightTable(
+        "nacelle show delta", data["bodies"], data["gravity"], reason, reason, robot.size
+    ).markup()
+    assert f"{sum(body.mass for body in robot.bodies):.4g} kg" in page
+    assert page.count("Not determined: too few actuators.") == 2
+
+
+# ---- Motions that are chosen: within reach, and the same as the command's
+
+
+@pytest.mark.parametrize("name", ["fivebar", "c5"])
+def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
+    robot = nacelle.load(name)
+    times, x = shown_motion(robot)
+    assert np.all(nacelle.inverse_kinematics(robot, x).ok)
+    np.testing.assert_allclose(x[-1], x[0], atol=1e-9)
+    assert len(times) == len(x) > 40
+    # Every coordinate moves, by little from one time to the next.
+    assert np.all(np.ptp(x, axis=0) > 0.01)
+    assert np.max(np.abs(np.diff(x, axis=0))) < 0.15
+
+
+# ---- Base parameters on a data sheet
+
+
+def test_counts_are_those_of_the_base_parameters() -> None:
+    base = nacelle.base_parameters(nacelle.load("fivebar"))
+    page = parameters(subject_of("fivebar")).markup()
+    assert f"All {len(base)} base parameters" in page
+    assert page.count("<tr>") == len(base) + 1
+
+
+# ---- Warnings on a data sheet
+
+
+def test_warnings_beyond_the_first_are_counted() -> None:
+    warning = {"path": "legs", "message": "<too> heavy", "hint": "weigh it"}
+    page = Problems("nacelle check a", 3, [warning]).markup()
+    assert "&lt;too&gt; heavy" in page
+    assert "2 more are not listed." in page
+    assert "warns of nothing" in Problems("nacelle check a", 0, []).markup()
+
+
+# ---- Maps of slices: cells are coloured where the nacelle can be
+
+
+def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
+    grid = nacelle.workspace(nacelle.load("fivebar"), {"x": (-0.5, 0.5, 21), "y": (-0.5, 0.5, 21)})
+    page = slice_map(grid)
+    assert 'fill="url(#hatch)" shape-rendering' in page
+    assert "reached beyond limits" in page
+    high = nacelle.workspace(nacelle.load("fivebar"), {"x": (-0.05, 0.05, 5), "y": (0.3, 0.35, 5)})
+    assert "reached beyond limits" not in slice_map(high)
+    assert page.count("<path d=") > slice_map(high).count("<path d=")
+
+
+# ---- Singularities on a data sheet: the nearest of all slices is named
+
+
+def test_the_nearest_is_named_with_its_leg() -> None:
+    def entry(measure: float, leg: str = "") -> dict[str, object]:
+        return {"measure": measure, "at": [0.5], "leg": leg}
+
+    one = NearestSingularities("c", ("x",), {"serial": entry(0.5, "left"), "parallel": entry(0.2)})
+    two = NearestSingularities("c", ("x",), {"serial": entry(1e-9, "<right>"), "parallel": entry(0.3)})
+    page = Singular((one, two), ("x",), "mechanism").markup()
+    assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg &lt;right&gt;" in page
+    assert "it moves while the mechanism rests" in page
+    assert "nothing was measured" in Singular((), ("x",), "nacelle").markup()
+
+
+# ---- Slices: which coordinates, and ranges that hold all that is within limits
+
+
+def test_coordinates_come_in_pairs_of_one_unit() -> None:
+    assert pairs(nacelle.load("gough-stewart")) == [("x", "y"), ("x", "z"), ("rx", "ry")]
+    assert pairs(nacelle.load("3rps")) == [("z",), ("rx", "ry")]
+    assert pairs(nacelle.load("3rrr")) == [("x", "y"), ("rz",)]
+
+
+def test_nothing_within_limits_lies_outside_the_slice() -> None:
+    robot = nacelle.load("fivebar")
+    (cut,) = slices(robot)
+    assert not cut.open
+    (ax, bx, _), (ay, by, _) = cut.ranges.values()
+    wide = nacelle.workspace(robot, {"x": (-1.0, 1.0, 101), "y": (-1.0, 1.0, 101)})
+    x, y = wide.x[wide.inside_limits].T
+    assert ax <= x.min() + 1e-9 < x.max() - 1e-9 <= bx
+    assert ay <= y.min() + 1e-9 < y.max() - 1e-9 <= by
+    # And little more than that.
+    assert np.all(np.array([bx - ax, by - ay]) < 1.3 * np.array([np.ptp(x), np.ptp(y)]))
+
+
+def test_ranges_are_round_and_the_same_for_commands() -> None:
+    assert round_range(-0.1234, 0.5671, False) == ("-0.13:0.57", (-0.13, 0.57))
+    words, ends = round_range(-math.pi, math.pi, True)
+    assert words == "-180deg:180deg"
+    assert np.allclose(ends, [-math.pi, math.pi])
+
+
+# ---- Types of legs by letters, with the drive underlined
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"), [("gough-stewart", "U(P)S"), ("delta", "(R)[SS|SS]"), ("fivebar", "(R)RR")]
+)
+def test_letters_of_legs(name: str, letters: str) -> None:
+    robot = nacelle.load(name)
+    shown = "".join(f"({a.sign})" if a.active else a.sign for a in leg_letters(robot, robot.legs[0]))
+    assert shown == letters
+
+
+def test_the_drive_is_underlined_and_active_joints_are_named() -> None:
+    made = structure(subject_of("gough-stewart"))
+    assert "U<u>P</u>S" in made.markup()
+    assert all(len(names) == 1 for names in made.active)
+
+
+def test_a_robot_without_legs_has_no_table_of_them() -> None:
+    made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
+    page = made.markup()
+    assert "0 legs" not in page
+    assert "<th" not in page.partition("<details>")[0]
+    assert "there is no nacelle" in page
+
+
+# ---- How data sheets name a robot in commands
+
+
+def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:
+    robot = nacelle.load("fivebar")
+    assert subject_of(robot).command("ops", "jacobian") == "nacelle ops fivebar jacobian"
+    named = subject_of(dataclasses.replace(robot, name="a 'b' $(c)"))
+    assert shlex.split(named.command("show")) == ["nacelle", "show", "a 'b' $(c).yaml"]
+    assert not named.described
+    changed = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")
+    assert subject_of(changed).source == "fivebar.yaml"

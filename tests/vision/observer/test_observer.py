@@ -1,4 +1,8 @@
-"""The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence."""
+"""Observer.
+
+observer, anchors, consistency, edge noise, elements, history, identifiability, process, settings,
+update.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,39 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
+from scipy.stats import chi2
 
 import nacelle
 from nacelle.errors import ObserverError
-from nacelle.vision.cylinders import visible_cylinders
+from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.consistency import chi_square_interval, nees
+from nacelle.vision.observer.anchors import anchor_names, anchors_of, offset_map
+from nacelle.vision.observer.consistency import chi_square_interval, consistency, nees
+from nacelle.vision.observer.elements import element_states
+from nacelle.vision.observer.identifiability import identifiable_anchors
 from nacelle.vision.observer.observer import Observer
+from nacelle.vision.observer.process import Accelerations, Displacer, ObserverState, Process, pose_step
 from nacelle.vision.observer.settings import ObserverSettings, Start
+from nacelle.vision.observer.sight import (
+    anchored_edges,
+    anchored_readings,
+    camera_numbers,
+    cylinder_option,
+    edges,
+    readings,
+)
+from nacelle.vision.observer.update import Innovation, Rows, Said, quantile, updated
 from nacelle.vision.shutter import Exposure, Shutter
-from support.observed import FINE, RenderingCamera, camera_of, observed
+from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
+from support.sightings import poses
 from support.simulated_camera import SimulatedCamera
+
+# ---- observer
+#
+# The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence.
 
 # How often a right observer may fail a test, were its seeds drawn anew.
 CHANCE = 1e-3
@@ -199,3 +225,387 @@ def test_edges_of_one_exposure_are_used_together_and_not_before_they_arrive():
     elements = observer.elements(0.05)
     assert elements.names == tuple(c.name for c in visible_cylinders(observer.robot))
     assert elements.covariance.shape == (4, 6, 6)
+
+
+# ---- Displaced anchors: which can be, and what they do to edges and readings
+
+
+def test_a_planar_robot_stays_in_its_plane():
+    robot = nacelle.load("fivebar")
+    names = anchor_names(robot, anchors_of(robot))
+    assert [name.split()[-1] for name in names] == ["x", "y", "x", "y"]
+    assert len(anchors_of(nacelle.load("gough-stewart"))) == 18
+
+
+@pytest.mark.parametrize("name", ["fivebar", "quattro", "gough-stewart", "3rps"])
+def test_edges_and_readings_of_displaced_anchors(name):
+    """The displaced robot itself, its loops closed, gives the values; its differences the derivatives."""
+    robot = nacelle.load(name)
+    anchors, camera = anchors_of(robot), camera_numbers(camera_of(robot))
+    shapes = cylinder_option(visible_cylinders(robot))
+    rng = np.random.default_rng(1)
+    o = 1e-3 * robot.size * rng.uniform(-1.0, 1.0, len(anchors))
+    ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
+
+    def truly(offsets):
+        real = displaced_anchors(robot, anchors, offsets)
+        y = ik.y
+        for _ in range(5 if len(y) else 0):
+            y = y + closing_step(real, y, ik.x)["dy"]
+        seen = edges(real, ik.x, y, camera, cylinders=shapes)
+        return seen["frame"][:, :, 0], readings(real, ik.x, y)["q"]
+
+    offsets = offset_map(robot, anchors) @ o
+    at = anchored_edges(robot, ik.x, ik.y, camera, offsets, cylinders=shapes, anchors=anchors)
+    read = anchored_readings(robot, ik.x, ik.y, offsets, anchors=anchors)
+    normals, q = truly(o)
+    np.testing.assert_allclose(at["frame"][:, :, 0], normals, atol=1e-10)
+    np.testing.assert_allclose(read["q"], q, atol=1e-10)
+    for k in rng.choice(len(anchors), 2, replace=False):
+        step = 1e-6 * np.eye(len(anchors))[k]
+        (n1, q1), (n0, q0) = truly(o + step), truly(o - step)
+        expected = np.einsum("csij,csj->csi", at["frame"][:, :, 1:], (n1 - n0) / 2e-6)
+        np.testing.assert_allclose(at["by_anchor"][..., k], expected, atol=1e-6)
+        np.testing.assert_allclose(read["by_anchor"][:, k], (q1 - q0) / 2e-6, atol=1e-6)
+
+
+# ---- Normalised squares against drawn errors
+
+
+def test_normalised_errors():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((3, 3)) * np.array([1e-6, 1.0, 1e3])
+    e = rng.standard_normal((4000, 3)) @ A
+    squares = nees(e, np.broadcast_to(A.T @ A, (4000, 3, 3)))
+    low, high = chi_square_interval(3 * 4000)
+    assert low < np.mean(squares) / 3 < high
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(2 / 12000), rel=1e-2)
+
+
+def test_innovations():
+    each = (Innovation(0.0, "a", 2.0, 2, True), Innovation(0.0, "b", 99.0, 2, False))
+    result = consistency([Said(each, 2.0, 2), Said((each[0],), 4.0, 2), Said()])
+    assert (result.average, result.count, result.rejected) == (1.5, 2, 1)
+    assert result.ok
+    assert not consistency([Said(each[:1], 40.0, 2)]).ok
+    assert np.isnan(consistency([Said(each[1:])]).average)
+
+
+# ---- edge noise
+#
+# Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it.
+
+
+def test_noise_is_that_of_fitted_lines():
+    robot = nacelle.load("fivebar")
+    camera, cylinders = camera_of(robot), visible_cylinders(robot)
+    rng, sigma = np.random.default_rng(0), 0.3
+    eye = SimulatedCamera(robot, camera, cylinders, sigma=sigma, rng=rng)
+    x = nacelle.reference_pose(robot)
+    ik = nacelle.inverse_kinematics(robot, x)
+    A, B = cylinders[1].placed(*ik.bodies)
+    n = contour_normals(camera, A, B - A, cylinders[1].radius)[0]
+    # Points of the edge: those of the axis less the radius along the normal, a pixel apart.
+    ends = [camera.seen(end) - cylinders[1].radius * n for end in (A, B)]
+    pixels = camera.pixels(np.array(ends))
+    count = round(float(np.linalg.norm(pixels[1] - pixels[0])))
+    points = np.linspace(pixels[0], pixels[1], count)
+    way = (pixels[1] - pixels[0]) / np.linalg.norm(pixels[1] - pixels[0])
+    fits = []
+    for _ in range(400):
+        noisy = points + sigma * rng.standard_normal(count)[:, None] * np.array([-way[1], way[0]])
+        rays = camera.ray(noisy)
+        rays = rays / rays[:, 2:]
+        _, _, V = np.linalg.svd(rays, full_matrices=False)
+        # In the image's own measure: distances of pixels, not of rays, are what scatters.
+        fit = V[-1] if V[-1] @ n > 0.0 else -V[-1]
+        fits.append(fit - n)
+    fitted = np.array(fits).T @ np.array(fits) / len(fits)
+    drawn = []
+    for _ in range(400):
+        edges = eye.measure(Exposure(1.0, 2.0, (1,)), x)
+        assert [(e.cylinder, e.side, e.time, e.arrival) for e in edges] == [
+            (1, 0, 1.0, 2.0),
+            (1, 1, 1.0, 2.0),
+        ]
+        assert np.max(np.abs(edges[0].covariance @ edges[0].normal)) < 1e-20
+        drawn.append(edges[0].normal - n)
+    stated = edges[0].covariance
+    for sampled in (fitted, np.array(drawn).T @ np.array(drawn) / len(drawn)):
+        assert np.max(np.abs(sampled - stated)) < 5.0 * 1.4 / np.sqrt(400) * np.max(np.abs(stated))
+
+
+def test_out_of_view_there_is_nothing():
+    robot = nacelle.load("fivebar")
+    camera, x = camera_of(robot), nacelle.reference_pose(robot)
+    away = camera.placed(camera.pose._replace(R=camera.pose.R @ np.diag([1.0, -1.0, -1.0])))
+    eye = SimulatedCamera(robot, away, visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0))
+    assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
+
+
+# ---- Directions of legs and their rates against motions in time; their covariances by differences
+
+
+@pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
+def test_element_states(name):
+    robot = nacelle.load(name)
+    cylinders, displaced, n = visible_cylinders(robot), Displacer(robot), robot.motion.n
+    rng = np.random.default_rng(2)
+    ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
+    v = 0.3 * twist_units(robot) * rng.uniform(-1.0, 1.0, n)
+    A = 1e-4 * rng.standard_normal((2 * n, 2 * n)) * np.tile(twist_units(robot), 2)
+    now = element_states(robot, cylinders, ik.x, v, A.T @ A, guess=ik.y)
+
+    def axes(x):
+        R = nacelle.inverse_kinematics(robot, x, limits=False).bodies.R
+        return np.array([R[c.body] @ c.direction for c in cylinders])
+
+    h = 1e-6
+    rate = (axes(displaced(ik.x, ik.y, h * v)) - axes(displaced(ik.x, ik.y, -h * v))) / (2.0 * h)
+    np.testing.assert_allclose(now.direction, axes(ik.x), atol=1e-14)
+    np.testing.assert_allclose(now.rate, rate, atol=1e-8)
+    slopes = []
+    for k, unit in enumerate(np.tile(twist_units(robot), 2)):
+        ends = []
+        for s in (1e-6 * unit, -1e-6 * unit):
+            e = s * np.eye(2 * n)[k]
+            one = element_states(robot, cylinders, displaced(ik.x, ik.y, e[:n]), v + e[n:], np.eye(2 * n))
+            ends.append(np.concatenate([one.direction, one.rate], axis=1))
+        slopes.append((ends[0] - ends[1]) / (2e-6 * unit))
+    D = np.moveaxis(np.array(slopes), 0, -1)
+    expected = D @ (A.T @ A) @ np.swapaxes(D, 1, 2)
+    np.testing.assert_allclose(now.covariance, expected, atol=1e-6 * np.max(np.abs(expected)))
+
+
+# ---- Measurements in their place: any order of arrival gives the same state
+
+
+@pytest.fixture(scope="module")
+def measured():
+    robot = nacelle.load("fivebar")
+    rng = np.random.default_rng(5)
+    settings = ObserverSettings(horizon=0.5, encoders=1e-4)
+    truth = true_motion(robot, settings.density(robot), 0.06, rng)
+    eye = SimulatedCamera(robot, camera_of(robot), visible_cylinders(robot), sigma=0.1, rng=rng)
+    edges = [
+        (t, eye.measure(Exposure(t, t, (k % 4,)), truth.x[truth.at(t)]))
+        for k, t in enumerate(np.arange(1, 12) * 5e-3)
+    ]
+    readings = [
+        (t, nacelle.inverse_kinematics(robot, truth.x[truth.at(t)]).actuators)
+        for t in np.arange(1, 9) * 6e-3 + 1.5e-3
+    ]
+    return robot, settings, truth, edges, readings
+
+
+def observer_of(measured):
+    robot, settings, truth, _, _ = measured
+    observer = Observer(robot, camera_of(robot), Start(truth.x[0], truth.v[0]), settings)
+    for k in range(0, len(truth.t), 4):
+        observer.accelerate(truth.t[k], truth.a[k])
+    return observer
+
+
+def given(measured, order):
+    """Feed all measurements in an order, each as soon as it is given."""
+    _, _, _, edges, readings = measured
+    events = [("edges", *one) for one in edges] + [("readings", *one) for one in readings]
+    observer = observer_of(measured)
+    for k in order(sorted(range(len(events)), key=lambda k: events[k][1])):
+        kind, time, value = events[k]
+        if kind == "edges":
+            observer.take(value)
+            observer.estimate(0.06)
+        else:
+            observer.read(time, value)
+    return observer.estimate(0.06)
+
+
+def test_any_order_gives_the_same(measured):
+    in_order = given(measured, lambda order: order)
+    late_edges = given(measured, lambda order: [*order[::2], *order[1::2]])
+    backwards = given(measured, lambda order: order[::-1])
+    for other in (late_edges, backwards):
+        np.testing.assert_allclose(other.covariance, in_order.covariance, rtol=1e-6)
+        np.testing.assert_allclose(other.x, in_order.x, atol=1e-12)
+        np.testing.assert_allclose(other.v, in_order.v, atol=1e-10)
+
+
+def test_what_is_too_late_is_counted(measured):
+    robot, _, truth, edges, _ = measured
+    observer = Observer(robot, camera_of(robot), Start(truth.x[0], truth.v[0], time=0.03), ObserverSettings())
+    observer.take([edge for time, group in edges for edge in group if time < 0.03])
+    observer.estimate(0.06)
+    assert observer.too_late == 5
+    assert len(observer.steps) == 1
+
+
+# ---- Which anchors can be told: a strut's anchor slides along the strut unseen at one pose
+
+
+def test_anchors_of_struts():
+    robot = nacelle.load("gough-stewart")
+    camera = camera_of(robot)
+    few = poses(robot, 3, np.random.default_rng(0))
+    once = identifiable_anchors(robot, camera, few[:1])
+    assert len(once.undetermined) == 6
+    # The six lie along the six struts.
+    R = nacelle.inverse_kinematics(robot, few[0]).bodies.R
+    for k, leg in enumerate(robot.legs):
+        strut = next(c for c in visible_cylinders(robot) if c.leg == k)
+        along = np.zeros(18)
+        along[3 * k : 3 * k + 3] = R[strut.body] @ strut.direction
+        unseen = once.directions[:6]
+        assert np.linalg.norm(unseen @ along) == pytest.approx(1.0, abs=1e-6), leg.name
+    assert identifiable_anchors(robot, camera, few[:1], encoders=1e-5).undetermined == ()
+    more = identifiable_anchors(robot, camera, few)
+    assert more.undetermined == ()
+    assert more.sigma[0] < 0.01
+
+
+def test_one_cylinder_tells_little():
+    robot = nacelle.load("fivebar")
+    x = nacelle.reference_pose(robot)
+    cylinders = visible_cylinders(robot)
+    said = identifiable_anchors(robot, camera_of(robot), [x], cylinders=cylinders[3:])
+    assert len(said.undetermined) >= 2
+    assert all("proximal-input" in words for words in said.undetermined)
+    assert identifiable_anchors(robot, camera_of(robot), [x]).sigma[-1] < 1e-3
+
+
+# ---- Displacements against SciPy's rotations; predicted covariances against drawn motions
+
+
+def test_displacements_of_an_orientation():
+    robot = nacelle.load("gough-stewart")
+    rng = np.random.default_rng(0)
+    x, displaced = nacelle.reference_pose(robot), Displacer(robot)
+    for scale in (1e-9, 1e-3, 0.4):
+        d = scale * rng.standard_normal(6)
+        moved = displaced(x, np.zeros(0), d)
+        np.testing.assert_allclose(moved[:3], x[:3] + d[:3], atol=1e-15)
+        expected = Rotation.from_rotvec(d[3:]) * Rotation.from_quat(x[3:])
+        assert (Rotation.from_quat(moved[3:]) * expected.inv()).magnitude() < 1e-14
+        np.testing.assert_allclose(pose_step(robot, moved, x, np.zeros(0)), d, atol=1e-15)
+
+
+def test_tilts_move_along_the_twist():
+    """3-RPS: rates of its tilts are not the angular velocity; the platform's body says what is right."""
+    robot = nacelle.load("3rps")
+    ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
+    d = 1e-5 * np.array([0.3, -0.5, 0.8])
+    moved = nacelle.inverse_kinematics(robot, Displacer(robot)(ik.x, ik.y, d), guess=ik)
+    J = nacelle.body_jacobian(robot, ik.x)[1]
+    assert np.allclose(moved.bodies.p[1] - ik.bodies.p[1], J[:3] @ d, atol=1e-9)
+    turn = Rotation.from_matrix(moved.bodies.R[1] @ ik.bodies.R[1].T).as_rotvec()
+    assert np.allclose(turn, J[3:] @ d, atol=1e-9)
+    assert np.allclose(pose_step(robot, moved.x, ik.x, ik.y), d, atol=1e-12)
+
+
+def test_accelerations_hold_until_the_next():
+    one = Accelerations(1)
+    one.add(1.0, np.array([1.0]))
+    one.add(3.0, np.array([3.0]))
+    one.add(2.0, np.array([2.0]))
+    pieces = [(round(h, 12), float(a[0])) for h, a in one.pieces(0.5, 3.5)]
+    assert pieces == [(0.5, 0.0), (1.0, 1.0), (1.0, 2.0), (0.5, 3.0)]
+    one.forget(2.5)
+    assert one.at(2.5)[0] == 2.0
+    assert one.pieces(1.0, 1.0) == []
+
+
+@pytest.mark.parametrize("rate", [0.0, 4.0])
+def test_the_predicted_covariance_is_that_of_drawn_motions(rate):
+    """Errors of orientation turn with the robot: 4 rad/s over 0.2 s, drawn in fine steps."""
+    robot = nacelle.load("gough-stewart")
+    rng = np.random.default_rng(1)
+    density = np.diag([1e-4] * 3 + [4e-4] * 3)
+    process, h, steps, runs = Process(robot, density, np.zeros(0)), 0.2, 8, 3000
+    P0 = np.diag([1e-6] * 3 + [1e-4, 4e-6, 1e-6] + [1e-4] * 3 + [1e-3, 1e-4, 1e-3])
+    x, v = nacelle.reference_pose(robot), np.array([0.1, 0.0, 0.0, 0.0, 0.0, rate])
+    start = ObserverState(0.0, x, np.zeros(0), v, np.zeros(0), 0.0, P0, 0.0)
+    end = process.predict(start, h)
+    draws = rng.standard_normal((runs, 12)) @ np.linalg.cholesky(P0).T
+    turned = Rotation.from_rotvec(draws[:, 3:6]) * Rotation.from_quat(x[3:])
+    position, twist, dt = x[:3] + draws[:, :3], v + draws[:, 6:], h / steps
+    root = np.linalg.cholesky(np.array([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]]))
+    for _ in range(steps):
+        noise = (rng.standard_normal((runs, 6, 2)) @ root.T) * np.sqrt(np.diag(density))[:, None]
+        s = dt * twist + noise[..., 0]
+        position, turned = position + s[:, :3], Rotation.from_rotvec(s[:, 3:]) * turned
+        twist = twist + noise[..., 1]
+    off = (turned * Rotation.from_quat(end.x[3:]).inv()).as_rotvec()
+    errors = np.concatenate([position - end.x[:3], off, twist - end.v], axis=1)
+    white = np.linalg.solve(np.linalg.cholesky(end.P), errors.T)
+    # Entries of a sampled covariance of unit variables scatter by 1 / sqrt(runs), squares by 1.4 times that.
+    assert np.max(np.abs(white @ white.T / runs - np.eye(12))) < 5.0 * 1.4 / np.sqrt(runs)
+
+
+# ---- What an observer may be given
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("acceleration", 0.0), ("encoders", -1.0), ("gate", 1.0), ("horizon", np.nan)]
+)
+def test_impossible_numbers_are_named(name, value):
+    with pytest.raises(ObserverError, match=name):
+        ObserverSettings(**{name: value})
+
+
+def test_lengths_count_over_the_size_for_angles():
+    robot = nacelle.load("gough-stewart")
+    Q = ObserverSettings(acceleration=0.5).density(robot)
+    np.testing.assert_allclose(np.diag(Q), [0.25] * 3 + [(0.5 / robot.size) ** 2] * 3)
+    P = Start(None, sigma_x=np.arange(1.0, 7.0), sigma_v=2.0).covariance(robot)
+    np.testing.assert_allclose(np.diag(P)[:7], [1, 4, 9, 16, 25, 36, 4])
+    with pytest.raises(ObserverError, match="6 numbers"):
+        ObserverSettings(acceleration=(1.0, 2.0)).density(robot)
+
+
+# ---- Kalman's update against the information form and least squares; gates
+
+
+@pytest.fixture
+def state():
+    robot = nacelle.load("fivebar")
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 4))
+    P = 1e-6 * (A @ A.T + np.eye(4))
+    x = nacelle.reference_pose(robot)
+    return robot, ObserverState(1.0, x, np.zeros(0), np.zeros(2), np.zeros(0), 0.0, P, 0.0, rejected=(3, 2))
+
+
+def test_an_update_is_that_of_least_squares(state):
+    robot, before = state
+    rng = np.random.default_rng(1)
+    H, r = rng.standard_normal((4, 4)), 1e-3 * rng.standard_normal(4)
+    R = np.diag([1e-6, 2e-6, 3e-6, 4e-6])
+    rows = Rows(r, H, R, ("a", "b"), np.ones(2, dtype=bool))
+    after, said = updated(before, rows, 1e-9, Displacer(robot), kind=0)
+    information = np.linalg.inv(before.P) + H.T @ np.linalg.inv(R) @ H
+    e = np.linalg.solve(information, H.T @ np.linalg.solve(R, r))
+    np.testing.assert_allclose(after.P, np.linalg.inv(information), rtol=1e-9)
+    np.testing.assert_allclose(after.x - before.x, e[:2], rtol=1e-8)
+    np.testing.assert_allclose(after.v, e[2:], rtol=1e-8)
+    assert said.nis == pytest.approx(r @ np.linalg.solve(H @ before.P @ H.T + R, r))
+    assert (said.degrees, after.rejected, after.seen) == (4, (0, 2), 1.0)
+
+
+def test_what_contradicts_is_left_out(state):
+    robot, before = state
+    H = np.kron(np.ones((2, 1)), np.eye(2, 4))
+    R = 1e-8 * np.eye(4)
+    good = Rows(np.array([1e-4, 0.0, 0.1, 0.0]), H, R, ("good", "bad"), np.ones(2, dtype=bool))
+    alone = Rows(good.r[:2], H[:2], R[:2, :2], ("good",), np.ones(1, dtype=bool))
+    after, said = updated(before, good, 1e-5, Displacer(robot), kind=0)
+    expected, _ = updated(before, alone, 1e-5, Displacer(robot), kind=0)
+    assert [one.accepted for one in said.each] == [True, False]
+    np.testing.assert_allclose(after.P, expected.P, rtol=1e-12)
+    impossible = good._replace(possible=np.zeros(2, dtype=bool))
+    same, _ = updated(before, impossible, 1e-5, Displacer(robot), kind=0)
+    assert same.P is before.P
+    assert same.rejected == (5, 2)
+
+
+def test_quantiles():
+    assert quantile(6, 0.05) == pytest.approx(chi2.ppf(0.95, 6))

@@ -1,0 +1,260 @@
+"""Demo: circle, exported, flexible, folder, identified, machine, steps, verified, words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle.verify
+from nacelle.cli.demo import circle
+from nacelle.cli.demo.exported import exported
+from nacelle.cli.demo.flexible import flexible
+from nacelle.cli.demo.folder import LIST, DemoFolder
+from nacelle.cli.demo.identified import FORCE_NOISE, RESOLUTION, measured
+from nacelle.cli.demo.machine import SCENARIO, TRUE, machine
+from nacelle.cli.demo.steps import counted, done
+from nacelle.cli.demo.verified import verified
+from nacelle.cli.demo.words import typed
+from nacelle.control.scenario.paths import scenario_path
+from nacelle.errors import NacelleError
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.library import load
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.report.demo.step import DONE, FAILED, STOPPED, DemoTask
+from nacelle.verify import MissingEngineError, engine
+from support.demo_steps import exported as steps_exported
+
+# ---- Runs that do not come to their end are no results
+
+
+@pytest.mark.parametrize(("status", "kind"), [("interrupted", KeyboardInterrupt), ("event", NacelleError)])
+def test_a_run_that_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, kind: Any
+) -> None:
+    run = SimpleNamespace(status=status, ok=False, label="sj", message="strut1 is at its limit")
+    scenario = SimpleNamespace(run=lambda model: SimpleNamespace(runs=(run,)))
+    monkeypatch.setattr(circle, "machine", lambda *_: scenario)
+    with pytest.raises(kind):
+        circle.controlled_circle(load("palida"), DemoFolder(tmp_path))
+
+
+# ---- The package is written and tested; without a compiler the step says so
+
+
+def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    result = exported(load("fivebar"), DemoFolder(tmp_path))
+    assert "there is no C compiler" in result.lines()[-1]
+    assert "left out" in result.claim
+    assert result.prototype.startswith("void fivebar_inverse_dynamics(")
+    # A second run replaces the package.
+    exported(load("fivebar"), DemoFolder(tmp_path))
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler")
+def test_the_package_has_passed_its_self_test(tmp_path: Path) -> None:
+    result = exported(load("fivebar"), DemoFolder(tmp_path))
+    assert result.verdict == "all is well"
+    assert not (tmp_path / "palida-c" / "build").exists()
+
+
+# ---- Table II of [BK2013]; that the commands give it too is a part of the whole run
+
+
+def test_the_printed_table(tmp_path: Path) -> None:
+    result = flexible(DemoFolder(tmp_path))
+    assert result.same == result.printed.size == 30
+    assert result.above == pytest.approx(0.27, abs=0.01)
+    # Curves pass through the poses of the table.
+    for slider, row in zip(result.sliders, result.computed, strict=True):
+        np.testing.assert_allclose(result.curves[np.argmin(np.abs(result.curve - slider))], row, rtol=1e-9)
+    assert len(list(tmp_path.glob("prrrp-one-element*.yaml"))) == 3
+
+
+# ---- A second run replaces what a demonstration wrote, and nothing else
+
+
+def written(path: Path) -> DemoFolder:
+    """A folder with a file, and one of another's making in a folder inside."""
+    folder = DemoFolder(path)
+    folder.write("report.html", "<p>")
+    (path / "code").mkdir()
+    (path / "code" / "a.c").write_text("int a;")
+    folder.add("code/a.c")
+    return folder
+
+
+def test_a_second_run_replaces_what_the_first_wrote(tmp_path: Path) -> None:
+    written(tmp_path / "new" / "demo")
+    (tmp_path / "new" / "demo" / "notes.txt").write_text("mine")
+    DemoFolder(tmp_path / "new" / "demo")
+    assert sorted(p.name for p in (tmp_path / "new" / "demo").iterdir()) == ["notes.txt", LIST]
+
+
+def test_what_others_put_beside_it_keeps_its_folder(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "code" / "mine.c").write_text("int mine;")
+    DemoFolder(tmp_path)
+    assert [p.name for p in (tmp_path / "code").iterdir()] == ["mine.c"]
+
+
+def test_a_file_that_was_changed_is_not_lost(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "code" / "a.c").write_text("int a = 1;")
+    with pytest.raises(NacelleError, match=r"changed since \(code/a\.c\)"):
+        DemoFolder(tmp_path)
+    assert (tmp_path / "report.html").read_text() == "<p>"
+
+
+@pytest.mark.parametrize(
+    "listed", [None, "[]", '{"files": {"../outside": ""}}', '{"files": {"/etc/x": "1"}}']
+)
+def test_a_folder_of_others_is_refused(tmp_path: Path, listed: str | None) -> None:
+    (tmp_path / "outside").write_text("x")
+    place = tmp_path / "demo"
+    place.mkdir()
+    (place / "mine.txt").write_text("x")
+    if listed is not None:
+        (place / LIST).write_text(listed)
+    with pytest.raises(NacelleError, match="not written by nacelle demo"):
+        DemoFolder(place)
+    assert (place / "mine.txt").exists()
+    assert (tmp_path / "outside").exists()
+
+
+def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(NacelleError, match="no folder"):
+        DemoFolder(tmp_path / "file")
+    with pytest.raises(NacelleError, match="cannot write"):
+        DemoFolder(tmp_path / "file" / "demo")
+
+
+def test_the_list_grows_with_every_file(tmp_path: Path) -> None:
+    """So that whatever ends a run, the next one knows what is its own."""
+    folder = DemoFolder(tmp_path)
+    for name in ("a", "b"):
+        folder.write(name, name)
+        assert name in json.loads((tmp_path / LIST).read_text())["files"]
+
+
+# ---- identified
+#
+# What the sensors of the demonstration show; the identification itself is a part of the whole run.
+
+
+def test_encoders_count_and_forces_are_noisy() -> None:
+    robot = load("palida")
+    still = np.full((4000, 6), 0.123456789)
+    run: Any = SimpleNamespace(actual=still, acting=7.0 + 0.0 * still, time=5e-4 * np.arange(4000))
+    data = measured(robot, run)
+    assert len(data) == 1000
+    counts = data.q / RESOLUTION
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+    assert 2 <= len(np.unique(np.round(counts))) <= 20
+    assert abs(np.std(data.force) - FORCE_NOISE) < 0.1
+    assert abs(np.mean(data.force) - 7.0) < 0.1
+
+
+# ---- The machine is the one that the pages describe: its path, its parameters
+
+
+def test_path_and_parameters(tmp_path: Path) -> None:
+    robot, folder = load("palida"), DemoFolder(tmp_path)
+    scenario = machine(robot, folder)
+    path = scenario_path(robot, scenario.spec.path, tmp_path).trajectory
+    t = np.linspace(0.5, 2.0, 7)
+    x, v, _ = path(t)
+    arm = x[:, :3] - reference_pose(robot)[:3]
+    np.testing.assert_allclose(np.linalg.norm(arm, axis=1), 0.2, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(v[:, :3], axis=1), 1.0, rtol=1e-9)
+    tilt = np.radians(30.0)
+    np.testing.assert_allclose(arm @ [0.0, -np.sin(tilt), np.cos(tilt)], 0.0, atol=1e-12)
+    own, true = (linear_parameters(one).values for one in (robot, load(str(tmp_path / TRUE))))
+    np.testing.assert_array_equal(true == 0.0, own == 0.0)
+    change = np.abs(true[own != 0.0] / own[own != 0.0] - 1.0)
+    assert 0.05 < change.max() <= 0.1 + 1e-12
+    assert len(scenario.spec.controllers) == 3
+    # The second call reads what the first has written.
+    kept = (tmp_path / SCENARIO).stat().st_mtime_ns
+    machine(robot, folder)
+    assert (tmp_path / SCENARIO).stat().st_mtime_ns == kept
+
+
+# ---- Steps that go well, fail, break and are stopped
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "message"),
+    [
+        (None, DONE, ""),
+        (NacelleError("an engine disagrees"), FAILED, "an engine disagrees"),
+        (ValueError("no number"), FAILED, "ValueError: no number"),
+        (KeyboardInterrupt(), STOPPED, "Ctrl-C has ended this step"),
+    ],
+)
+def test_what_comes_of_a_step(error: BaseException | None, state: str, message: str) -> None:
+    def compute() -> Any:
+        if error is not None:
+            raise error
+        return steps_exported()
+
+    step = done(DemoTask("exported", "Code", compute))
+    assert (step.state, step.message) == (state, message)
+    assert (step.result is not None) == (state == DONE)
+    assert step.seconds >= 0.0
+
+
+def test_operations_are_fewer_than_published() -> None:
+    result = counted(load("palida"))
+    assert result.operations.total <= 1132
+    assert "% of the 1987 of [AGH2005]" in result.claim
+
+
+# ---- Engines that agree, that disagree, and that are not there
+
+
+def test_without_engines_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise MissingEngineError(name)
+
+    monkeypatch.setattr(engine, "builder", missing)
+    (line,) = verified(load("fivebar")).lines()
+    assert line == ("Not compared: pinocchio and mujoco are not installed (pip install 'nacelle[verify]').")
+
+
+def test_an_engine_that_disagrees_fails_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = SimpleNamespace(ok=False, text=lambda: "inverse dynamics 0.1")
+    monkeypatch.setattr(engine, "builder", lambda name: None)
+    monkeypatch.setattr(nacelle.verify, "verify", lambda *_: report)
+    with pytest.raises(NacelleError, match="an engine disagrees:\ninverse dynamics"):
+        verified(load("fivebar"))
+
+
+def test_one_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = engine.builder
+
+    def only(name: str) -> Any:
+        if name == "pinocchio":
+            raise MissingEngineError(name)
+        return own(name)
+
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr(engine, "builder", only)
+    result = verified(load("fivebar"))
+    assert result.missing == ("pinocchio",)
+    assert 0.0 < result.worst < 1e-9
+    assert result.lines()[-1].startswith("pinocchio is not installed")
+
+
+# ---- Commands as they are typed
+
+
+def test_names_with_spaces_are_quoted() -> None:
+    assert typed("ops", Path("my robot.yaml"), "--json") == "nacelle ops 'my robot.yaml' --json"

@@ -1,0 +1,412 @@
+"""Compile.
+
+arguments, batch steps, closing, compiled, differentiable, drivers, implicit, native, packed, refusals,
+specification, targets.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals, targets
+from nacelle.compile.arguments import arguments_of, batched
+from nacelle.compile.differentiable import DIFFERENTIABLE
+from nacelle.compile.drivers import compile_newton, compile_rk4
+from nacelle.compile.native import compiled
+from nacelle.compile.packed import packed_function, unpack, with_code
+from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
+from nacelle.compile.specification import make_program as specification_make_program
+from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.emit.irk5 import NumpyIrk5
+from nacelle.emit.registry import Target, TargetError, target, warn_once
+from nacelle.emit.store import Store
+from nacelle.errors import CompileError, CompilerWarning
+from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.robot import Robot
+from nacelle.program.directional import directional_program
+from nacelle.program.trace import trace
+from nacelle.simulation.flow import flow
+from nacelle.spatial.form import Form, forget_refusals, form_for
+from nacelle.spatial.physics import physics
+from nacelle.spatial.scalar import Array, absolute, pack
+from support import fake_cupy, square_root
+from support.library import library_robot
+from support.random_programs import evaluate
+from support.uncompiled import any_robot
+
+# ---- arguments
+#
+# Arguments of compiled functions: by position or name, with leading batch dimensions that broadcast.
+
+INPUTS = {"x": (2,), "y": (0,), "M": (2, 3)}
+
+
+def test_by_position_and_by_name() -> None:
+    x, M = np.zeros(2), np.ones((2, 3))
+    found = arguments_of("f", INPUTS, (x,), {"M": M})
+    assert [a.shape for a in found] == [(2,), (0,), (2, 3)]
+    assert found[0] is x
+    assert found[2] is M
+    assert arguments_of("f", INPUTS, (), {"M": M}, partly=True) == [M]
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "message"),
+    [
+        ((0, 1, 2, 3), {}, "takes 3 inputs"),
+        ((0,), {"x": 1}, "given twice"),
+        ((), {"z": 1}, "no input 'z'"),
+        ((0,), {}, "needs the inputs M"),
+    ],
+)
+def test_mistakes(given: tuple[int, ...], named: dict[str, int], message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        arguments_of("f", INPUTS, given, named)
+
+
+def test_batches_broadcast() -> None:
+    arrays, batches = batched("f", {"x": (2,), "M": (2, 3)}, (np.zeros((5, 2)), np.ones((4, 1, 2, 3))))
+    assert batches == [(5,), (4, 1)]
+    assert all(a.dtype == np.float64 for a in arrays)
+    with pytest.raises(CompileError, match="do not broadcast"):
+        batched("f", {"x": (2,), "M": (2, 3)}, (np.zeros((5, 2)), np.ones((4, 2, 3))))
+    with pytest.raises(CompileError, match="has shape"):
+        batched("f", {"x": (2,)}, (np.zeros(3),))
+
+
+# ---- Many robots by fixed steps: on the processor and on a device that is replaced
+
+
+@physics(s=(2,), u=(1,), w=(1,))
+def falling(robot, s, u, w):
+    """A mass of 2 kg on a spring w, driven by u."""
+    return pack([s[1], (u[0] - w[0] * s[0]) / 2.0])
+
+
+def test_processor_and_device_agree() -> None:
+    robot = nacelle.load("prrrp")
+    rng = np.random.default_rng(0)
+    s, u, w = rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), np.array([3.0])
+    counts = {"h": 0.01, "steps": 20, "every": 10}
+    native = BatchRk4(falling, robot).integrate(s, u, (w,), None, **counts)
+    rate = np.sqrt(1.5)
+    middle = u[:, 0] / 3.0
+    angle = rate * 0.2
+    exact = middle + (s[:, 0] - middle) * np.cos(angle) + s[:, 1] / rate * np.sin(angle)
+    assert np.allclose(native.final[:, 0], exact, atol=1e-9)
+    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+        driver = BatchRk4(falling, robot, target="cuda")
+        assert not driver.own_numbers
+        moved = driver.integrate(cupy.asarray(s), cupy.asarray(u), (w,), None, **counts)
+    assert np.allclose(moved.states, native.states, rtol=1e-13)
+    assert np.array_equal(moved.completed, native.completed)
+
+
+# ---- closing
+#
+# The derivative of Newton's step by what is given, where the loops are closed, is that of the solution.
+
+
+def test_the_step_has_the_derivative_of_the_solution() -> None:
+    closing = square_root.closing()
+    assert closing.step is not None
+    program = make_program(closing.step, closing.robot, {"y": (1,), "x": (2,)})
+    x, dx = np.array([2.5, 0.7]), np.array([0.3, -0.2])
+    (y,) = closing.find(x[None], None)[0]
+    slope = directional_program(program, by=("x",)).evaluate([y, *x, *dx])[0]
+    np.testing.assert_allclose(slope, (dx[0] + 2 * x[1] * dx[1]) / (2 * y), rtol=1e-14)
+
+
+# ---- A compiled function as its caller holds it: batches, names, fixed buffers, source
+
+
+def test_batches_buffers_and_source() -> None:
+    square = compile_function(
+        lambda x, s: {"y": x * x + s}, inputs={"x": (3,), "s": (1,)}, target="numpy", use_cache=False
+    )
+    x, s = np.random.default_rng(0).normal(size=(4, 5, 3)), np.array([2.0])
+    np.testing.assert_allclose(square(x, s=s), x * x + 2.0, rtol=1e-15)
+    assert square.count.total == 6
+    assert square.cost > 0.0
+    assert "double" in square.source("c")
+    with pytest.raises(CompileError, match="needs the inputs s"):
+        square(x)
+    held, shift, out = np.zeros(3), np.ones(1), np.empty(3)
+    run = square.bind(x=held, s=shift, y=out)
+    for value in (1.0, 4.0):
+        held[:] = value
+        run()
+        np.testing.assert_array_equal(out, value * value + 1.0)
+
+
+@pytest.mark.parametrize("target", ["numpy", "jit"])
+def test_results_go_where_the_caller_wants_them(target: str) -> None:
+    both = compile_function(
+        lambda x: {"y": x * x, "s": x[0] + x[1]}, inputs={"x": (2,)}, target=target, use_cache=False
+    )
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+    out = {"y": np.empty((3, 4, 2)), "s": np.empty((3, 4))}
+    found = both(x, out=out)
+    assert all(found[name] is out[name] for name in out)
+    np.testing.assert_array_equal(out["y"], x * x)
+    np.testing.assert_array_equal(out["s"], x[..., 0] + x[..., 1])
+    read_only = np.empty((3, 4))
+    read_only.flags.writeable = False
+    for wrong, message in (
+        ({"y": out["y"]}, "has y, not y, s"),
+        (out | {"s": np.empty(12)}, r"out 's' has shape \(12,\), not \(3, 4\)"),
+        (out | {"s": np.empty((3, 4), np.float32)}, "C-contiguous float64"),
+        (out | {"s": np.empty((4, 3)).T}, "C-contiguous float64"),
+        (out | {"s": read_only}, "can be written to"),
+        (out | {"y": x}, "shares its memory"),
+    ):
+        with pytest.raises(CompileError, match=message):
+            both(x, out=wrong)
+
+
+# ---- Compiling for libraries that differentiate: what is refused, before any work
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(nacelle.CompileError, match=rf"nacelle\[{name}\]"):
+        nacelle.compile(lambda x: x, inputs={"x": (2,)}, target=name)
+
+
+def test_refused() -> None:
+    pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
+    robot = library_robot("3rps")
+    model = nacelle.model(robot, "gravity_forces")
+    with pytest.raises(nacelle.CompileError, match="leave geometry out of the parameters"):
+        model.compile(target="jax", parameters="input")
+    with pytest.raises(nacelle.CompileError, match="leave `derivatives` out"):
+        model.compile(target="jax", parameters=["inertia"], derivatives=["g"])
+
+
+# ---- drivers
+#
+# Native drivers around functions: roots by Newton's method, steps of Runge and Kutta of order four.
+
+ROBOT = library_robot("fivebar")
+
+
+@physics(y=(1,), p=(1,))
+def root_step(robot: Robot, y: Array, p: Array) -> dict[str, Array]:
+    """Newton's step of y^2 = p."""
+    gap = y[0] * y[0] - p[0]
+    return {"dy": pack([-gap / (2.0 * y[0])]), "error": pack([absolute(gap)])}
+
+
+@physics(x=(2,), u=(1,), p=(1,))
+def oscillation(robot: Robot, x: Array, u: Array, p: Array) -> Array:
+    """x'' = u - p x."""
+    return pack([x[1], u[0] - p[0] * x[0]])
+
+
+@physics(x=(2,), w=(1,), p=(1,))
+def push(robot: Robot, x: Array, w: Array, p: Array) -> Array:
+    """A constant force: w = u."""
+    return pack([w[0]])
+
+
+def test_newton() -> None:
+    solver = compile_newton(root_step, ROBOT, use_cache=False)
+    p = np.array([[4.0], [2.0], [9.0]])
+    found = solver.solve(np.ones((3, 1)), p, tolerance=1e-14, max_iterations=20)
+    np.testing.assert_allclose(found.y[:, 0], [2.0, np.sqrt(2.0), 3.0], rtol=1e-14)
+    assert not np.any(found.status)
+    few = solver.solve(np.ones((3, 1)), p, tolerance=1e-14, max_iterations=1)
+    assert np.all(few.status == 1)
+
+
+@pytest.mark.parametrize("control", [None, push])
+def test_rk4_is_of_order_four(control) -> None:
+    """x = 1 - cos(2 t) over 4 from rest under u = 1, p = 4."""
+    driver = compile_rk4(oscillation, ROBOT, control=control, use_cache=False)
+    errors = []
+    for steps in (20, 40):
+        u = np.ones((steps, 1))
+        run = driver.integrate(np.zeros((1, 2)), u, np.array([4.0]), h=1.0 / steps, steps=steps)
+        errors.append(abs(run.x[0, -1, 0] - 0.25 * (1.0 - np.cos(2.0))))
+    assert errors[1] < 1e-6
+    assert 12.0 < errors[0] / errors[1] < 20.0
+
+
+def test_a_sampled_driver_needs_a_control() -> None:
+    with pytest.raises(ValueError, match="needs a control"):
+        compile_rk4(oscillation, ROBOT, sampled=True, use_cache=False)
+
+
+# ---- Implicit steps around physics: kept in the cache, the same without a compiler
+
+
+def test_native_cached_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, store = library_robot("fivebar"), Store(tmp_path)
+    arguments = ([0.0, 0.28, 0.3, 0.0], [[0.2, -0.1]], [0.0, 0.0, 0.0, 1.0])
+    how = {"h": 0.01, "steps": 5}
+    options = {"smooth": 0.01}
+    native = compile_irk5(flow, robot, options=options, store=store)
+    again = compile_irk5(flow, robot, options=options, store=store)
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+    monkeypatch.setattr(drivers, "target_that_runs", lambda name: target("numpy"))
+    plain = compile_irk5(flow, robot, options=options, store=store)
+    assert isinstance(plain, NumpyIrk5)
+    first, second, third = (driver.integrate(*arguments, **how) for driver in (native, again, plain))
+    np.testing.assert_array_equal(first.x, second.x)
+    np.testing.assert_allclose(third.x, first.x, rtol=0.0, atol=1e-9)
+    assert first.evaluations == third.evaluations
+    assert np.max(np.abs(first.x[-1] - arguments[0])) > 1e-2
+
+
+# ---- Native code of a program by its part's name: kept, and the same from the cache
+
+
+def _square(x):
+    return x * x
+
+
+def test_parts_are_kept_apart(tmp_path: Path) -> None:
+    specification = Specification(_square, None, {"x": (2,)})
+    double = Specification(lambda x: x + x, None, {"x": (2,)}).program()
+    store, jit = Store(tmp_path), target_that_runs("jit")
+    for again in (False, True):
+        first = compiled(specification, specification.checked_program, jit, store)
+        second = compiled(specification, lambda: Checked(double, None), jit, store, "other")
+        assert first.from_cache is again
+        np.testing.assert_array_equal(first([2.0, 3.0]), [4.0, 9.0])
+        np.testing.assert_array_equal(second([2.0, 3.0]), [4.0, 6.0])
+    plain = compiled(specification, specification.checked_program, target_that_runs("numpy"), store)
+    assert plain.target == "numpy"
+
+
+# ---- A program and its native code as bytes: what is packed comes out again, and damage is seen
+
+
+def test_there_and_back() -> None:
+    program = trace(lambda x: {"y": x * x + 0.1, "z": x[0]}, {"x": (3,)}, "f").program()
+    signature, code, check, image = unpack(packed_function(program, b"native"))
+    assert check is None
+    assert image == b"native"
+    assert (signature.name, signature.inputs, signature.outputs) == ("f", program.inputs, program.outputs)
+    again = with_code(signature, code)
+    assert again.code == program.code
+    assert again.results == program.results
+
+
+# ---- Forms that are out of use for a robot: kept in the user's cache, with the reason
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
+    for forget in (forget_refusals, warn_once.cache_clear, refusals._recall.cache_clear):
+        forget()
+    yield
+    for forget in (forget_refusals, warn_once.cache_clear, refusals._recall.cache_clear):
+        forget()
+
+
+def test_a_later_process_knows_the_reason() -> None:
+    robot, other = library_robot("fivebar"), library_robot("delta")
+    assert refusals.refused_form(robot) == ""
+    refusals.note_refusal(robot, (other,), Form.COMPACT, "forces were off")
+    for _ in range(2):
+        with pytest.warns(CompilerWarning, match="fivebar: forces were off"):
+            assert refusals.refused_form(robot) == "forces were off"
+        with pytest.warns(CompilerWarning, match="delta: forces were off"):
+            refusals.refused_form(other)
+        assert form_for(robot.hash) is form_for(other.hash) is Form.JOINTS
+        # As if the process began.
+        forget_refusals()
+        warn_once.cache_clear()
+        refusals._recall.cache_clear()
+
+
+def test_another_cache_knows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = library_robot("fivebar")
+    refusals.note_refusal(robot, (), Form.COMPACT, "forces were off")
+    forget_refusals()
+    monkeypatch.setenv("NACELLE_CACHE", str(tmp_path / "another"))
+    assert refusals.refused_form(robot) == ""
+
+
+# ---- specification
+#
+# What determines a program: shapes, groups of numbers, options; and errors that name the function.
+
+
+@physics(x=(2,))
+def scaled(robot: Any, x: Any, *, factor: float = 1.0) -> Any:
+    return factor * x * robot.size
+
+
+def test_options_shape_the_program() -> None:
+    robot = any_robot("fivebar")
+    x = np.array([[1.0, 2.0]])
+    for factor in (1.0, 3.0):
+        program = specification_make_program(scaled, robot, {"x": (2,)}, options={"factor": factor})
+        np.testing.assert_allclose(evaluate(program, [x])[0], factor * x * robot.size, rtol=1e-15)
+
+
+def test_groups_of_numbers() -> None:
+    assert groups_of("constant") == ()
+    assert groups_of("input") == GROUPS
+    assert groups_of(("inertia", "friction")) == ("inertia", "friction")
+    with pytest.raises(CompileError, match="did you mean 'inertia'"):
+        groups_of("inertias")
+
+
+def test_numbers_come_first() -> None:
+    robot = any_robot("fivebar")
+    shapes = shapes_of_inputs(scaled, robot, groups=("inertia",))
+    assert list(shapes) == ["parameters", "x"]
+    assert shapes["parameters"] == (len(robot.numbers.names("inertia")),)
+    with pytest.raises(CompileError, match="does not declare its inputs"):
+        shapes_of_inputs(lambda robot, x: x, robot)
+
+
+def test_what_cannot_be_traced_is_named() -> None:
+    def faulty(robot: Any, x: Any) -> Any:
+        return x[5]
+
+    with pytest.raises(CompileError, match="faulty cannot be traced"):
+        specification_make_program(faulty, any_robot("fivebar"), {"x": (2,)})
+
+
+# ---- The target that runs a program: any of the registry, NumPy where there is no compiler
+
+
+def test_numpy_needs_no_compiler() -> None:
+    kernel = tiles(trace(lambda x: x * x, {"x": (3,)}).program())
+    x, y = np.random.default_rng(0).normal(size=(2, 1500, 3))
+    kernel.run([x], [y], 1)
+    np.testing.assert_array_equal(y, x * x)
+
+
+def test_names() -> None:
+    assert target_that_runs("numpy").name == "numpy"
+    with pytest.raises(CompileError, match="fortran"):
+        target_that_runs("fortran")
+    with pytest.raises(CompileError, match="gives source only"):
+        target_that_runs("c")
+
+
+def test_without_llvmlite_numpy_takes_the_place_of_the_jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Target:
+        if name == "jit":
+            raise TargetError("llvmlite is not installed")
+        return target(name)
+
+    said: list[str] = []
+    monkeypatch.setattr(targets, "target", missing)
+    monkeypatch.setattr(targets, "warn_once", said.append)
+    assert target_that_runs("jit").name == "numpy"
+    assert "llvmlite is not installed" in said[0]

@@ -1,0 +1,351 @@
+"""Pieces: adaptation gain, adapted, ahead, desired, friction, poles, signals, sliding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import cont2discrete
+
+import nacelle
+from nacelle.control.kind import DesiredMotion
+from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, gram
+from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial_response, mid_sample
+from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates, model_force, without_internal
+from nacelle.control.pieces.friction import friction_along_twist
+from nacelle.control.pieces.poles import gains_of_poles
+from nacelle.control.pieces.pose import Platform
+from nacelle.control.pieces.signals import (
+    STOPPED,
+    UNLIMITED,
+    difference,
+    either,
+    finite_force,
+    finite_limits,
+    halted,
+    present,
+    rate_of,
+    waited,
+    weakest,
+    within_limits,
+)
+from nacelle.control.pieces.sliding import sliding
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.trajectory.fourier import Fourier
+from support.adaptive_runs import lissajous, loaded_values, rows_of
+from support.library import library_robot
+
+# ---- The gain of adaptation: one time constant for all that a motion feels
+
+
+def test_the_linear_form_along_a_motion_is_the_public_one():
+    """Y and J of a desired motion, beside the API's."""
+    robot = library_robot("fivebar")
+    base = adapted_parameters(robot)
+    rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)[:500]
+    felt = felt_along(robot, base, rows, 0.01)
+    x, v, a = rows[:, :2], rows[:, 2:4], rows[:, 4:]
+    Y = nacelle.regressor(robot, x, v, a, smooth=0.01, parameters=base).Y
+    np.testing.assert_allclose(felt.Y, Y, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(felt.J @ v[..., None], _rates(robot, x, v)[..., None], rtol=1e-7, atol=1e-8)
+
+
+def _rates(robot, x, v, h=1e-6):
+    ahead, behind = (nacelle.inverse_kinematics(robot, x + s * h * v).actuators for s in (1.0, -1.0))
+    return (ahead - behind) / (2.0 * h)
+
+
+def test_all_that_is_felt_has_the_time_constant():
+    """Eigenvalues of P G are 1 / t for what is felt well, and smaller for what is hardly felt."""
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(400, 2, 5)) * np.array([1.0, 0.3, 10.0, 0.1, 1e-6])
+    K = np.array([[3.0, 1.0], [1.0, 2.0]])
+    G = gram(Felt(Y, np.broadcast_to(np.eye(2), (400, 2, 2))), K)
+    P = adaptation_gain(G, np.array([1.0, 1.0, 0.1, 1.0, 1.0]), 0.2)
+    values = np.sort(np.linalg.eigvals(P @ G).real)
+    np.testing.assert_allclose(values[1:], 5.0, rtol=1e-2)
+    assert values[0] < 1e-3
+    assert np.linalg.eigvalsh(P)[0] > 0.0
+
+
+def test_scales_of_units_do_not_matter():
+    """Parameters in other units have the gain in other units."""
+    robot = library_robot("fivebar")
+    base = adapted_parameters(robot)
+    rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
+    felt = felt_along(robot, base, rows, 0.01)
+    scale = parameter_scales(robot, base, default_payload(robot))
+    units = np.geomspace(1e-3, 1e3, len(base))
+    P = adaptation_gain(gram(felt, np.eye(2)), scale, 0.2)
+    other = adaptation_gain(gram(Felt(felt.Y * units, felt.J), np.eye(2)), scale / units, 0.2)
+    np.testing.assert_allclose(other * units * units[:, None], P, rtol=1e-6, atol=1e-9 * np.abs(P).max())
+
+
+# ---- The parameters that are adapted, their scales and bounds
+
+
+@pytest.mark.parametrize(("name", "com"), [("fivebar", (0.0, 0.0, 0.0)), ("3rrr", (0.02, -0.01, 0.0))])
+def test_a_payload_is_within_what_is_adapted(name, com):
+    """Forces of a robot with a payload are Y times the parameters that count it to the nacelle.
+
+    The point of a five-bar has no mass of its own; legs that are described alike share their parameters.
+    """
+    robot = library_robot(name)
+    loaded = nacelle.with_payload(robot, 0.4, com=com)
+    base = adapted_parameters(robot)
+    x = mechanism_of(robot).reference[0]
+    v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
+    Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
+    truth = nacelle.inverse_dynamics(loaded, x, v, a).force
+    np.testing.assert_allclose(Y @ loaded_values(robot, loaded), truth, rtol=1e-9)
+
+
+def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
+    """Of a model that is half or one and a half times the truth, the truth with a payload is within."""
+    robot = library_robot("delta-codourey")
+    base = adapted_parameters(robot)
+    scale = parameter_scales(robot, base, default_payload(robot))
+    low, high = bounds(base, scale, 2.0)
+    assert np.all(low < base.values)
+    assert np.all(base.values < high)
+    truth = loaded_values(robot, nacelle.with_payload(robot, 0.6))
+    for factor in (0.5, 1.5):
+        model = nacelle.with_linear_parameters(robot, factor * nacelle.linear_parameters(robot).values)
+        own = adapted_parameters(model)
+        low, high = bounds(own, parameter_scales(model, own, default_payload(model)), 2.0)
+        assert np.all(low <= truth)
+        assert np.all(truth <= high)
+
+
+def test_masses_stay_positive():
+    """Sums of positive quantities have positive bounds; a first moment has both signs."""
+    robot = library_robot("delta-codourey")
+    base = adapted_parameters(robot)
+    low, _ = bounds(base, parameter_scales(robot, base, 0.0), 2.0)
+    by_name = dict(zip(base.names, low, strict=True))
+    assert by_name["plate.m"] > 0.0
+    assert by_name["leg*.shoulder.rz.coulomb"] > 0.0
+    assert by_name["leg*.arm.mz"] < 0.0
+
+
+# ---- The platform ahead of a sample
+
+K = {"stiffness": np.array([100.0, 200.0]), "damping": np.array([10.0, 20.0])}
+
+
+def test_errors_go_on_at_their_second_derivatives() -> None:
+    e, rate, second, t = np.array([1.0, -2.0]), np.array([3.0, 0.5]), np.array([-4.0, 7.0]), 0.3
+    later, faster = e + t * rate + t * t * second / 2.0, rate + t * second
+    expected = K["stiffness"] * later + K["damping"] * faster
+    errors = Errors(e, rate, second)
+    np.testing.assert_allclose(errors.after(np.array([t]), K), expected)
+    matrices = {name: np.diag(gains).ravel() for name, gains in K.items()}
+    np.testing.assert_allclose(errors.after(np.array([t]), matrices), expected)
+
+
+def test_the_middle_is_that_of_a_constant_acceleration() -> None:
+    robot = library_robot("quattro")
+    x, y = (np.asarray(part, dtype=float) for part in mechanism_of(robot).reference)
+    v, a = np.array([0.5, -0.3, 0.2, 1.0]), np.array([3.0, 2.0, -4.0, 5.0])
+    one = np.zeros(1)
+    platform = Platform(x, y, v, np.zeros(4), one, one)
+    ahead = mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
+    np.testing.assert_allclose(ahead.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
+    np.testing.assert_allclose(ahead.v, v + 1e-3 * a)
+    np.testing.assert_allclose(ahead.y, nacelle.inverse_kinematics(robot, ahead.x).y, atol=1e-10)
+
+
+def test_the_desired_motion_goes_on_at_its_jerk() -> None:
+    T, D, a, jerk = 1e-3, 4e-4, np.array([2.0, -1.0]), np.array([50.0, 20.0])
+    k = {"period": np.array([T]), "delay": np.array([D])}
+    motion = DesiredMotion(np.zeros(2), np.array([0.1, 0.2]), a)
+    for started, expected in ((1.0, a + (D + 0.5 * T) * jerk), (0.0, a)):
+        z = {"a_d": a - T * jerk, "started": np.array([started])}
+        there = desired_middle(z, motion, k)
+        np.testing.assert_allclose(there.a, expected)
+        np.testing.assert_allclose(there.v, motion.v + (D + 0.5 * T) * a)
+
+
+def test_what_forces_add_is_that_of_forward_dynamics() -> None:
+    robot = library_robot("fivebar")
+    x, y = mechanism_of(robot).reference
+    v, force, more = np.array([0.4, 0.2]), np.array([1.0, 2.0]), np.array([0.7, -1.1])
+    before, after = (nacelle.forward_dynamics(robot, x, v, f).acceleration for f in (force, force + more))
+    added = inertial_response(robot, Ahead(x, y, v), np.zeros(2), more).acceleration
+    np.testing.assert_allclose(added, after - before, rtol=1e-9)
+    J = nacelle.jacobian(robot, x).inverse
+    np.testing.assert_allclose(
+        inertial_response(robot, Ahead(x, y, v), J.T @ more, 0.0 * more).acceleration, added
+    )
+
+
+# ---- desired
+#
+# The desired motion at the actuators: legs that are followed, forces of the model, redundant drives.
+
+
+def test_legs_found_by_iteration_are_followed() -> None:
+    robot = library_robot("3rps")
+    mechanism = mechanism_of(robot)
+    assert mechanism.ny
+    x, y = mechanism.reference
+    # 2 mm and 2 mrad are far for a sample.
+    after = x + 2e-3
+    there = nacelle.inverse_kinematics(robot, after)
+    y = closed_unknowns(robot, y, after)
+    assert np.max(np.abs(y - there.y)) < 1e-9
+    motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
+    assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
+    force = nacelle.inverse_dynamics(robot, *motion, friction=False).force
+    assert np.max(np.abs(model_force(robot, y, motion, friction=False) - force)) < 1e-9 * np.max(
+        np.abs(force)
+    )
+
+
+def test_redundant_drives_keep_what_moves_the_robot() -> None:
+    robot = nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml")
+    x, y = mechanism_of(robot).reference
+    J = nacelle.jacobian(robot, x).inverse
+    force = np.random.default_rng(0).normal(size=len(robot.actuators))
+    kept = without_internal(robot, y, x, force)
+    assert np.max(np.abs(J.T @ (kept - force))) < 1e-12
+    assert np.max(np.abs(without_internal(robot, y, x, kept) - kept)) < 1e-12
+    assert np.linalg.norm(kept) < np.linalg.norm(force)
+
+
+# ---- Friction along the twist
+
+
+def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
+    robot = library_robot("fivebar")
+    x, y = mechanism_of(robot).reference
+    v, zero = np.array([0.3, -0.2]), np.zeros(2)
+    costs = (
+        nacelle.inverse_dynamics(robot, x, v, zero, smooth=1e-3).force
+        - nacelle.inverse_dynamics(robot, x, v, zero, friction=False).force
+    )
+    assert np.linalg.norm(costs) > 0.0
+    J = nacelle.jacobian(robot, x).inverse
+    np.testing.assert_allclose(friction_along_twist(robot, x, y, v, 1e-3), J.T @ costs, rtol=1e-9)
+
+
+# ---- Gains of a sampled double integrator from its poles
+
+
+@pytest.mark.parametrize("damping", [0.4, 0.7, 1.0, 1.5])
+@pytest.mark.parametrize("period", [1e-4, 5e-4, 5e-3])
+def test_the_sampled_loop_has_the_samples_of_the_poles(damping: float, period: float) -> None:
+    """Against the exact discretisation of both, the loop and the system that it is to be."""
+    k_p, k_d = gains_of_poles(10.0, damping, period)
+    A, B, C, D = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), np.eye(2), np.zeros((2, 1))
+    F, G, *_ = cont2discrete((A, B, C, D), period)
+    closed = np.poly(F - G @ np.array([[k_p, k_d]]))
+    w = 20.0 * np.pi
+    wanted = np.exp(period * np.roots([1.0, 2.0 * damping * w, w * w]))
+    np.testing.assert_allclose(closed, np.poly(wanted).real, atol=1e-9)
+
+
+def test_without_a_sample_time_they_are_those_of_the_continuous_loop() -> None:
+    w = 20.0 * np.pi
+    np.testing.assert_allclose(gains_of_poles(10.0, 0.7, 1e-6), [w * w, 1.4 * w], rtol=1e-3)
+
+
+# ---- Signals of a sample: what is missing, what is limited, what stops a controller
+
+Z = {"missed": np.array([2.0]), "stopped": np.zeros(1), "x": np.array([1.0, 2.0])}
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e12])
+def test_readings_that_cannot_be(bad: float) -> None:
+    assert present(bad) < 0.0 < present(-3.0)
+    assert weakest([present(1.0), present(bad)]) < 0.0 < weakest([present(1.0), present(0.0)])
+
+
+def test_waiting_ends_at_patience() -> None:
+    k = {"patience": np.array([3.0])}
+    missed, stopped = waited([1.0, -1.0], Z, k)
+    assert (missed[0], stopped[0]) == (3.0, 0.0)
+    missed, stopped = waited([-1.0], {**Z, "missed": missed}, k)
+    assert (missed[0], stopped[0]) == (4.0, STOPPED)
+    missed, stopped = waited([1.0], {**Z, "missed": missed, "stopped": stopped}, k)
+    assert (missed[0], stopped[0]) == (0.0, STOPPED)
+
+
+def test_angles_are_compared_within_half_a_turn() -> None:
+    turned = difference(library_robot("fivebar"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
+    np.testing.assert_allclose(turned, [6.0 - 2.0 * np.pi, -0.2])
+    slid = difference(library_robot("prrrp"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
+    np.testing.assert_allclose(slid, [6.0, -0.2])
+
+
+def test_forces_stay_within_limits() -> None:
+    limits = finite_limits(np.array([2.0, np.inf]))
+    assert limits.tolist() == [2.0, UNLIMITED]
+    assert within_limits(np.array([-5.0, 1e9]), limits).tolist() == [-2.0, 1e9]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_forces_that_are_numbers(bad: float) -> None:
+    assert finite_force(np.array([1.0, UNLIMITED])) > 0.0 > finite_force(np.array([1.0, bad]))
+    assert halted(0.0, np.array([1.0, -2.0])).tolist() == [1.0, -2.0]
+    assert halted(3.0, np.array([1.0, bad])).tolist() == [0.0, 0.0]
+
+
+def test_nothing_to_choose_from() -> None:
+    assert either(1.0, np.zeros(0), np.zeros(0)).shape == (0,)
+
+
+def test_rate_follows_a_ramp_and_starts_at_zero() -> None:
+    T, share = 1e-3, 0.5
+    k = {"period": np.array([T]), "smoothing": np.array([share])}
+    z = {"error": np.zeros(1), "rate": np.zeros(1), "started": np.zeros(1)}
+    for sample in range(30):
+        error = np.array([2.0 * T * (sample + 5)])
+        rate = rate_of(error, z, k)
+        assert abs(rate[0] - 2.0 * (1.0 - (1.0 - share) ** sample)) < 1e-10
+        z = {"error": error, "rate": rate, "started": np.ones(1)}
+
+
+# ---- The sliding variable: its reference is the derivative of itself
+
+RATE = 30.0
+
+
+def _platform(x, v):
+    return Ahead(x, np.zeros(0), v)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "hexaglide"])
+def test_the_reference_acceleration_is_the_derivative_of_the_reference_twist(name):
+    """Along two motions, one of the platform and one that is desired, far apart by up to a radian."""
+    robot = library_robot(name)
+    n = robot.motion.n
+    rng = np.random.default_rng(3)
+    centre = [0.02, 0.25] if name == "fivebar" else [0.0, 0.0, -0.4, 0.0, 0.0, 0.0, 1.0]
+    own, wanted = (
+        Fourier(centre, *0.4 * rng.normal(size=(2, 2, n)), motion=robot.motion, frequency=0.7)
+        for _ in range(2)
+    )
+
+    def at(t):
+        a, b = own(t), wanted(t)
+        return sliding(robot, DesiredMotion(b.x, b.v, b.a), _platform(a.x, a.v), RATE)
+
+    h = 1e-5
+    for t in (0.1, 0.4, 0.9):
+        slope = (at(t + h).v_ref - at(t - h).v_ref) / (2.0 * h)
+        np.testing.assert_allclose(at(t).a_ref, slope, rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(at(t).s, at(t).v_ref - own(t).v)
+
+
+def test_a_small_error_leads_back():
+    """A platform that follows the reference, s = 0, comes to the desired orientation at the rate."""
+    robot = library_robot("hexaglide")
+    x_d = np.array([0.0, 0.0, -0.4, 0.0, 0.0, 0.0, 1.0])
+    angle = 0.02
+    x = np.array([0.001, 0.0, -0.4, np.sin(0.5 * angle), 0.0, 0.0, np.cos(0.5 * angle)])
+    still = np.zeros(6)
+    found = sliding(robot, DesiredMotion(x_d, still, still), _platform(x, still), RATE)
+    np.testing.assert_allclose(found.v_ref, RATE * np.array([-0.001, 0, 0, -angle, 0, 0]), rtol=1e-4)

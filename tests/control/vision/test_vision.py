@@ -1,0 +1,425 @@
+"""Vision: camera file, deviation, feedback, law, loop, path, plant, rendered, sight."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.control.kind import DesiredMotion
+from nacelle.control.loop.desired import Course, desired_motion
+from nacelle.control.vision.camera_file import read_camera
+from nacelle.control.vision.comparison import Circumstances, LookingBench
+from nacelle.control.vision.deviation import Deviation, anchor_projectors, deviating_robot
+from nacelle.control.vision.feedback import ObserverFeedback
+from nacelle.control.vision.law import ObservedController
+from nacelle.control.vision.loop import EncoderFeedback, Encoders, run_loop
+from nacelle.control.vision.path import round_path
+from nacelle.control.vision.plant import TruePlant
+from nacelle.control.vision.rendered import RenderedEdges
+from nacelle.control.vision.sight import ModelEdges, TrueSight, edge_sigma
+from nacelle.dynamics.equilibrium import equilibrium
+from nacelle.errors import DescriptionError, KinematicsError
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.simulation.plant import RigidPlant
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import visible_cylinders
+from nacelle.vision.image.pixel_model import PixelModel, filled
+from nacelle.vision.scene import Scenery
+from nacelle.vision.shutter import Exposure, Shutter
+
+# ---- Cameras written in YAML, and what is said of wrong ones
+
+GOOD = """
+position: 0 100 800 mm
+looks at: 0 100 0 mm
+up: y
+size: [640, 480]
+field: 40 deg
+distortion: [-0.1, 0.02, 0, 0, 0]
+shutter: {rate: 200 Hz, exposure: 1 ms, latency: 3 ms, clock offset: -2 ms}
+pixels: {blur: 1, read noise: 4}
+"""
+
+
+def test_what_is_written_is_what_there_is() -> None:
+    written = read_camera(GOOD)
+    camera = written.camera(nacelle.load("fivebar"))
+    np.testing.assert_allclose(camera.pose.p, [0.0, 0.1, 0.8])
+    np.testing.assert_allclose(camera.pose.R, np.diag([1.0, -1.0, -1.0]), atol=1e-15)
+    np.testing.assert_allclose(camera.project([0.0, 0.1, 0.0]), [319.5, 239.5])
+    # The shorter side sees 40 degrees, without distortion.
+    assert camera.focal[0] == pytest.approx(240.0 / np.tan(np.radians(20.0)))
+    shutter, pixels = written.shutter, written.pixels
+    assert (shutter.rate, shutter.latency, shutter.clock_offset) == (200.0, 3e-3, -2e-3)
+    assert (pixels.blur, pixels.read_noise, pixels.leg) == (1.0, 4.0, 200.0)
+
+
+def test_focal_and_centre_in_pixels() -> None:
+    text = "position: 0 0 1 m\nlooks at: 0 0 0 m\nup: y\nfocal: [900, 910]\ncentre: [500, 520]\n"
+    camera = read_camera(text).camera(nacelle.load("fivebar"))
+    assert camera.focal == (900.0, 910.0)
+    np.testing.assert_allclose(camera.project([0.1, 0.0, 0.0]), [590.0, 520.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("position: 0 0 1 m\nlooks at: 0 0 0 kg\n", "2:1", "kg"),
+        ("size: [640, 480]\nfeild: 40 deg\n", "2:1", "did you mean 'field'"),
+        ("name: a\nposition: 0 0 1 m\n", "2:1", "go together"),
+        ("name: a\nshutter: {rate: 500 Hz, exposure: 5 ms}\n", "2:", "does not fit into 2 ms"),
+        ("name: a\nsize: [640, 48000000]\n", "2:", "16 to 16384"),
+        ("name: a\npixels: {leg: 40}\n", "2:", "cannot be seen"),
+        ("name: a\ndistortion: [.nan, 0, 0, 0, 0]\n", "2:", "finite number"),
+        ("name: a\nfield: 40 deg\nfocal: [1, 1]\n", "3:1", "give one of them"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(text: str, place: str, words: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        read_camera(text)
+    (problem,) = caught.value.problems
+    assert f"{problem.line}:{problem.column}".startswith(place)
+    assert words in f"{problem.message} ({problem.hint})"
+
+
+def test_a_file_that_is_not_there(tmp_path) -> None:
+    with pytest.raises(DescriptionError, match="there is no such file"):
+        read_camera(tmp_path / "camera.yaml")
+
+
+def test_without_a_position_it_sees_all_legs() -> None:
+    robot = nacelle.load("fivebar")
+    camera = read_camera({"size": [512, 512]}).camera(robot)
+    assert camera.size == (512, 512)
+    assert nacelle.observe(robot, camera=camera).view.usable == (0, 1, 2, 3)
+
+
+# ---- Robots that are not their models: which anchors can be moved, and what parallelograms stay
+
+
+@pytest.mark.parametrize(
+    ("name", "free"), [("fivebar", 2), ("3rrr", 2), ("prrrp", 2), ("delta", 3), ("3rps", 3)]
+)
+def test_anchors_move_in_the_directions_that_the_loops_allow(name: str, free: int) -> None:
+    robot = nacelle.load(name)
+    for projector in anchor_projectors(robot):
+        assert np.linalg.matrix_rank(projector, tol=1e-6) == free
+        np.testing.assert_allclose(projector @ projector, projector, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart"])
+def test_a_moved_robot_is_a_robot_whose_anchors_are_elsewhere(name: str) -> None:
+    robot = nacelle.load(name)
+    x = nacelle.reference_pose(robot)
+    deviation = Deviation.drawn(robot, 3, anchors=1e-4, lengths=1e-4)
+    true = inverse_kinematics(deviating_robot(robot, deviation.numbers(robot, 0.0)), x, limits=False)
+    assert int(true.flags) == 0
+    # Small deviations act on the actuators in proportion.
+    half = Deviation(0.5 * deviation.anchors, 0.5 * deviation.lengths, deviation.zeros)
+    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot, 0.0)), x, limits=False).actuators
+    q = inverse_kinematics(robot, x, limits=False).actuators
+    np.testing.assert_allclose(some - q, 0.5 * (true.actuators - q), atol=1e-6)
+    assert np.max(np.abs(true.actuators - q)) > 2e-5
+
+
+def test_fivebar_by_hand() -> None:
+    """Both anchors displaced alike carry the whole robot along; a longer leg is a robot with longer bars."""
+    robot = nacelle.load("fivebar")
+    x, d = nacelle.reference_pose(robot), np.array([2e-3, -1e-3, 0.0])
+    g = np.concatenate([d, d, np.zeros(2)])
+    there = inverse_kinematics(deviating_robot(robot, g), x + d[:2], limits=False).actuators
+    np.testing.assert_allclose(there, inverse_kinematics(robot, x, limits=False).actuators, atol=1e-12)
+    longer = deviating_robot(robot, np.concatenate([np.zeros(6), [1e-2, 1e-2]]))
+    names = robot.numbers.names("geometry")
+    scale = np.array([1.0 if name == "half_base" else 1.01 for name in names])
+    other = robot.with_numbers(scale * robot.numbers.vector("geometry"), "geometry")
+    one, two = (inverse_kinematics(each, x, limits=False).actuators for each in (longer, other))
+    np.testing.assert_allclose(one, two, atol=1e-12)
+    assert np.max(np.abs(one - inverse_kinematics(robot, x, limits=False).actuators)) > 1e-3
+
+
+def test_a_base_that_warms_grows_from_its_middle() -> None:
+    robot = nacelle.load("delta")
+    growing = Deviation.drawn(robot, 0, growth=1e-4, begin=-1.0)
+    assert not np.any(growing.numbers(robot, -1.0))
+    d = growing.numbers(robot, 1.0)[:9].reshape(3, 3)
+    np.testing.assert_allclose(d.sum(axis=0), 0.0, atol=1e-15)
+    anchors = np.array([robot.joint(f"leg{k}.shoulder") for k in (1, 2, 3)])
+    places = np.array([robot.joints[j].frame_predecessor.p for j in anchors])
+    np.testing.assert_allclose(d, 2e-4 * (places - places.mean(axis=0)), atol=1e-15)
+
+
+def test_sizes_are_checked() -> None:
+    with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
+        Deviation.drawn(nacelle.load("fivebar"), 0, anchors=-1.0)
+
+
+# ---- The observer in the loop: clocks that differ by what is stated change nothing
+
+
+def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
+    robot = nacelle.load("fivebar")
+    camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
+    bench = LookingBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
+    case = Circumstances(anchors=1e-4)
+    deviation = bench.deviation(case, 1)
+    runs = []
+    for offset in (0.0, 0.02):  # ten periods of the shutter
+        plant = TruePlant(robot, deviation)
+        looking = bench.looking(case, 1)
+        looking = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
+        feedback = ObserverFeedback(bench.law, looking)
+        runs.append(run_loop(plant, feedback, bench.desired))
+    errors = [run.summary()["rms_error"] for run in runs]
+    assert max(errors) < 2e-5
+    np.testing.assert_allclose(errors[1], errors[0], rtol=0.5)
+    # What the observer expects to see is what is there: bars where they truly are, anchors included.
+    expected = feedback._predicted(plant.time)
+    true = plant.bodies(plant.state, plant.time)
+    for cylinder in bench.cylinders:
+        pixels = [camera.project(np.stack(cylinder.placed(*bodies))) for bodies in (expected, true)]
+        across = np.array([[0.0, -1.0], [1.0, 0.0]]) @ (pixels[1][1] - pixels[1][0])
+        off = (pixels[0] - pixels[1]) @ across / np.linalg.norm(across)
+        assert np.max(np.abs(off)) < 0.03
+
+
+# ---- The law at an observed platform is the law of the encoders at the platform that these find
+
+
+@pytest.mark.parametrize("name", ["fivebar", "3rps"])
+def test_forces_are_those_of_computed_torque(name: str) -> None:
+    robot = nacelle.load(name)
+    x = nacelle.reference_pose(robot)
+    law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
+    observed, memory = ObservedController(law, x), law.start(x)
+    fields, n = law.kind.memory(robot), robot.motion.n
+    q = law.coordinates(x)
+    rng = np.random.default_rng(2)
+    for _ in range(2):  # later samples of encoders learn what the model lacks
+        # The encoders find the platform where it is; the observer hands the same over.
+        motion = DesiredMotion(x, 0.1 * rng.normal(size=n), rng.normal(size=n))
+        force, memory = law.step(memory, q, motion)
+        parts = fields.split(memory)
+        memory = fields.join(parts | {"unmodelled": 0.0})
+        command = observed.step(parts["x"], parts["v"], np.concatenate(motion))
+        np.testing.assert_allclose(command.force, force, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(command.acceleration, parts["acceleration"], rtol=1e-6, atol=1e-9)
+
+
+def test_another_law_is_refused() -> None:
+    robot = nacelle.load("fivebar")
+    with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
+        ObservedController(nacelle.controller(robot, "cf-rb"), nacelle.reference_pose(robot))
+
+
+# ---- The loop by itself: readings, delays, and that it is the loop of the native simulation
+
+
+@pytest.fixture(scope="module")
+def robot() -> nacelle.Robot:
+    return nacelle.load("fivebar")
+
+
+def test_it_is_the_native_loop_where_the_robot_is_its_model(robot: nacelle.Robot) -> None:
+    law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
+    path = round_path(robot, 0.2)
+    desired = desired_motion(robot, path, 1e-3, Course(settle=0.02))
+    none = Deviation.none(robot)
+    run = run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired)
+    native = nacelle.closed_loop(RigidPlant(robot, smooth=1e-3), law, path, settle=0.02, step=5e-4)
+    true = native.simulation.plant.split(native.simulation.states[native._at])[0]
+    np.testing.assert_allclose(run.x, true, atol=1e-9)
+    assert run.summary()["rms_error"] < 1e-4
+
+
+def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
+    off = dataclasses.replace(Deviation.none(robot), zeros=np.array([0.01, -0.02]))
+    plant = TruePlant(robot, off)
+    x = nacelle.reference_pose(robot)
+    plant.start(x, np.zeros(2), 0.0)
+    encoders = Encoders(robot, nacelle.Sensors(resolution=1e-3), off, seed=1)
+    encoders.start(plant, desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0)))
+    q = nacelle.inverse_kinematics(robot, x).actuators + off.zeros
+    np.testing.assert_allclose(encoders.read(0), 1e-3 * np.floor(q / 1e-3 + 0.5), atol=1e-12)
+
+
+def test_a_delay_beyond_the_sample_time_is_refused(robot: nacelle.Robot) -> None:
+    law = nacelle.controller(robot, "ct-cartesian", period=1e-3)
+    none = Deviation.none(robot)
+    desired = desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0))
+    with pytest.raises(KinematicsError, match="not within the sample time"):
+        run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired, delay=2e-3)
+
+
+# ---- A path that fits any robot
+
+
+@pytest.mark.parametrize("name", ["fivebar", "3rps", "gough-stewart"])
+def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
+    robot = nacelle.load(name)
+    path = round_path(robot, 0.4)
+    samples = nacelle.along(robot, path, np.linspace(0.0, path.duration, 50))
+    assert bool(np.all(nacelle.inverse_kinematics(robot, samples.x).ok))
+    np.testing.assert_allclose(samples.v[[0, -1]], 0.0, atol=1e-12)
+    np.testing.assert_allclose(samples.x[0], samples.x[-1], atol=1e-12)
+    assert np.max(np.ptp(samples.x, axis=0)) > 0.01
+
+
+# ---- plant
+#
+# The true robot, stepped from Python, against the simulation of a robot with these numbers folded in.
+
+
+def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.ndarray]:
+    """A true robot after 50 samples under constant forces, and the simulation that it should agree with."""
+    robot = nacelle.load(name)
+    x = nacelle.reference_pose(robot)
+    deviation = Deviation.drawn(robot, 0, anchors=1e-3, lengths=1e-3)
+    true = deviating_robot(robot, deviation.numbers(robot, 0.0))
+    force = 1.5 * equilibrium(true, x) + 0.2
+    plant = TruePlant(robot, deviation)
+    plant.start(x, np.zeros(robot.motion.n), 0.0)
+    for k in range(50):
+        plant.advance(force, 1e-3 * (k + 1))
+    run = nacelle.simulate(RigidPlant(true, smooth=1e-3), x, force=force, until=0.05, method="rk4", step=5e-4)
+    return plant, true, run, force
+
+
+@pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "quattro"])
+def test_it_moves_as_a_simulated_robot(name: str) -> None:
+    plant, true, run, _ = pushed(name)
+    now = plant.signals()
+    assert np.max(np.abs(now["x"] - nacelle.reference_pose(plant.model))) > 1e-5
+    np.testing.assert_allclose(now["x"], run.x[-1], atol=1e-13)
+    np.testing.assert_allclose(now["v"], run.v[-1], atol=1e-11)
+    joints = inverse_kinematics(true, now["x"], limits=False)
+    np.testing.assert_allclose(now["q"], joints.actuators, atol=1e-11)
+    R, p = plant.bodies(plant.state, plant.time)
+    np.testing.assert_allclose(p, joints.bodies.p, atol=1e-11)
+    # Rods between spherical joints may spin: what is seen of them are their axes.
+    for cylinder in visible_cylinders(plant.model):
+        one, two = cylinder.placed(R, p), cylinder.placed(*joints.bodies)
+        np.testing.assert_allclose(one, two, atol=1e-10)
+
+
+def test_states_between_steps() -> None:
+    """Within a step the cubic is as good as the steps: finer steps give the same."""
+    plant, true, _, force = pushed("fivebar")
+    time = 0.03123
+    finer = nacelle.simulate(
+        RigidPlant(true, smooth=1e-3), plant.split(plant.state_at(0.03))[0],
+        plant.split(plant.state_at(0.03))[1], force=force, start=0.03, until=time, method="dop853",
+    )  # fmt: skip
+    np.testing.assert_allclose(plant.split(plant.state_at(time))[0], finer.x[-1], atol=1e-11)
+    plant.forget(0.02)
+    assert plant.oldest > 0.018
+    np.testing.assert_allclose(plant.split(plant.state_at(time))[0], finer.x[-1], atol=1e-11)
+
+
+def test_an_unreachable_start_is_refused() -> None:
+    robot = nacelle.load("fivebar")
+    plant = TruePlant(robot, Deviation.none(robot))
+    with pytest.raises(nacelle.UnreachableError):
+        plant.start([5.0, 5.0], np.zeros(2), 0.0)
+
+
+# ---- Edges from images and from the model of their fits have the same statistics
+
+
+@pytest.fixture(scope="module")
+def camera() -> Camera:
+    return Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(400, 400))
+
+
+def test_images_and_their_model_have_the_same_statistics(robot: nacelle.Robot, camera: Camera) -> None:
+    """At one pose: normals of rendered edges scatter as their covariance says, and as the model's."""
+    pixels, scenery = PixelModel(read_noise=4.0), Scenery(robot)
+    true = scenery.bodies()
+    exposure = Exposure(0.0, 0.0, (1,))
+    rendered = RenderedEdges(robot, camera, pixels, seed=1)
+    model = ModelEdges(scenery.at(camera), pixels, seed=1)
+    runs = {
+        source: [source.edges(exposure, true, lambda: true) for _ in range(30)]
+        for source in (rendered, model)
+    }
+    normals, covariances = {}, {}
+    for source, edges in runs.items():
+        normals[source] = np.array([[edge.normal for edge in both] for both in edges])
+        covariances[source] = np.array([[edge.covariance for edge in both] for both in edges]).mean(axis=0)
+    for side in (0, 1):
+        one, two = (covariances[source][side] for source in (rendered, model))
+        # The fit leaves out a little of the edge's ends: its covariance is somewhat larger.
+        assert 0.8 < np.sqrt(np.trace(one) / np.trace(two)) < 1.3
+        for source in (rendered, model):
+            spread = np.cov(normals[source][:, side].T)
+            ratio = np.trace(spread) / np.trace(covariances[source][side])
+            assert 0.5 < ratio < 1.7  # 30 draws of two numbers
+        off = normals[rendered][:, side].mean(axis=0) - normals[model][:, side].mean(axis=0)
+        assert np.linalg.norm(off) < 4.0 * np.sqrt(2.0 * np.trace(one) / 30.0)
+
+
+# ---- When exposures come, and what the best error of a pixel is
+
+
+class Recorder:
+    """Keeps what it is called with."""
+
+    def __init__(self) -> None:
+        self.calls = []
+
+    def edges(self, exposure, true, predicted):
+        self.calls.append((exposure, true[1]))
+        return []
+
+
+@pytest.fixture(scope="module")
+def plant() -> TruePlant:
+    robot = nacelle.load("fivebar")
+    return TruePlant(robot, Deviation.none(robot))
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.0137])
+def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlant, offset: float) -> None:
+    # A twin that forgets nothing.
+    twin = TruePlant(plant.model, plant.deviation)
+    for one in (plant, twin):
+        one.start(nacelle.reference_pose(plant.model), [0.1, 0.0], 0.0)
+    shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
+    source = Recorder()
+    sight = TrueSight(plant, shutter, source, (0, 1, 2, 3))
+    seen = []
+    for k in range(1, 60):
+        for one in (plant, twin):
+            one.advance(np.zeros(2), 1e-3 * k)
+        before = len(source.calls)
+        sight.arrived(1e-3 * k, lambda time: (np.zeros(0), np.zeros(0)))
+        for exposure, p in source.calls[before:]:
+            # The robot is where it was in the middle of the exposure, by its own clock.
+            middle = exposure.time - offset
+            there = twin.bodies(twin.state_at(middle), middle)[1]
+            np.testing.assert_allclose(p, there, atol=1e-15)
+            assert 1e-3 * (k - 1) < exposure.arrival + 1e-9 <= 1e-3 * k + 2e-9
+            seen.append(exposure)
+    np.testing.assert_allclose(np.diff([one.time for one in seen]), 1.0 / 300.0, atol=1e-12)
+    cylinders = [one.cylinders[0] for one in seen]
+    assert np.all(np.diff(cylinders) % 4 == 1)
+    assert len(seen) in (16, 17)
+
+
+def test_a_camera_that_sees_nothing_is_refused(plant: TruePlant) -> None:
+    with pytest.raises(KinematicsError, match="sees no cylinder"):
+        TrueSight(plant, Shutter(), Recorder(), ())
+
+
+@pytest.mark.parametrize("blur", [0.6, 1.5])
+def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
+    """Fisher's information of one row of pixels across an edge, averaged over where the edge is in them."""
+    model = PixelModel(blur=blur)
+    s = np.arange(-40.0, 40.0, 0.25)
+    slope = filled(s, np.ones_like(s), np.zeros_like(s), blur)[1]
+    information = 0.25 * np.sum((160.0 * slope / 2.0) ** 2)
+    assert edge_sigma(model) == pytest.approx(information**-0.5, rel=0.02)

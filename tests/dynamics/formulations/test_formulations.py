@@ -1,0 +1,178 @@
+"""Formulations: bodies, choice, reference, tree."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.formulations import bodies, reference, tree
+from nacelle.dynamics.formulations import reference as functions
+from nacelle.dynamics.formulations.choice import FORMULATIONS
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics import kinematic_model as kinematics
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.linear_parameters import linear_parameters
+from support.compare import assert_same, relative_error
+from support.element_robots import general, samples
+from support.leg_robots import CASES
+from support.library import NAMES
+from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import ALL, SharedStates, any_robot, difference, run_uncompiled, stencil
+from support.uncompiled import path_states as states
+
+# ---- Body by body: mass matrix and gravity are those of energies
+
+
+def test_force_mass_matrix_and_gravity() -> None:
+    robot = general("delta")
+    for state, a, settings in samples(robot):
+        assert_same(
+            bodies.generalised_force(state, a, settings), tree.generalised_force(state, a, settings), 1e-11
+        )
+        zero = np.zeros(len(a))
+        M = np.stack(
+            [
+                tree.generalised_force(state, e, settings) - tree.generalised_force(state, zero, settings)
+                for e in np.eye(len(a))
+            ],
+            axis=1,
+        )
+        assert_same(bodies.mass_matrix(state), M, 1e-10)
+
+
+def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
+    robot = any_robot("delta")
+    x, y = mechanism_of(robot).reference
+    state = state_at(robot, x, y, np.zeros(3))
+    assert_same(bodies.gravity_force(state), tree.generalised_force(state, np.zeros(3), Settings()), 1e-12)
+    # Twists of massive bodies are those of the reduced twist.
+    for R, _, J in bodies.massive_bodies(state):
+        assert J.shape == (6, 3)
+        assert_same(R @ R.T, np.eye(3), 1e-12)
+
+
+# ---- Every formulation says the same, and power is conserved
+
+RANDOM = tuple(CASES)
+
+
+def robot_of(name: str) -> nacelle.Robot:
+    """A random robot, or one of the library, with random inertias and friction everywhere."""
+    robot = CASES[name](1).robot if name in CASES else any_robot(name)
+    return with_random_friction(with_random_inertias(robot, 3), 4)
+
+
+def served(robot: nacelle.Robot) -> list[str]:
+    """The other formulations that serve a robot."""
+    mechanism = mechanism_of(robot)
+    return [
+        name
+        for name, formulation in FORMULATIONS.items()
+        if name != "tree" and not formulation.reason_not(mechanism)
+    ]
+
+
+def test_every_formulation_serves_many() -> None:
+    counts = {name: 0 for name in nacelle.FORMULATIONS if name != "tree"}
+    for name in (*NAMES, *RANDOM):
+        robot = CASES[name](1).robot if name in CASES else any_robot(name)
+        for formulation in served(robot):
+            counts[formulation] += 1
+    everyone = len(NAMES) + len(RANDOM)
+    assert counts["bodies"] == counts["jourdain"] == everyone
+    assert counts["legs"] > 0.7 * everyone
+    assert counts["elements"] > 0.6 * everyone
+
+
+@pytest.mark.parametrize("name", [*ALL, *RANDOM])
+def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The change of energy is the power of actuators less what friction takes; formulations agree."""
+    robot = robot_of(name)
+    run = SharedStates(monkeypatch).run
+    times = np.array([0.2, 0.45, 0.8])
+    x, y, v, a = states(robot, times)
+    load = np.zeros_like(v)
+    tree = run(functions.inverse, robot, x, y, v, a, load)
+    for formulation in served(robot):
+        found = run(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
+        assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
+        assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
+
+    motion = run_uncompiled(kinematics.joint_motions, robot, x, y, v, a)
+    energy = run(functions.energies, robot, x, y, v)
+    assert np.all(energy["dissipation"] >= 0.0)
+    assert np.all(energy["kinetic"] > 0.0)
+    around = stencil(times)
+    xs, ys, vs, _ = states(robot, around.ravel())
+    near = run(functions.energies, robot, xs, ys, vs)
+    total = (near["kinetic"] + near["potential"]).reshape(around.shape)
+    power = np.sum(tree["force"] * motion["active_rate"], axis=-1)
+    # Ninth-order differences of an energy of size E over steps of 1e-2 s keep about eleven digits of E.
+    scale = np.max(np.abs(power)) + np.max(np.abs(energy["dissipation"])) + 0.1 * np.max(np.abs(total))
+    assert np.max(np.abs(difference(total) - (power - energy["dissipation"]))) < 1e-9 * scale
+
+    back = run(functions.forward, robot, x, y, v, tree["force"], load)
+    M = run(functions.inertia, robot, x, y)["M"]
+    assert relative_error(M, np.swapaxes(M, -1, -2)) < 1e-13
+    assert np.all(np.linalg.eigvalsh(M) > 0.0)
+    assert relative_error(back["acceleration"], a) < 1e-9
+
+
+# ---- The reference models: they fit each other at one state
+
+
+def test_models_fit_each_other() -> None:
+    """force = Y p; M a + h = A^T force; forward inverts inverse; power of gravity and loads."""
+    robot = general("fivebar")
+    n = robot.motion.n
+    x, y = mechanism_of(robot).reference
+    v, a, load = np.random.default_rng(0).normal(size=(3, n))
+    inverse = reference.inverse(robot, x, y, v, a, load)
+    back = reference.forward(robot, x, y, v, inverse["force"], load)
+    assert_same(back["acceleration"], a, 1e-9)
+    inertia, bias = reference.inertia(robot, x, y), reference.bias(robot, x, y, v)
+    assert_same(inertia["M"] @ a + bias["h"], inverse["generalised"] + load, 1e-10)
+    assert_same(inertia["A"].T @ inverse["force"], inverse["generalised"], 1e-10)
+    free = reference.inverse(robot, x, y, v, a, np.zeros(n))
+    Y = reference.regressor(robot, x, y, v, a)["Y"]
+    assert_same(Y @ linear_parameters(robot).values, free["force"], 1e-9)
+    energies = reference.energies(robot, x, y, v)
+    assert_same(energies["kinetic"], 0.5 * v @ inertia["M"] @ v, 1e-11)
+    assert 0.0 < inverse["parallel_margin"] <= 1.0
+
+
+# ---- The tree formulation: along the rates of a tree without loops it is Lagrange's equation
+
+
+def test_force_is_the_projection_of_the_tree() -> None:
+    """F = U^T Gamma_tr ([KI2007] (1)), affine in the acceleration with a symmetric positive matrix."""
+    robot = any_robot("delta")
+    x, y = mechanism_of(robot).reference
+    state = state_at(robot, x, y, np.array([0.2, -0.1, 0.3]))
+
+    def force(a: np.ndarray) -> np.ndarray:
+        return tree.generalised_force(state, a, Settings())
+
+    a = np.array([1.0, 2.0, -0.5])
+    u_dot = state.moving.U @ a + state.moving.bias
+    assert_same(force(a), state.moving.U.T @ tree.tree_forces(state, u_dot, Settings()), 1e-13)
+    M = np.stack([force(e) - force(np.zeros(3)) for e in np.eye(3)], axis=1)
+    assert_same(force(a), M @ a + force(np.zeros(3)), 1e-11)
+    assert_same(M, M.T, 1e-12)
+    assert np.linalg.eigvalsh(M).min() > 0.0
+
+
+def test_a_point_mass_under_gravity() -> None:
+    """All of a Delta's platform forces at rest add up to its weight and what the legs put on it."""
+    robot = any_robot("delta-codourey")
+    x, y = mechanism_of(robot).reference
+    force = tree.generalised_force(state_at(robot, x, y, np.zeros(3)), np.zeros(3), Settings())
+    platform = robot.bodies[1].mass * 9.81
+    # The reference pose is symmetric: only the vertical force is left, at least that of the platform.
+    assert abs(force[0]) < 1e-9 * platform
+    assert abs(force[1]) < 1e-9 * platform
+    assert abs(force[2]) > platform

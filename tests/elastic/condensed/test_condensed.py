@@ -1,0 +1,272 @@
+"""Condensed: energy, lengths, models, natural, structure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compile import compile_function
+from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
+from nacelle.elastic.condensed.lengths import lengths_forward, lengths_inverse
+from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
+from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points, unit_positions
+from nacelle.elastic.condensed.structure import CondensedStructure, structure_of
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
+from nacelle.elastic.dynamics.models import elastic_energies, elastic_forward, elastic_inverse
+from nacelle.elastic.dynamics.plan import rate_choice
+from nacelle.elastic.frames import frames_at
+from nacelle.errors import KinematicsError
+from nacelle.model.robot import Robot
+from nacelle.program.cost import count
+from support.beam_points import mass_points
+from support.elastic_states import general_state, natural_state
+from support.flexible_robots import LINKS, flexible, prrrp
+from support.random_flexible import random_planar, turned_links
+from support.rigid_robots import delta_with_tolerances
+
+# ---- Energies of the small form: kinetic energy over points of mass, lengths of straight links
+
+GRAVITY = (1.0, 0.5, -9.0)
+
+
+def test_weight_and_strain_against_points_of_mass() -> None:
+    heavy, light = prrrp(GRAVITY), prrrp()
+    state = general_state(heavy, np.random.default_rng(0))
+    p, y = natural_state(heavy, state)
+    masses, places = mass_points(reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion.at.frames)
+    weight = -float(masses @ places @ np.array(GRAVITY))
+    found, unloaded = condensed_energies(heavy, p, y), condensed_energies(light, p, y)
+    assert found["potential"] - unloaded["potential"] == pytest.approx(weight, rel=1e-10)
+    general = elastic_energies(heavy, state.p, state.y)
+    assert found["kinetic"] == pytest.approx(general["kinetic"], rel=1e-11)
+    assert found["dissipation"] == pytest.approx(general["dissipation"], abs=1e-12)
+
+
+def test_lengths_of_straight_links() -> None:
+    """Both beams of [BK2013] are 0.4 m long."""
+    robot = prrrp()
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(1))._replace(
+        p=plan.reference, r=np.zeros(len(plan.reference) * 2)
+    )
+    p, _ = natural_state(robot, state)
+    np.testing.assert_allclose(link_lengths(robot, p), 0.4, rtol=1e-12)
+
+
+# ---- lengths
+#
+# The small form with lengths as inputs: against the general form, and how many operations it takes.
+
+WEIGHT = (0.0, 0.0, -9.81)
+
+PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped", "geometric": False}
+
+CASES: dict[str, Callable[[], Robot]] = {
+    "prrrp": lambda: prrrp((2.0, 3.0, -9.81), damping={"ratio": 0.03}),
+    "fivebar": lambda: flexible("fivebar", number=1),
+    "random-0": lambda: random_planar(0, point=True),
+    "random-1": lambda: random_planar(1, point=True),
+    "random-2": lambda: random_planar(2, point=True),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_as_the_general_form(case: str) -> None:
+    robot = CASES[case]()
+    extended = rate_choice(robot).extended
+    random = np.random.default_rng(8)
+    for _ in range(2):
+        state = general_state(robot, random)
+        ne = extended.ne
+        places = [3 + robot.q_slices[actuator.joint].start for actuator in robot.actuators]
+        inputs = (state.p[places], state.p[-ne:], state.y[: len(places)], state.r[-ne:])
+        expected = elastic_inverse(robot, state.p, state.y, state.a)
+        found = lengths_inverse(robot, *inputs, state.a)
+        size = np.max(np.abs(expected["force"]))
+        np.testing.assert_allclose(found["force"], expected["force"], atol=1e-9 * size)
+        forward = lengths_forward(robot, *inputs, expected["force"])
+        size = np.max(np.abs(found["elastic"]))
+        np.testing.assert_allclose(forward["elastic"], found["elastic"], atol=1e-8 * size)
+        np.testing.assert_allclose(forward["acceleration"], state.a, atol=1e-8 * size)
+        # All elastic coordinates of these robots are independent.
+        np.testing.assert_allclose(found["elastic"], expected["acceleration"][-ne:], atol=1e-8 * size)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "operations"),
+    [
+        (lengths_inverse, {}, (128, 193)),
+        (lengths_forward, {}, (141, 208)),
+        (elastic_inverse, PAPER, (656, 825)),
+        (elastic_forward, PAPER, (665, 845)),
+    ],
+)
+def test_operations(function: object, options: dict[str, object], operations: tuple[int, int]) -> None:
+    cost = count(compile_function(function, prrrp(WEIGHT, **options), target="numpy").program)
+    assert (cost.add, cost.mul) == operations
+
+
+def test_platforms_that_lengths_do_not_place() -> None:
+    robot = flexible("3rrr")
+    size = rate_choice(robot).extended.ne
+    with pytest.raises(KinematicsError, match="no point on 2 flexible links"):
+        lengths_inverse(robot, np.zeros(3), np.zeros(size), np.zeros(3), np.zeros(size), np.zeros(3))
+
+
+# ---- models
+#
+# The small form against the general one, whose loops are closed: forces, accelerations and energies.
+
+RAYLEIGH = {"damping": {"rayleigh": {"mass": 3.0, "stiffness": 1e-4}}}
+
+
+def drives_with_springs() -> Robot:
+    robot = prrrp((1.0, 0.0, -3.0))
+    joints = [
+        dataclasses.replace(joint, drive_stiffness=3e4, drive_damping=2.0, rotor_inertia=0.3)
+        if k in [actuator.joint for actuator in robot.actuators]
+        else joint
+        for k, joint in enumerate(robot.joints)
+    ]
+    return dataclasses.replace(robot, joints=tuple(joints))
+
+
+CASES_OF_MODELS: dict[str, Callable[[], Robot]] = {
+    "prrrp": lambda: prrrp((1.0, 2.0, -9.0), damping={"ratio": 0.05}),
+    "prrrp-shear": lambda: prrrp((1.0, 2.0, -9.0), shear=True, number=3, geometric=False),
+    "springs": drives_with_springs,
+    "fivebar": lambda: flexible("fivebar", **RAYLEIGH),
+    "fivebar-distal": lambda: flexible("fivebar", ("distal",)),
+    "3rrr": lambda: flexible("3rrr"),
+    "delta": lambda: flexible("delta", damping={"ratio": 0.01}),
+    "delta-tolerances": lambda: flexible(delta_with_tolerances(4), ("rod",)),
+    "delta-turned": lambda: turned_links(flexible("delta"), np.random.default_rng(5), planar=False),
+    "delta-arms": lambda: flexible("delta", ("arm", "rod"), number=1),
+    "random-point-0": lambda: random_planar(0, point=True),
+    "random-point-1": lambda: random_planar(1, point=True),
+    "random-plate-0": lambda: random_planar(0, point=False),
+    "random-plate-2": lambda: random_planar(2, point=False, turned_plate=True),
+}
+
+
+@pytest.mark.parametrize("case", CASES_OF_MODELS)
+def test_as_the_general_form_of_models(case: str) -> None:
+    robot = CASES_OF_MODELS[case]()
+    assert isinstance(structure_of(robot), CondensedStructure)
+    state = general_state(robot, np.random.default_rng(3))
+    p, y = natural_state(robot, state)
+    na = len(robot.actuators)
+    expected, found = elastic_inverse(robot, *state[:2], state.a), condensed_inverse(robot, p, y, state.a)
+    size = np.max(np.abs(expected["force"]))
+    np.testing.assert_allclose(found["force"], expected["force"], rtol=0.0, atol=1e-10 * size)
+    forward = condensed_forward(robot, p, y, expected["force"])["acceleration"]
+    general = elastic_forward(robot, *state[:2], expected["force"])["acceleration"]
+    scale = np.max(np.abs(forward))
+    np.testing.assert_allclose(forward[:na], state.a, rtol=0.0, atol=1e-10 * scale)
+    np.testing.assert_allclose(forward[na:], found["acceleration"], rtol=0.0, atol=1e-9 * scale)
+    np.testing.assert_allclose(general[:na], state.a, rtol=0.0, atol=1e-9 * np.max(np.abs(general)))
+    energies = condensed_energies(robot, p, y)
+    for name, value in elastic_energies(robot, *state[:2]).items():
+        if name != "rates":
+            assert energies[name] == pytest.approx(value, rel=1e-11), name
+
+
+# ---- natural
+#
+# Positions without closures: ends of links are where the general form has them, and move as it says.
+
+
+@pytest.mark.parametrize("make", [prrrp, lambda: flexible("delta", number=1)])
+def test_ends_of_links(make) -> None:
+    robot = make()
+    natural = natural_of(robot)
+    own = rate_choice(robot).extended
+    state = general_state(robot, np.random.default_rng(2))
+    p, y = natural_state(robot, state)
+    assert (len(p), len(y)) == (natural.size, natural.n)
+    frames = frames_at(own, *positions.split_positions(own, state.p))
+    now = now_at(natural, p, y)
+    for link, ends, (a, b) in zip(natural.structure.links, now.tips, tip_points(natural, p), strict=True):
+        # The start of a beam is the origin of its floating frame; loops are closed at its end.
+        np.testing.assert_allclose(a, frames.floating(link.number).p, atol=1e-10)
+        shapes = own.shapes[link.number]
+        far = np.array([shapes.beam.length, 0.0, 0.0])
+        far = far + shapes.movement(1.0)[:3] @ frames.qe[own.slices[link.number]]
+        pose = frames.floating(link.number)
+        np.testing.assert_allclose(b, pose.p + pose.R @ far, atol=1e-10)
+        np.testing.assert_allclose(ends[0].p, a, atol=1e-15)
+        np.testing.assert_allclose(ends[1].J @ y[: len(natural.order)], ends[1].v, atol=1e-12)
+    h = 1e-6
+    later, before = (tip_points(natural, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
+    for ends, ahead, behind in zip(now.tips, later, before, strict=True):
+        for tip, b, a in zip(ends, ahead, behind, strict=True):
+            np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)
+
+
+def test_quaternions_are_made_unit_vectors() -> None:
+    natural = natural_of(flexible("delta", number=1))
+    p = np.random.default_rng(0).normal(size=natural.size)
+    unit = unit_positions(natural, p)
+    assert np.linalg.norm(unit[3:7]) == pytest.approx(1.0)
+    np.testing.assert_allclose(unit[3:7] * np.linalg.norm(p[3:7]), p[3:7])
+
+
+def test_robots_with_other_links_are_refused() -> None:
+    with pytest.raises(KinematicsError, match="the small form does not support"):
+        natural_of(flexible("orthoglide"))
+
+
+# ---- Which robots have a small form, and why others have none
+
+MOMENTS = "no flexible link is free of moments"
+
+
+@pytest.mark.parametrize(
+    ("make", "links", "left"),
+    [
+        (prrrp, 2, 0),
+        (lambda: flexible("fivebar"), 2, 2),
+        (lambda: flexible("3rrr"), 3, 3),
+        (lambda: flexible("3rrr", ("coupler",)), 3, 0),
+        (lambda: flexible("delta"), 6, 0),
+        (lambda: flexible("delta", ("arm", "rod")), 6, 3),
+    ],
+)
+def test_links_that_are_taken_out(make: Callable[[], Robot], links: int, left: int) -> None:
+    robot = make()
+    structure = structure_of(robot)
+    assert isinstance(structure, CondensedStructure)
+    assert len(structure.links) == links
+    assert len(structure.stumps.shapes) == left
+    assert structure.stumps.robot.tree == len(structure.stumps.robot.joints)  # no closure is left
+    assert len(structure.stumps.robot.actuators) == len(robot.actuators)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: flexible("orthoglide", LINKS["orthoglide"]), MOMENTS),
+        (lambda: flexible("fivebar", ("proximal",)), MOMENTS),
+        (lambda: prrrp(frame="clamped"), MOMENTS),
+        (lambda: prrrp(shapes="hermite", number=2), MOMENTS),
+        (lambda: flexible("fivebar", ("left.distal",)), "closes a loop of rigid links"),
+        (lambda: flexible("delta", ("rod-a",)), "closes a loop of rigid links"),
+        (
+            lambda: flexible("delta", section={"rectangle": (0.01, 0.02)}),
+            MOMENTS,
+        ),
+        (lambda: flexible(nacelle.load("hexaglide"), ("rod",)), MOMENTS),
+    ],
+)
+def test_reasons(make: Callable[[], Robot], reason: str) -> None:
+    robot = make()
+    found = structure_of(robot)
+    assert isinstance(found, str)
+    assert reason in found
+    with pytest.raises(KinematicsError, match="the small form does not support"):
+        natural_of(robot)

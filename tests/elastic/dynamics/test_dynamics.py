@@ -1,0 +1,246 @@
+"""Dynamics: energy, flow, models, plan, positions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from nacelle.dynamics.settings import Settings
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.energy import dissipation, potential
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
+from nacelle.elastic.dynamics.flow import elastic_flow, state_size
+from nacelle.elastic.dynamics.models import (
+    elastic_energies,
+    elastic_forward,
+    elastic_gaps,
+    elastic_inverse,
+    elastic_step,
+    elastic_terms,
+)
+from nacelle.elastic.dynamics.plan import rate_choice
+from nacelle.elastic.extended import extended
+from nacelle.elastic.frames import frames_at
+from nacelle.errors import KinematicsError
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from support.beam_points import mass_points
+from support.elastic_states import general_state
+from support.flexible_robots import flexible, prrrp
+
+# ---- Energies of a bent robot against sums over points of mass, and of springs
+
+GRAVITY = (1.0, -2.0, -9.0)
+
+
+def test_potential_is_strain_and_weight() -> None:
+    heavy, light = prrrp(GRAVITY), prrrp()
+    state = general_state(heavy, np.random.default_rng(0))
+    motion = reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion
+    masses, places = mass_points(motion.at.frames)
+    weight = -float(masses @ places @ np.array(GRAVITY))
+    strain = float(elastic_energies(light, state.p, state.y)["potential"])
+    assert strain > 0.0
+    assert potential(motion.at.frames, motion.state) == pytest.approx(strain + weight, rel=1e-12)
+
+
+def test_small_strain_is_the_linear_one() -> None:
+    """E A u^2 / (2 L) of a bar of [BK2013] that is longer by u."""
+    robot = prrrp()
+    own = rate_choice(robot).extended
+    p = rate_choice(robot).reference.copy()
+    stretch = 1e-5
+    p[len(p) - own.ne + own.names.index("leg1.2.axial-1")] = stretch
+    found = elastic_energies(robot, p, np.zeros(rate_choice(robot).n))["potential"]
+    assert found == pytest.approx(0.5 * 70e9 * 4e-6 / 0.4 * stretch**2, rel=1e-12)
+
+
+def test_drives_with_springs_store_and_lose_energy() -> None:
+    robot = flexible("fivebar", ("distal",))
+    actuated = [actuator.joint for actuator in robot.actuators]
+    joints = [
+        dataclasses.replace(joint, drive_stiffness=40.0, drive_damping=0.5) if k in actuated else joint
+        for k, joint in enumerate(robot.joints)
+    ]
+    sprung = dataclasses.replace(robot, joints=tuple(joints), gravity=(0.0, 0.0, 0.0))
+    plan = rate_choice(sprung)
+    own = plan.extended
+    place = own.slices[len(own.shapes)].start
+    p, nz = plan.reference.copy(), len(own.rigid_rates)
+    p[len(p) - own.ne + place] = 0.02
+    frames_now = reduced_motion(posed(plan, p), np.zeros(plan.n)).motion
+    assert potential(frames_now.at.frames, frames_now.state) == pytest.approx(0.5 * 40.0 * 0.02**2, rel=1e-9)
+    r = np.zeros(own.embedding.shape[1])
+    r[nz + place] = 3.0
+    lost = dissipation(frames_now.at.frames, frames_now.state, r, Settings(False))
+    assert lost == pytest.approx(0.5 * 3.0**2)
+
+
+# ---- flow
+#
+# The flow of a state: rates of positions and accelerations, and loops that it closes on its way.
+
+NONE = np.zeros(1)
+
+
+def test_flow_is_rates_and_accelerations() -> None:
+    robot = prrrp((1.0, 0.0, -9.0))
+    own = rate_choice(robot).extended
+    state = general_state(robot, np.random.default_rng(8))
+    s, size = np.concatenate([state.p, state.y]), positions.size(own)
+    assert state_size(robot) == s.shape
+    force = elastic_inverse(robot, state.p, state.y, state.a)["force"]
+    flow = elastic_flow(robot, s, force, NONE)
+    np.testing.assert_allclose(flow[:size], positions.rates(own, state.p, state.r), atol=1e-10)
+    expected = elastic_forward(robot, state.p, state.y, force)["acceleration"]
+    scale = np.max(np.abs(expected))
+    np.testing.assert_allclose(flow[size:], expected, atol=1e-9 * scale)
+    prescribed = elastic_flow(robot, s, state.a, NONE, prescribed=True)
+    np.testing.assert_allclose(prescribed, flow, atol=1e-8 * scale)
+
+
+def test_loops_that_have_opened_are_closed_first() -> None:
+    robot = prrrp()
+    own = rate_choice(robot).extended
+    state = general_state(robot, np.random.default_rng(9))
+    force = np.zeros(2)
+    exact = elastic_flow(robot, np.concatenate([state.p, state.y]), force, NONE)
+    r = np.zeros(len(state.r))
+    r[list(rate_choice(robot).dependent)] = 1e-6
+    opened = positions.stepped(own, state.p, r)
+    flow = elastic_flow(robot, np.concatenate([opened, state.y]), force, NONE)
+    np.testing.assert_allclose(flow, exact, atol=1e-9 * np.max(np.abs(exact)))
+
+
+# ---- models
+#
+# Inverse and forward model are inverse to each other, and steps keep loops closed to their square.
+
+
+@pytest.mark.parametrize("make", [lambda: prrrp((1.0, 0.0, -9.0)), lambda: flexible("fivebar", number=1)])
+def test_forward_of_inverse(make) -> None:
+    robot = make()
+    state = general_state(robot, np.random.default_rng(5))
+    inverse = elastic_inverse(robot, state.p, state.y, state.a)
+    forward = elastic_forward(robot, state.p, state.y, inverse["force"])["acceleration"]
+    expected = np.concatenate([state.a, inverse["acceleration"]])
+    np.testing.assert_allclose(forward, expected, atol=1e-8 * np.max(np.abs(expected)))
+
+
+def test_terms_give_the_same_equations() -> None:
+    """M r'' + h = J^T-free forces of actuators: along every motion that the closures allow."""
+    robot = prrrp((1.0, 0.0, -9.0))
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(6))
+    inverse = elastic_inverse(robot, state.p, state.y, state.a)
+    terms = elastic_terms(robot, state.p, state.r)
+    A, D, I = np.asarray(terms["A"]), list(plan.dependent), list(plan.independent)
+    acceleration = np.zeros(len(state.r))
+    acceleration[I] = np.concatenate([state.a, inverse["acceleration"]])
+    acceleration[D] = -np.linalg.solve(A[:, D], A[:, I] @ acceleration[I] + terms["second"])
+    J = np.zeros((len(state.r), plan.n))
+    J[I, range(plan.n)] = 1.0
+    J[D] = -np.linalg.solve(A[:, D], A[:, I])
+    required = J.T @ (np.asarray(terms["M"]) @ acceleration + terms["h"])
+    expected = np.concatenate([inverse["force"], np.zeros(plan.n - plan.na)])
+    np.testing.assert_allclose(required, expected, atol=1e-9 * np.max(np.abs(expected)))
+
+
+def test_a_step_opens_loops_by_its_square() -> None:
+    robot = flexible("fivebar", number=1)
+    state = general_state(robot, np.random.default_rng(7))
+    gaps = []
+    for h in (1e-3, 1e-4):
+        p = elastic_step(robot, state.p, h * state.y)
+        assert len(p) == positions.size(rate_choice(robot).extended)
+        gaps.append(float(np.max(np.abs(elastic_gaps(robot, p)["gap"]))))
+    assert gaps[0] > 1e-9
+    assert gaps[1] < 0.02 * gaps[0]
+
+
+# ---- plan
+#
+# The choice of independent rates: as many dependent ones as the closures have rank, and a regular system.
+
+
+@pytest.mark.parametrize("make", [prrrp, lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
+def test_dependent_rates_follow_from_the_others(make) -> None:
+    robot = make()
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(0))
+    A = np.asarray(
+        frames_at(plan.extended, *positions.split_positions(plan.extended, state.p)).constraints(),
+        dtype=float,
+    )
+    rank = np.linalg.matrix_rank(A, tol=1e-9)
+    assert len(plan.dependent) == len(plan.rows) <= rank  # less what is zero out of the plane
+    D, I = list(plan.dependent), list(plan.independent)
+    assert np.linalg.cond(A[np.ix_(plan.rows, D)]) < 1e6
+    assert not set(D) & set(I)
+    # Actuators come first, and every row of the closures holds, not those chosen alone.
+    first = robot.platform_nv + robot.v_slices[robot.actuators[0].joint].start
+    assert I[0] == first
+    r = np.zeros(A.shape[1])
+    r[I] = np.random.default_rng(1).normal(size=plan.n)
+    r[D] = -np.linalg.solve(A[np.ix_(plan.rows, D)], A[np.ix_(plan.rows, I)] @ r[I])
+    np.testing.assert_allclose(A @ r, 0.0, atol=1e-9 * np.max(np.abs(r)))
+
+
+def driven_twice(robot: Robot, joint: str) -> Robot:
+    """A robot with one more actuator."""
+    extra = dataclasses.replace(robot.actuators[0], name="extra", joint=robot.joint(joint))
+    return dataclasses.replace(robot, actuators=(*robot.actuators, extra))
+
+
+def test_actuators_that_depend_on_each_other() -> None:
+    robot = flexible("3rrr", ("leg1.coupler",))
+    # The link's length is one freedom more: a fourth actuator moves apart from the three, a fifth does not.
+    redundant = driven_twice(robot, "leg2.coupler-input")
+    assert rate_choice(redundant).na == 4
+    with pytest.raises(KinematicsError, match="depend on each other"):
+        rate_choice(driven_twice(redundant, "leg3.coupler-input"))
+
+
+def test_an_actuator_that_closes_a_loop() -> None:
+    robot = flexible("3rrr", ("coupler",))
+    closure = robot.joints[robot.tree].name
+    with pytest.raises(KinematicsError, match="where a loop is cut"):
+        rate_choice(driven_twice(robot, closure))
+
+
+# ---- Positions as one vector: platform and spherical joints turn as SciPy's rotations do
+
+
+def test_sizes() -> None:
+    point, plate = extended(prrrp()), extended(flexible("delta", number=1))
+    assert positions.platform_size(point) == 3
+    assert positions.platform_size(plate) == 7
+    p = np.arange(positions.size(point), dtype=float)
+    platform, q, qe = positions.split_positions(point, p)
+    np.testing.assert_array_equal(np.concatenate([platform.p, q, qe]), p)
+
+
+def test_rates_turn_quaternions() -> None:
+    """Angular velocity of the platform in base axes, of spherical joints in the successor's."""
+    own = extended(flexible("delta", number=1))
+    robot, random = own.robot, np.random.default_rng(0)
+    p = positions.normalised(own, random.normal(size=positions.size(own)))
+    r = random.normal(size=len(own.rigid_rates) + own.ne)
+    h = 1e-5
+    after = positions.stepped(own, p, h * r)
+    start, turn = Rotation.from_quat(p[3:7]), Rotation.from_rotvec(h * r[3:6])
+    assert ((turn * start).inv() * Rotation.from_quat(after[3:7])).magnitude() < h**2
+    joint = next(k for k, joint in enumerate(robot.tree_joints) if joint.primitives == (Primitive.SPHERICAL,))
+    place = 7 + robot.q_slices[joint].start
+    rate = robot.platform_nv + robot.v_slices[joint].start
+    start, turn = (
+        Rotation.from_quat(p[place : place + 4]),
+        Rotation.from_rotvec(h * r[rate : rate + 3]),
+    )
+    assert ((start * turn).inv() * Rotation.from_quat(after[place : place + 4])).magnitude() < h**2
+    # All others change by their rate.
+    np.testing.assert_allclose(after[:3] - p[:3], h * r[:3], atol=1e-15)
+    np.testing.assert_allclose(after[-own.ne :] - p[-own.ne :], h * r[-own.ne :], atol=1e-15)

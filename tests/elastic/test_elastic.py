@@ -1,0 +1,161 @@
+"""Elastic: extended, forms, named, rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.elastic.dynamics.models import elastic_gaps
+from nacelle.elastic.dynamics.plan import rate_choice
+from nacelle.elastic.extended import extended, plane_normal
+from nacelle.elastic.forms import form_of
+from nacelle.elastic.named import elastic_model, random_inputs
+from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.rest import vibrations
+from nacelle.errors import KinematicsError
+from nacelle.spatial.pose import Pose
+from support.elastic_states import general_state, natural_state
+from support.flexible_robots import flexible, prrrp
+from support.random_flexible import reframed
+
+# ---- Robots as trees of frames: which links can be flexible, planes, and what is refused
+
+
+def turned_about(axis: int, degrees: float) -> Pose:
+    from scipy.spatial.transform import Rotation
+
+    return Pose(Rotation.from_euler("xyz"[axis], degrees, degrees=True).as_matrix(), np.zeros(3))
+
+
+def test_planes() -> None:
+    np.testing.assert_array_equal(np.abs(plane_normal(prrrp())), [0.0, 1.0, 0.0])
+    assert plane_normal(flexible("delta")) is None
+    frame = extended(prrrp())
+    assert frame.in_plane
+    assert frame.names[:3] == ("leg1.2.axial-1", "leg1.2.bend-y-1", "leg1.2.bend-y-2")
+    space = extended(prrrp(), planar=False)
+    assert not space.in_plane
+    assert space.ne > frame.ne
+
+
+def test_a_section_across_the_plane_is_refused() -> None:
+    robot = flexible("fivebar", section={"rectangle": (0.01, 0.02)})
+    index = next(k for k, body in enumerate(robot.bodies) if "distal" in body.name)
+    # Turned about the beam by a right angle it bends about its other axis; by 30 degrees about neither.
+    extended(reframed(robot, index, turned_about(0, 90.0)))
+    with pytest.raises(KinematicsError, match="does not lie in the plane"):
+        extended(reframed(robot, index, turned_about(0, 30.0)))
+
+
+def test_robots_without_flexible_links() -> None:
+    robot = nacelle.load("fivebar")
+    for function in (extended, rate_choice, form_of, ElasticPlant):
+        with pytest.raises(KinematicsError, match="no flexible link"):
+            function(robot)
+
+
+# ---- Forms of a flexible robot: which one it has, and that they are one model
+
+
+def test_forms_that_do_not_exist() -> None:
+    with pytest.raises(KinematicsError, match="condensed"):
+        form_of(prrrp(), "condensd")
+    with pytest.raises(KinematicsError, match="does not support"):
+        form_of(flexible("orthoglide"), "condensed")
+    assert form_of(flexible("orthoglide")).name == "assembled"
+    assert form_of(flexible("fivebar", ("proximal",))).name == "general"
+
+
+def test_all_forms_are_one_model() -> None:
+    """Forces, accelerations and energies of the three forms at one state, bent and in motion."""
+    robot = prrrp((1.0, 0.0, -9.0))
+    state = general_state(robot, np.random.default_rng(7))
+    p, y = natural_state(robot, state)
+    general, assembled, condensed = (form_of(robot, name) for name in ("general", "assembled", "condensed"))
+    expected = general.inverse(state.p, state.y, state.a, ())["force"]
+    size = float(np.max(np.abs(expected)))
+    for form, at in ((assembled, (state.p, state.y)), (condensed, (p, y))):
+        force = form.inverse(*at, state.a, ())["force"]
+        np.testing.assert_allclose(force, expected, rtol=0.0, atol=1e-9 * size)
+        np.testing.assert_allclose(form.forward(*at, expected, ())[:2], state.a, atol=1e-7)
+        for name in ("kinetic", "potential"):
+            value = general.energies(state.p, state.y, ())[name]
+            assert form.energies(*at, ())[name] == pytest.approx(value, rel=1e-10), name
+    np.testing.assert_allclose(condensed.elastic(p), general.elastic(state.p), atol=1e-12)
+    np.testing.assert_array_equal(p[condensed.encoders], state.p[general.encoders])
+
+
+# ---- Named models of flexible robots: the smallest form that there is, and inputs that it takes
+
+
+def test_the_smallest_form() -> None:
+    assert elastic_model(prrrp(), "elastic_inverse_dynamics").form == "lengths"
+    assert elastic_model(flexible("delta"), "elastic_inverse_dynamics").form == "condensed"
+    assert elastic_model(flexible("fivebar", ("proximal",)), "elastic_forward_dynamics").form == "general"
+
+
+@pytest.mark.parametrize("form", ["condensed", "general"])
+def test_sampled_inputs_fit_their_model(form: str) -> None:
+    """Shapes are those of the model, each input is explained, positions close all loops."""
+    robot = prrrp((0.0, 0.0, -9.81))
+    model = elastic_model(robot, "elastic_inverse_dynamics", form=form)
+    inputs = random_inputs(model, 3)
+    assert {name: value.shape[1:] for name, value in inputs.items()} == dict(model.inputs)
+    assert set(model.inputs) <= set(model.meaning)
+    if form == "general":
+        for p in inputs["p"]:
+            assert np.max(np.abs(elastic_gaps(robot, p)["gap"])) < 1e-10
+    forces = [model.function(robot, *(value[k] for value in inputs.values()))["force"] for k in range(3)]
+    assert np.all(np.isfinite(forces))
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "words"),
+    [
+        ("elastic_invers_dynamics", None, "did you mean 'elastic_inverse_dynamics'"),
+        ("elastic_inverse_dynamics", "small", "no form is called 'small'"),
+    ],
+)
+def test_names_that_there_are_not(name: str, form: str | None, words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        elastic_model(prrrp(), name, form=form)
+
+
+# ---- rest
+#
+# Vibrations about a rest pose: frequencies as those of the linear model, and which of them stretch links.
+
+Array = np.ndarray
+
+
+def found(radius: float) -> tuple[Array, Array]:
+    robot = flexible("fivebar", section={"circle": radius})
+    plant = ElasticPlant(robot, friction=False)
+    s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
+    return vibrations(plant.form, plant.positions(s), (("friction", False),))
+
+
+def test_stretch_and_bending() -> None:
+    """With all mass in round links, bending has w ~ r, stretch keeps its frequency whatever the radius is."""
+    (thin, stretch), (thick, _) = found(0.004), found(0.0044)
+    growth = np.log(thick / thin) / np.log(1.1)
+    np.testing.assert_allclose(growth[stretch < 0.5], 1.0, atol=0.05)
+    np.testing.assert_allclose(growth[stretch > 0.5], 0.0, atol=0.05)
+    assert np.sum(stretch > 0.5) == 4
+    assert np.min(np.abs(stretch - 0.5)) > 0.45
+    # These are about the undeformed pose without gravity.
+    robot = flexible("fivebar", section={"circle": 0.004})
+    expected = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=8).frequencies
+    np.testing.assert_allclose(thin[:8] / 2.0 / np.pi, expected, rtol=1e-3)
+
+
+def test_the_step_follows_what_bends() -> None:
+    robot = flexible("fivebar", section={"circle": 0.004})
+    plant = ElasticPlant(robot, friction=False)
+    s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
+    w, stretch = found(0.004)
+    bends = np.max(w[stretch < 0.5])
+    assert plant.implicit_step(s) == pytest.approx(2.0 * np.pi / bends / 20.0)
+    assert plant.suited_method(s) == "irk5"
+    assert np.max(w) > 5.0 * bends

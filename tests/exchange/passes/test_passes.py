@@ -1,0 +1,381 @@
+"""Passes: articulated, drives, freedom, groups, lines, roots, weightless."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Solid, Strut
+from nacelle.exchange.passes.articulated import with_articulated
+from nacelle.exchange.passes.drives import without_dependent_motors
+from nacelle.exchange.passes.freedom import freedom, rank_above
+from nacelle.exchange.passes.groups import grouped
+from nacelle.exchange.passes.lines import spherical_pairs_joined
+from nacelle.exchange.passes.roots import at_pose, rooted
+from nacelle.exchange.passes.weightless import weighted
+from nacelle.exchange.urdf.read import read_urdf
+from nacelle.exchange.xml import read_xml
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_rpy
+from nacelle.spatial.scalar import Array
+from support.library import library_robot
+from support.shuffled_files import shuffled
+from support.urdf_files import DRIVES, LIMIT, LOOPS, TREE, robot, written
+from support.varied_library import varied
+
+# ---- Nacelles of several bodies, found without names: other orders, other numbers, tolerances
+
+# The bodies of the nacelles, by the descriptions of the library.
+BODIES = {
+    "delta4": {"plate", "tool"},
+    "h4": {"side-1", "bar", "side-2"},
+    "quattro": {"plate-1", "link-1", "plate-2", "link-2"},
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
+    text, names = shuffled(nacelle.export_robot(varied(name, 1), "mjcf").text, 3)
+    file = tmp_path / "robot.xml"
+    file.write_text(text, encoding="utf-8")
+    robot = nacelle.import_robot(file).robot
+    assert robot.nacelle.kind == "articulated"
+    assert {names[robot.bodies[body].name] for body in robot.nacelle.bodies} == BODIES[name]
+    assert robot.motion.coordinates[:3] == ("x", "y", "z")
+    assert len(robot.motion.coordinates) == 4
+    assert len(robot.legs) == 4
+
+
+def test_legs_with_tolerances(tmp_path: Path) -> None:
+    """Side parts that tilt a little as they move are still one nacelle."""
+    robot = library_robot("h4")
+    rng = np.random.default_rng(1)
+    joints = []
+    for joint in robot.joints:
+        frame = joint.frame_predecessor
+        if str(joint.kind) == "spherical":
+            longer = 1.0 + 1e-3 * rng.uniform(-1.0, 1.0)
+            joint = dataclasses.replace(joint, frame_predecessor=Pose(frame.R, longer * frame.p))
+        joints.append(joint)
+    robot = dataclasses.replace(robot, joints=tuple(joints))
+    file = tmp_path / "robot.xml"
+    nacelle.export_robot(robot, "mjcf", out=file)
+    again = nacelle.import_robot(file).robot
+    assert {again.bodies[body].name for body in again.nacelle.bodies} == BODIES["h4"]
+    assert again.motion.coordinates == ("x", "y", "z", "turn")
+
+
+def test_the_body_that_is_placed_may_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "h4.xml"
+    nacelle.export_robot(library_robot("h4"), "mjcf", out=file)
+    done = nacelle.import_robot(file, nacelle="side-2")
+    assert done.robot.bodies[1].name == "side-2"
+    assert done.robot.motion.coordinates == ("x", "y", "z", "turn-2")
+    assert "the nacelle is 'side-2' with 'side-1', 'bar', which 4 driven legs carry" in done.steps
+
+
+def test_robots_without_one() -> None:
+    z = np.array([0.0, 0.0, 1.0])
+    drive = Axis(z, motor=Motor("m"))
+    arm = Link("shoulder", BASE, "arm", identity(), axes=(drive,))
+    graph = Graph("g", "g.xml", np.zeros(3), {"arm": Solid(1.0)}, (arm,))
+    assert with_articulated(graph) is None
+
+
+# ---- Limits of effort suggest motors where loops leave joints independent
+
+EVERYWHERE = TREE.replace('type="continuous">', 'type="revolute">' + LIMIT.format(3))
+
+
+def driven(graph: Graph) -> list[str]:
+    """Names of driven joints."""
+    assert all(joint.motor is None or joint.motor.sure for joint in graph.joints)
+    return [joint.name for joint in graph.joints if joint.motor is not None]
+
+
+def test_motors_of_a_loop_are_independent_from_the_base_outwards(tmp_path: Path) -> None:
+    path = written(tmp_path, robot(EVERYWHERE + LOOPS["loop"]))
+    graph = without_dependent_motors(read_urdf(read_xml(path), path))
+    assert driven(graph) == ["left_motor", "right_motor"]
+    assert graph.report.steps == ["nothing says what is driven: left_motor, right_motor, by limits of effort"]
+
+
+def test_without_loops_all_are_driven(tmp_path: Path) -> None:
+    path = written(tmp_path, robot(EVERYWHERE))
+    assert driven(without_dependent_motors(read_urdf(read_xml(path), path))) == [
+        "left_motor",
+        "right_motor",
+        "left_pin",
+        "right_pin",
+    ]
+
+
+def test_what_a_file_says_stays(tmp_path: Path) -> None:
+    path = written(tmp_path, robot(EVERYWHERE + LOOPS["loop"] + DRIVES.replace("right_motor", "left_pin")))
+    graph = read_urdf(read_xml(path), path)
+    assert without_dependent_motors(graph) is graph
+    assert driven(graph) == ["left_motor", "left_pin"]
+
+
+# ---- Motions of bodies by all joints at once
+
+X, Y, Z = np.eye(3)
+
+
+def at(*place: float) -> Pose:
+    return Pose(np.eye(3), np.array(place))
+
+
+def graph(joints: list[Link], closures: tuple[Link, ...] = ()) -> Graph:
+    bodies = {joint.child: Solid(1.0) for joint in joints}
+    return Graph("g", "g.xml", np.zeros(3), bodies, tuple(joints), closures)
+
+
+def four_bar() -> Graph:
+    """A parallelogram of sides 1 and 2 in the plane: the coupler only translates."""
+    joints = [
+        Link("a", BASE, "left", identity(), axes=(Axis(Z, value=0.5 * math.pi),)),
+        Link("b", "left", "coupler", at(1.0, 0.0, 0.0), axes=(Axis(Z, value=-0.5 * math.pi),)),
+        Link("c", BASE, "right", at(2.0, 0.0, 0.0), axes=(Axis(Z, value=0.5 * math.pi),)),
+    ]
+    end = Link("d", "right", "coupler", at(1.0, 0.0, 0.0), at(2.0, 0.0, 0.0), axes=(Axis(Z),))
+    return graph(joints, (end,))
+
+
+def test_a_parallelogram_has_one_motion_and_its_coupler_translates() -> None:
+    found = freedom(four_bar())
+    assert found.count == 1
+    coupler = found.twists["coupler"][:, 0]
+    np.testing.assert_allclose(np.delete(coupler, 0), 0.0, atol=1e-12)
+    assert abs(coupler[0]) > 0.1
+    np.testing.assert_allclose(found.rates["b"], -found.rates["a"], atol=1e-12)
+    np.testing.assert_allclose(found.rates["d"], -found.rates["c"], atol=1e-12)
+    assert not np.any(found.twists[BASE])
+
+
+def test_couplings_bind_rates_in_their_units() -> None:
+    chain = graph(
+        [
+            Link("turn", BASE, "nut", identity(), axes=(Axis(Z),)),
+            Link("travel", "nut", "rod", at(0.0, 0.0, 3.0), axes=(Axis(Z, turns=False),)),
+        ]
+    )
+    assert freedom(chain).count == 2
+    found = freedom(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),)))
+    assert found.count == 1
+    # Lengths count over the size: the farthest of base, nut and rod is 2 m from their centre.
+    np.testing.assert_allclose(2.0 * found.rates["travel"], 0.5 * found.rates["turn"], atol=1e-12)
+
+
+def test_the_spin_of_a_rod_between_balls_is_none() -> None:
+    joints = [
+        Link("slide", BASE, "block", identity(), axes=(Axis(X, turns=False),)),
+        Link("ball", "block", "rod", identity(), spherical=True),
+    ]
+    rod = graph(joints, (Link("end", "rod", BASE, at(0.0, 0.3, 0.4), at(0.0, 0.3, 0.4), spherical=True),))
+    # Across the rod the block moves without a change of its length.
+    assert freedom(rod).count == 1
+    assert freedom(graph(joints)).count == 4
+
+
+def test_ranks_by_a_part_of_the_largest() -> None:
+    rows = np.diag([1.0, 0.1, 0.001])
+    assert [rank_above(rows, part) for part in (0.5, 0.05, 1e-4)] == [1, 2, 3]
+    assert rank_above(rows, 0.05, 10.0) == 1
+    assert rank_above(np.zeros((0, 3)), 0.1) == 0
+
+
+# ---- Hinges through a point as one joint: the same motion at any coordinates
+
+X_OF_GROUPS, Y_OF_GROUPS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+
+FRAMES = [
+    Pose(rotation_rpy(np.array(n)), np.array(n))
+    for n in ([0.3, 0.2, -0.4], [0.1, 0.7, 0.2], [-0.5, 0.1, 0.3])
+]
+
+
+def chain(directions: list[Array], values: list[float]) -> Graph:
+    """Hinges whose axes go through one point, with massless bodies between them."""
+    links, parent = [], BASE
+    for k, (direction, value) in enumerate(zip(directions, values, strict=True)):
+        last = k == len(directions) - 1
+        child = "tool" if last else f"cross{k}"
+        # Frames on the same body are the same, moved along the axis, so that all axes meet.
+        along = Pose(np.eye(3), 0.2 * k * direction)
+        at = (FRAMES[0] if k == 0 else FRAMES[k]) @ along
+        links.append(
+            Link(f"h{k}", parent, child, at, FRAMES[(k + 1) % 3] @ along, (Axis(direction, value=value),))
+        )
+        parent = child
+    bodies = {link.child: Solid() for link in links} | {"tool": Solid(1.0)}
+    return Graph("g", "g.xml", np.zeros(3), bodies, tuple(links))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_one_joint_moves_as_its_hinges(count: int) -> None:
+    before = chain([X_OF_GROUPS, Y_OF_GROUPS, X_OF_GROUPS][:count], [0.3, -0.8, 1.9][:count])
+    if count == 3:
+        before = chain([X_OF_GROUPS, Y_OF_GROUPS, np.array([0.0, 0.0, 1.0])], [0.3, -0.8, 1.9])
+    after = grouped(before, ())
+    (joint,) = after.joints
+    assert joint.kind == ("universal" if count == 2 else "spherical")
+    np.testing.assert_allclose(after.poses()["tool"].R, before.poses()["tool"].R, atol=1e-14)
+    np.testing.assert_allclose(after.poses()["tool"].p, before.poses()["tool"].p, atol=1e-14)
+
+
+def test_what_acts_on_a_hinge_keeps_it() -> None:
+    graph = chain([X_OF_GROUPS, Y_OF_GROUPS], [0.3, -0.8])
+    assert grouped(graph, ("h0",)).joints == graph.joints
+    heavy = replace(graph, bodies=graph.bodies | {"cross0": Solid(0.1)})
+    assert grouped(heavy, ()).joints == graph.joints
+    skew = chain([X_OF_GROUPS, np.array([0.6, 0.8, 0.0])], [0.3, -0.8])
+    assert grouped(skew, ()).joints == skew.joints
+    damped = chain([X_OF_GROUPS, Y_OF_GROUPS, np.array([0.0, 0.0, 1.0])], [0.3, -0.8, 1.9])
+    first = replace(damped.joints[0], axes=(replace(damped.joints[0].axes[0], damping=1.0),))
+    kinds = [joint.kind for joint in grouped(replace(damped, joints=(first, *damped.joints[1:])), ()).joints]
+    assert kinds == ["universal", "revolute"]
+
+
+# ---- Points of closures on a line: the hinge keeps them together at every angle
+
+MOVED = Pose(rotation_rpy(np.array([0.3, -0.4, 0.8])), np.array([0.1, 0.5, -0.2]))
+
+
+def ball(name: str, point: list[float], turned: bool = False) -> Link:
+    """A spherical closure at a point of the parent, which lies on the child as it does after MOVED."""
+    here = np.array(point)
+    made = Link(
+        name, "a", "b", Pose(np.eye(3), here), Pose(np.eye(3), MOVED.R @ here + MOVED.p), spherical=True
+    )
+    return made.reversed() if turned else made
+
+
+def graph_of_lines(*closures: Link) -> Graph:
+    """Two bodies with closures."""
+    return Graph("g", "g.xml", np.zeros(3), {"a": Solid(), "b": Solid()}, (), closures)
+
+
+def test_two_points_make_a_hinge_through_both() -> None:
+    balls = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5], turned=True), ball("r", [0.1, 0.4, 0.7])
+    (hinge,) = spherical_pairs_joined(graph_of_lines(*balls)).closures
+    assert hinge.kind == "revolute"
+    for angle in (0.0, 0.7, -2.0):
+        turned = replace(hinge, axes=(replace(hinge.axes[0], value=angle),)).pose()
+        for point in ([0.1, 0.2, 0.3], [0.1, 0.3, 0.5], [0.1, 0.4, 0.7]):
+            on_child = MOVED.R @ np.array(point) + MOVED.p
+            np.testing.assert_allclose(turned.R @ on_child + turned.p, point, atol=1e-14)
+
+
+def test_points_that_differ_on_the_two_bodies_stay_apart() -> None:
+    one, other = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5])
+    longer = replace(other, at=Pose(np.eye(3), np.array([0.1, 0.3, 0.6])))
+    assert spherical_pairs_joined(graph_of_lines(one, longer)).closures == (one, longer)
+    assert spherical_pairs_joined(graph_of_lines(one, replace(other, parent="c"))).closures[0] is one
+
+
+# ---- Free bodies that closures carry: the same mechanism, the same places
+
+Z_OF_ROOTS = np.array([0.0, 0.0, 1.0])
+
+PLACES = {
+    name: Pose(rotation_rpy(np.array(n)), np.array(n))
+    for name, n in (("rod", [0.3, 0.2, -0.4]), ("plate", [0.1, 0.7, 0.2]), ("ball", [-0.5, 0.1, 0.3]))
+}
+
+
+def placed_at(name: str, point: list[float]) -> Pose:
+    """A point of the room in the frame of a loose body."""
+    return Pose(np.eye(3), (PLACES[name].inverse() @ Pose(np.eye(3), np.array(point))).p)
+
+
+def mechanism() -> Graph:
+    """A plate on three rods, all free; the first rod is held at its tip, which hangs on it."""
+    tip = Link("hinge", "rod", "tip", identity(), axes=(Axis(Z_OF_ROOTS, value=0.4),))
+    placed = PLACES["rod"] @ tip.pose()
+    tip_at = (placed.inverse() @ Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))).p
+    room = Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))
+    side = Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
+    closures = (
+        Link("foot", "tip", BASE, Pose(np.eye(3), tip_at), room, spherical=True),
+        Link("top", "rod", "plate", *(placed_at(b, [0.2, 0.0, 0.0]) for b in ("rod", "plate")), spherical=True),
+        Link("two", "plate", BASE, placed_at("plate", [1.0, 0.0, 0.0]), side, spherical=True),
+    )  # fmt: skip
+    bodies = {"rod": Solid(1.0), "tip": Solid(1.0), "plate": Solid(1.0), "ball": Solid(1.0)}
+    return Graph("g", "g.xml", np.zeros(3), bodies, (tip,), closures, loose=PLACES)
+
+
+def test_closures_carry_free_bodies_where_they_were() -> None:
+    before, after = mechanism(), rooted(mechanism())
+    assert after.floating == "plate"
+    assert after.loose == {}
+    assert [(j.name, j.parent, j.child) for j in after.joints] == [
+        ("hinge", "tip", "rod"),
+        ("foot", BASE, "tip"),
+    ]
+    assert [closure.name for closure in after.closures] == ["top", "two"]
+    old, new = before.poses(), after.poses()
+    assert set(new) == {BASE, "rod", "tip", "plate"}
+    for name, pose in new.items():
+        np.testing.assert_allclose(pose.p, old[name].p, atol=1e-14)
+        np.testing.assert_allclose(pose.R, old[name].R, atol=1e-14)
+    assert after.report.losses == ["the free body 'ball' left out: nothing ties it to the robot"]
+
+
+def test_a_free_body_on_springs_alone_beside_another_is_refused() -> None:
+    graph = mechanism()
+    spring = Strut("spring", ("ball", "rod"), (np.zeros(3), np.zeros(3)), 1.0, 0.1)
+    with pytest.raises(DescriptionError, match="no closure ties the free bodies 'ball'"):
+        rooted(replace(graph, struts=(spring,)))
+
+
+def test_coordinates_at_a_pose() -> None:
+    frames = PLACES["rod"], PLACES["plate"]
+    for axis in (Axis(Z_OF_ROOTS, value=-2.1), Axis(Z_OF_ROOTS, turns=False, value=0.7)):
+        link = Link("l", "a", "b", *frames, (axis,))
+        zeroed = replace(link, axes=(replace(axis, value=0.0),))
+        assert np.isclose(at_pose(zeroed, link.pose()).axes[0].value, axis.value, rtol=1e-14)
+
+
+# ---- Joints that move nothing are left out, where nothing else holds what they carry
+
+
+def hinge(name: str, parent: str, child: str, armature: float = 0.0) -> Link:
+    """A hinge about x."""
+    return Link(name, parent, child, identity(), axes=(Axis(np.array([1.0, 0.0, 0.0]), armature=armature),))
+
+
+def graph_of_weightless(*joints: Link, **more: object) -> Graph:
+    """An arm with mass; what else it carries has none."""
+    bodies = {joint.child: Solid(1.0) if joint.child == "arm" else Solid() for joint in joints}
+    return replace(Graph("g", "file", np.zeros(3), bodies, joints), **more)
+
+
+ARM = hinge("shoulder", BASE, "arm")
+
+
+def test_light_ends_go_from_the_outside_inwards() -> None:
+    made = weighted(graph_of_weightless(ARM, hinge("a", "arm", "wheel"), hinge("b", "wheel", "cap")))
+    assert list(made.bodies) == ["arm"]
+    assert [joint.name for joint in made.joints] == ["shoulder"]
+    assert made.report.losses == [
+        "the joint 'b' left out: what it moves has no mass",
+        "the joint 'a' left out: what it moves has no mass",
+    ]
+
+
+def test_what_a_rotor_a_closure_or_a_coupling_moves_stays() -> None:
+    joints = ARM, hinge("a", "arm", "wheel")
+    for kept in (
+        graph_of_weightless(ARM, hinge("a", "arm", "wheel", armature=0.1)),
+        graph_of_weightless(*joints, closures=(hinge("c", BASE, "wheel"),)),
+        graph_of_weightless(*joints, couplings=(Coupling("k", "a", {"shoulder": 2.0}),)),
+    ):
+        assert list(weighted(kept).bodies) == ["arm", "wheel"]

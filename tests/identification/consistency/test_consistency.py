@@ -1,0 +1,391 @@
+"""Consistency.
+
+cone program, faults, feasible set, identified, linear equations, mass matrix, nearest, unusual robots.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import stress_robots
+from tests.support.library import NAMES
+from tests.support.library import library_robot as faults_library_robot
+from tests.support.library import library_robot as identified_library_robot
+from tests.support.library import library_robot as mass_matrix_library_robot
+from tests.support.noisy_estimates import noisy_estimate, states
+
+import nacelle
+from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
+from nacelle.errors import IdentificationError, ParameterError
+from nacelle.identification.consistency import nearest
+from nacelle.identification.consistency.cone_program import nearest_in_cones
+from nacelle.identification.consistency.consistent import MARGIN, consistent_parameters
+from nacelle.identification.consistency.faults import consistency_faults, is_consistent
+from nacelle.identification.consistency.feasible_set import feasible_set, full_body
+from nacelle.identification.consistency.identified import identified_robot, write_identified
+from nacelle.identification.consistency.linear_equations import all_solutions
+from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
+from nacelle.identification.consistency.pseudo_inertia import packed, pseudo_inertia, unpacked
+from nacelle.identification.consistency.roots import root_of_regression
+from nacelle.kinematics.general.rods import find_rods
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import Spring
+from nacelle.model.payload import with_payload
+from nacelle.spatial.inertia import inertia_faults
+from support.library import library_robot
+
+# ---- The nearest parameters in cones: an estimate inside stays, one outside goes to the boundary
+
+BASE = nacelle.base_parameters(library_robot("fivebar"))
+
+PRIOR = BASE.choice.values
+
+SPACE = feasible_set(BASE, np.eye(len(BASE)), prior=PRIOR, margin=0.01)
+
+UNITS = np.diag(1.0 / np.maximum(np.abs(PRIOR), 1e-3))
+
+
+def test_an_estimate_inside_stays() -> None:
+    solution = nearest_in_cones(SPACE, UNITS, UNITS @ SPACE.inside, 1e-12)
+    np.testing.assert_allclose(UNITS @ solution.z, UNITS @ SPACE.inside, atol=1e-5)
+    assert max(solution.pushes) < 1e-4
+    assert solution.accuracy < 1e-4
+
+
+def test_a_negative_mass_meets_the_boundary() -> None:
+    """No feasible point on the way to the middle of the cones is nearer to the estimate."""
+    wanted = PRIOR.copy()
+    wanted[BASE.choice.names.index("left.distal.m")] = -0.5
+    h = UNITS @ wanted
+    solution = nearest_in_cones(SPACE, UNITS, h, 1e-12)
+    assert min(SPACE.eigenvalues(solution.z)) > -1e-9
+    assert min(SPACE.eigenvalues(solution.z)) < 1e-3
+    assert max(solution.pushes) > 0.1
+    distance = np.linalg.norm(UNITS @ solution.z - h)
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        other = SPACE.into_cones(solution.z + 0.05 * random.normal(size=len(PRIOR)) * np.abs(PRIOR))
+        assert np.linalg.norm(UNITS @ other - h) > distance - 1e-6
+
+
+# ---- Why parameters belong to no robot
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_library_is_consistent(name):
+    assert is_consistent(faults_library_robot(name))
+
+
+def _with(name, changes):
+    robot = faults_library_robot(name)
+    own = nacelle.linear_parameters(robot)
+    values = own.values.copy()
+    for key, value in changes.items():
+        values[own.names.index(key)] = value
+    return robot, values
+
+
+@pytest.mark.parametrize(
+    ("robot", "changes", "place", "words"),
+    [
+        ("fivebar", {"left.proximal.m": -0.4}, "left.proximal", "mass is negative"),
+        ("fivebar", {"left.proximal.m": 0.0}, "left.proximal", "mass is zero but"),
+        ("fivebar", {"left.distal.mx": 1.0}, "left.distal", "not positive"),
+        ("fivebar", {"left.distal.Ixx": 1.0}, "left.distal", "triangle inequality"),
+        ("fivebar", {"left.distal.Izz": np.nan}, "left.distal.Izz", "not a finite number"),
+        (
+            "delta-codourey",
+            {"plate.mx": 0.1, "plate.Iyy": 1.0, "plate.Izz": 1.0},
+            "plate",
+            "a point has a mass alone",
+        ),
+        ("delta", {"leg1.rod-a.Iyy": 0.009599}, "leg1.rod-a", "spins idly"),
+        (
+            "fivebar",
+            {"left.distal-input.rz.viscous": -1e-3},
+            "left.distal-input.rz.viscous",
+            "negative: -0.001",
+        ),
+        (
+            "fivebar",
+            {"left.proximal-input.rotor_inertia": -1e-3},
+            "left.proximal-input.rotor_inertia",
+            "negative",
+        ),
+    ],
+)
+def test_what_cannot_be(robot, changes, place, words):
+    given, values = _with(robot, changes)
+    faults = consistency_faults(given, values)
+    assert list(faults) == [place]
+    assert words in faults[place]
+    assert not is_consistent(given, values)
+
+
+def test_an_impossible_payload():
+    robot = with_payload(faults_library_robot("delta"), 0.5)
+    values = nacelle.linear_parameters(robot).values.copy()
+    values[nacelle.linear_parameters(robot).names.index("payload.payload.m")] = -0.5
+    assert list(consistency_faults(robot, values)) == ["payload.payload"]
+
+
+def test_another_number_of_values():
+    with pytest.raises(IdentificationError, match="62 linear parameters"):
+        is_consistent(faults_library_robot("fivebar"), np.zeros(3))
+
+
+# ---- feasible set
+#
+# Parameters that a robot can have: the description is inside, bodies of no mass or less are outside.
+
+ROBOT = library_robot("fivebar")
+
+BASE_OF_FEASIBLE_SET = nacelle.base_parameters(ROBOT)
+
+
+def made(margin: float = 0.01):
+    return feasible_set(BASE_OF_FEASIBLE_SET, np.eye(len(BASE_OF_FEASIBLE_SET)), prior=PRIOR, margin=margin)
+
+
+def test_the_description_is_one_everywhere() -> None:
+    space = made()
+    np.testing.assert_allclose(space.centre, PRIOR, atol=1e-15)
+    # Each body that has an extent along all axes it may have is the unit matrix, less the margin.
+    assert min(space.eigenvalues(space.inside)) > 0.0
+    D, d = space.closeness()
+    np.testing.assert_allclose(D @ space.centre, d, atol=1e-9)
+    assert np.linalg.norm(D @ (1.1 * space.centre) - d) > 0.1
+
+
+def test_a_negative_mass_is_outside_and_brought_back() -> None:
+    space = made(margin=0.02)
+    k = BASE_OF_FEASIBLE_SET.choice.names.index("left.distal.m")
+    z = space.centre.copy()
+    z[k] = -1.0
+    assert min(space.eigenvalues(z)) < 0.0
+    back = space.into_cones(z)
+    assert min(space.eigenvalues(back)) > -1e-9
+    assert back[k] > 0.0
+    # Its pseudo-inertia keeps the margin of the described one.
+    body = "left.distal."
+    places = [
+        BASE_OF_FEASIBLE_SET.choice.names.index(body + part)
+        for part in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+    ]
+    kept = pseudo_inertia(back[places]) - 0.02 * pseudo_inertia(PRIOR[places])
+    assert np.min(np.linalg.eigvalsh(kept)) > -1e-9
+
+
+def test_bodies_need_a_mass() -> None:
+    with pytest.raises(IdentificationError, match="body 'rod' has a mass of 0 kg"):
+        full_body(np.zeros(10), (0, 1, 2), 1.0, "rod")
+
+
+# ---- The robot with identified parameters, and its file
+
+
+def test_a_file_that_is_read_as_the_same_robot(tmp_path):
+    robot = with_payload(identified_library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02))
+    data = noisy_estimate(robot, noise=0.1)
+    result = consistent_parameters(data.base, data.beta, data.root)
+    moved = identified_robot(robot, result, name="my-delta")
+    file = tmp_path / "my-delta.yaml"
+    write_identified(moved, file)
+    check = nacelle.check(file)
+    assert check.errors == ()
+    assert check.robot.hash == moved.hash
+    assert check.robot.name == "my-delta"
+    assert np.allclose(nacelle.linear_parameters(check.robot).values, result.values, rtol=1e-12)
+    # All but the identified numbers is as before.
+    assert np.allclose(moved.payload[0].inertia, robot.payload[0].inertia, rtol=1e-14, atol=0.0)
+    assert np.array_equal(moved.parameter_vector("geometry"), robot.parameter_vector("geometry"))
+    assert [joint.limits for joint in moved.joints] == [joint.limits for joint in robot.joints]
+    assert moved.actuators == robot.actuators
+    assert nacelle.linear_parameters(moved).names == nacelle.linear_parameters(robot).names
+    # Its forces are those of the base parameters.
+    force = nacelle.inverse_dynamics(moved, data.x[:5]).force
+    Y = nacelle.regressor(robot, data.x[:5], parameters=data.base).Y
+    assert np.allclose(force, Y @ result.base_values, rtol=1e-9)
+    with pytest.raises(FileExistsError):
+        write_identified(moved, file, new=True)
+
+
+def test_an_impossible_robot_is_refused():
+    robot = identified_library_robot("fivebar")
+    values = nacelle.linear_parameters(robot).values.copy()
+    values[10] = -1.0
+    with pytest.raises(IdentificationError, match=r"left.proximal: the mass is negative.*Lift the estimate"):
+        identified_robot(robot, values)
+    with pytest.raises(ParameterError):
+        identified_robot(robot, values[:5])
+
+
+def test_nothing_is_written_that_the_format_refuses(tmp_path):
+    robot = identified_library_robot("fivebar")
+    values = nacelle.linear_parameters(robot).values.copy()
+    values[10] = -1.0
+    with pytest.raises(IdentificationError, match="would be refused"):
+        write_identified(nacelle.with_linear_parameters(robot, values), tmp_path / "robot.yaml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_preload_without_stiffness():
+    robot = identified_library_robot("fivebar")
+    sprung = dataclasses.replace(robot.joints[0], springs=(Spring(2.0, 0.1),))
+    robot = dataclasses.replace(robot, joints=(sprung, *robot.joints[1:]))
+    names = nacelle.linear_parameters(robot).names
+    values = nacelle.linear_parameters(robot).values.copy()
+    values[next(k for k, name in enumerate(names) if name.endswith(".stiffness"))] = 0.0
+    with pytest.raises(IdentificationError, match="a spring without stiffness has no rest"):
+        identified_robot(robot, values)
+
+
+# ---- All solutions of linear equations: against the null space of NumPy, exact where they can be
+
+
+@given(st.integers(0, 10**6), st.integers(0, 5), st.integers(1, 8))
+def test_every_solution_and_no_other(seed, rank, n):
+    rng = np.random.default_rng(seed)
+    rank = min(rank, n)
+    A = rng.normal(size=(rank + 2, rank)) @ rng.normal(size=(rank, n))
+    z = rng.normal(size=n)
+    found = all_solutions(A, A @ z, np.ones(n))
+    assert len(found.free) == n - rank
+    assert np.allclose(A @ found.Z, 0.0, atol=1e-7)
+    assert np.allclose(found.nearby(z), z, atol=1e-6)
+
+
+def test_equal_and_zero_unknowns_are_so_in_every_digit():
+    A = np.array([[0.3, -0.3, 0, 0], [0, 0, 7.0, 0], [0.1, -0.1, 0, 0]])
+    found = all_solutions(A, np.zeros(3), np.array([0.7, 0.7, 1e-5, 3.0]))
+    z = found.nearby(np.array([1 / 3, 1 / 3, 5.0, 0.1]))
+    assert z[0] == z[1] == 1 / 3
+    assert z[2] == 0.0
+    assert z[3] == 0.1
+
+
+@pytest.mark.parametrize("A", [[[1.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
+def test_a_contradiction_is_an_error(A):
+    with pytest.raises(IdentificationError, match="contradicts itself"):
+        all_solutions(np.array(A), np.array([1.0, 3.0]), np.ones(2))
+
+
+def test_no_equations_leave_all_free():
+    found = all_solutions(np.zeros((0, 3)), np.zeros(0), np.ones(3))
+    assert found.free == (0, 1, 2)
+
+
+# ---- Mass matrices of base parameters, against those of the robot
+
+
+@pytest.mark.parametrize(
+    "name", ["fivebar", "delta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rps", "h4"))]
+)
+def test_mass_matrices_of_the_description(name):
+    robot = mass_matrix_library_robot(name)
+    base = nacelle.base_parameters(robot)
+    x = states(robot, 5, 3)[0]
+    M = nacelle.mass_matrix(robot, x)
+    assert np.allclose(mass_matrices(base, base.values, x), M, rtol=1e-7, atol=1e-9 * np.max(np.abs(M)))
+    assert np.allclose(least_inertia(base, 2.0 * base.values, x), 2.0)
+    assert least_inertia(base, -base.values, x[0]) == pytest.approx(-1.0)
+
+
+# ---- nearest
+#
+# The nearest point under cones: against projections in closed form; its bound holds for any answer.
+
+seeds = st.integers(0, 10**6)
+
+
+@settings(max_examples=20)
+@given(seeds, st.sampled_from([{}, {"equilibrate": False}, {"size": 10.0}]))
+def test_the_nearest_positive_semidefinite_matrix(seed, options):
+    """To a symmetric X it is X without its negative eigenvalues."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(4, 4))
+    X = X + X.T
+    x, half = packed(X), rng.normal(size=3)
+    # X + dX with t = (d half, dX): b - A t = (half, x) + t.
+    b = np.concatenate([half, x])
+    answer = nearest.nearest_point(-np.eye(13), b, 3, [10], **options)
+    values, vectors = np.linalg.eigh(X)
+    clipped = packed((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    truth = np.concatenate([np.maximum(half, 0.0), clipped]) - b
+    assert np.allclose(answer.t, truth, atol=1e-6)
+    bound = nearest.distance_bound(truth, answer.multipliers, -np.eye(13), b)
+    assert np.linalg.norm(answer.t - truth) <= bound + 1e-6
+    # Complementary: the multipliers are what was taken away.
+    assert np.allclose(answer.multipliers, truth, atol=1e-5)
+
+
+@given(seeds)
+def test_the_bound_holds_for_points_that_are_not_nearest(seed):
+    rng = np.random.default_rng(seed)
+    b = rng.normal(size=3)
+    best = np.maximum(b, 0.0) - b
+    t = best + rng.uniform(0.0, 1.0, 3) * (b + best >= 0.0)
+    y = rng.uniform(0.0, 1.0, 3)
+    assert np.linalg.norm(t - best) <= nearest.distance_bound(t, y, -np.eye(3), b) + 1e-12
+
+
+def test_blocks_and_duals():
+    rows = np.arange(16.0)
+    assert [block.tolist() for block in nearest.blocks(rows, 3, [3, 10])] == [[3, 4, 5], list(range(6, 16))]
+    y = nearest.dual(np.array([-1.0, 2.0, *packed(np.diag([1.0, -3.0]))]), 2, [3])
+    assert y[:2].tolist() == [0.0, 2.0]
+    assert np.allclose(unpacked(y[2:]), np.diag([1.0, 0.0]))
+
+
+def test_no_such_point():
+    """t >= 1 and t <= -1."""
+    with pytest.raises(IdentificationError, match="no parameters meet all bounds at once"):
+        nearest.nearest_point(np.array([[-1.0], [1.0]]), np.array([-1.0, -1.0]), 2, [])
+
+
+@pytest.mark.parametrize("status", ["NumericalError", "MaxIterations", "Unheard"])
+def test_a_status_in_words(status):
+    assert nearest.why(status).startswith("the cone solver")
+
+
+def test_numbers_that_are_none():
+    with pytest.raises(IdentificationError, match="the cone solver"):
+        nearest.nearest_point(np.array([[np.nan]]), np.array([1.0]), 1, [])
+
+
+# ---- unusual robots
+#
+# Robots that are no families: redundant drives, springs, loops in nacelles and legs, idle struts.
+
+QUICK = ("redundant point on three legs", "sprung five-bar", "shared carriage", "loop inside a leg")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in stress_robots.STRESS],
+)
+@pytest.mark.parametrize("noise", [1e-3, 0.1])
+def test_a_robot_that_can_be_written(name, noise):
+    robot = stress_robots.STRESS[name](1)
+    base = nacelle.base_parameters(robot)
+    Y = (sampled_regressor(robot) / units(robot) @ base.choice.E)[:, list(base.kept)]
+    clean = Y @ base.values
+    sigma = noise * np.sqrt(np.mean(clean**2))
+    force = clean + sigma * np.random.default_rng(9).normal(size=len(Y))
+    size = np.linalg.norm(Y, axis=0)
+    beta = np.linalg.lstsq(Y / size, force, rcond=None)[0] / size
+    result = consistent_parameters(base, beta, root_of_regression(Y, sigma))
+    assert result.accuracy < 1e-3
+    moved = identified_robot(robot, result)
+    assert nacelle.loads(moved.to_yaml()).hash == moved.hash
+    assert find_rods(mechanism_of(moved)) == find_rods(mechanism_of(robot))
+    # A body keeps its margin: less that it is still one.
+    for body, own in zip(moved.bodies[1:], robot.bodies[1:], strict=True):
+        assert not inertia_faults(np.array(body.inertia) - 0.999 * MARGIN * np.array(own.inertia))
+    # The truth can be built, so that nothing that can is farther from the estimate than it.
+    root = root_of_regression(Y, sigma)
+    assert result.distance <= np.linalg.norm(root @ (base.values - beta)) + 1e-3

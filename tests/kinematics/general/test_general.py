@@ -1,0 +1,201 @@
+"""General: closure step, plan, solve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.kinematics.general.closure_step import finds_step
+from nacelle.kinematics.general.placed import WHOLE, Way
+from nacelle.kinematics.general.plan import has_bar_axes, is_supported, plan_of, sample_states
+from nacelle.kinematics.general.solve import (
+    constant_columns,
+    constant_rows,
+    determinant,
+    multiplied,
+    pivot_order,
+    solve_in_order,
+    without_constant_rows,
+)
+from nacelle.kinematics.iteration import newton_steps
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_gaps
+from nacelle.kinematics.tree.configuration import configuration
+from nacelle.model.robot import Robot
+from support import inner_loops
+from support.general_states import loaded
+from support.rigid_robots import RIGID
+from support.stress_robots import STRESS
+from support.uncompiled import any_robot
+
+# ---- closure step
+#
+# Newton's step of the general form: the same as that of the tree up to the square of what is open.
+
+# How far the pose is moved, over the robot's size or in rad.
+MOVED = (1e-3, 1e-4)
+
+# Robots with legs or nacelles that have no closed form.
+NAMES = (
+    *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS"),
+    *("spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
+    *("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer", "leg with an inner loop"),
+    *("drives, springs and rotors at closures", "friction in every joint", "fixed joints", "tilting head"),
+    *("nacelle with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
+)
+
+
+def robot_of(name: str) -> Robot:
+    if name == "leg with an inner loop":
+        return inner_loops.draw(1).robot
+    if name in RIGID:
+        return RIGID[name].make(1)
+    return STRESS[name](1) if name in STRESS else nacelle.load(name)
+
+
+def determined(robot: Robot) -> np.ndarray:
+    """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    kept = [True] * mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        kept += [robot.joints[j].successor not in plan.parts.rods] * robot.joints[j].nq
+    return np.array(kept)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step leaves the square of what was open, and is that of the tree."""
+    robot = robot_of(name)
+    mechanism, plan = mechanism_of(robot), plan_of(robot)
+    assert finds_step(plan, len(mechanism.dependent))
+    x0, y0 = plan.samples[1]
+    way = np.random.default_rng(2).normal(size=x0.shape)
+    way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
+    left, apart = [], []
+    for h in MOVED:
+        x = x0 + h * way
+        if mechanism.layout.quaternion is not None:
+            x[mechanism.layout.quaternion] /= np.linalg.norm(x[mechanism.layout.quaternion])
+        step = newton_steps.closing_step(robot, y0, x)
+        after = newton_steps.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
+        left.append(float(after["error"]) / float(step["error"]))
+        with monkeypatch.context() as patched:
+            patched.setattr(newton_steps, "finds_step", lambda *_: False)
+            dense = newton_steps.closing_step(robot, y0, x)
+        size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
+        off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
+        apart.append(np.max(off[determined(robot)], initial=0.0) / size)
+    assert left[1] < max(0.3 * left[0], 1e-10)
+    assert left[1] < 0.05
+    assert apart[1] < max(0.3 * apart[0], 1e-10)
+
+
+# ---- Plans: closed sample states, rates of the tree, and decisions that come out the same again
+
+
+@pytest.mark.parametrize("name", ["3rps", "3rrr"])
+def test_sample_states_are_closed_and_apart(name: str) -> None:
+    robot = loaded(name)
+    states = plan_of(robot).samples
+    assert len(states) == 12
+    for x, y in states:
+        gaps = closure_gaps(robot, configuration(robot, x, y).motion)
+        assert np.max(np.abs(np.asarray(gaps, dtype=float))) < 1e-9 * robot.size
+    apart = [np.max(np.abs(a[0] - b[0])) for k, a in enumerate(states) for b in states[:k]]
+    assert min(apart) > 1e-3 * robot.size
+    again = sample_states(mechanism_of(robot), 3)
+    for one, other in zip(states, again, strict=False):
+        np.testing.assert_array_equal(one[0], other[0])
+
+
+def test_a_plan_is_made_once_for_alike_robots() -> None:
+    robot = loaded("3rrr")
+    assert plan_of(robot) is plan_of(robot)
+    # Rods between spherical joints are no bars: the way that would count makes no difference.
+    delta = loaded("delta")
+    assert plan_of(delta, Way(True, True)) is plan_of(delta, WHOLE)
+    assert is_supported(robot)
+
+
+def test_bars_have_axes_of_their_own_where_friction_needs_them() -> None:
+    """Rods on arms that turn in revolute joints with friction; on sliders never."""
+    arms = any_robot("fivebar")
+    assert has_bar_axes(arms, friction=True)
+    bare = replace(arms, joints=tuple(replace(joint, friction=()) for joint in arms.joints))
+    assert not has_bar_axes(bare, friction=True)
+    assert not has_bar_axes(any_robot("prrrp"), friction=True)
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 7])
+def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
+    """With any number of motions, six as of a hexapod among them."""
+    names = ["base", *(f"b{k}" for k in range(count))]
+    joints = {
+        f"q{k}": {
+            "type": "revolute",
+            "parent": names[k],
+            "child": names[k + 1],
+            "axis": "zyx"[k % 3],
+            "at": [0.1, 0.02 * k, 0.2],
+            "active": True,
+        }
+        for k in range(count)
+    }
+    bodies = {name: {"mass": 1.0, "com": [0.1, 0.02, 0.03]} for name in names[1:]}
+    arm = {"name": "arm", "bodies": bodies, "joints": joints}
+    data = {"format": "nacelle/2", "name": "arm", "units": "SI", "motion": list(joints), "legs": [arm]}
+    assert is_supported(nacelle.build(data))
+
+
+# ---- solve
+#
+# Small solves in a fixed order: solutions are those of LAPACK, pivots pure numbers that show weakness.
+
+ONES = (np.ones(4), np.ones(4))
+
+
+def test_solutions_in_the_order_of_the_samples() -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(20, 4, 4))
+    order = pivot_order(samples)
+    assert sorted(row for row, _ in order) == sorted(column for _, column in order) == [0, 1, 2, 3]
+    for A in samples[:5]:
+        b = rng.normal(size=4)
+        found = solve_in_order(A.tolist(), b.tolist(), order, ONES)
+        np.testing.assert_allclose(found.f.astype(float), np.linalg.solve(A, b), rtol=1e-8)
+        # The product of the pivots is the determinant.
+        assert abs(multiplied(found.pivots)) == pytest.approx(abs(np.linalg.det(A)), rel=1e-9)
+
+
+def test_a_zero_on_the_diagonal_is_no_pivot() -> None:
+    samples = np.tile([[0.0, 1.0], [1.0, 0.0]], (5, 1, 1)) + 1e-3 * np.random.default_rng(1).normal(
+        size=(5, 2, 2)
+    )
+    assert all(row != column for row, column in pivot_order(samples))
+
+
+def test_units_do_not_change_the_figure() -> None:
+    A = np.random.default_rng(2).normal(size=(3, 3))
+    rows, columns = np.array([1.0, 10.0, 100.0]), np.array([2.0, 3.0, 0.5])
+    plain = determinant(A.tolist(), (np.ones(3), np.ones(3)))
+    scaled = determinant((A * rows[:, None] * columns).tolist(), (rows, columns))
+    assert abs(float(scaled)) == pytest.approx(abs(float(plain)), rel=1e-12)
+
+
+def test_constant_rows_are_taken_out() -> None:
+    rng = np.random.default_rng(3)
+    samples = rng.normal(size=(6, 4, 4))
+    samples[:, 1] = [0.0, 1.0, 0.0, 0.0]
+    samples[:, :, 2] = samples[0, :, 2]
+    assert constant_columns(samples).tolist() == [False, False, True, False]
+    constant = constant_rows(samples)
+    assert constant is not None
+    assert 1 in constant.rows
+    A, b = samples[2], rng.normal(size=4)
+    smaller, right, whole = without_constant_rows(A.tolist(), b.tolist(), constant)
+    assert len(smaller) == 4 - len(constant.rows)
+    part = np.linalg.solve(np.array(smaller, dtype=float), np.array(right, dtype=float))
+    np.testing.assert_allclose(whole(part).astype(float), np.linalg.solve(A, b), rtol=1e-9)

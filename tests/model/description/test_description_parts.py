@@ -1,0 +1,394 @@
+"""Description: beam, body, damper, drive, joint, line spring, schema, version."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+import nacelle
+from nacelle import robots
+from nacelle.errors import DescriptionError
+from nacelle.model.description.beam import BeamSpec, MaterialSpec, SectionSpec, Strict
+from nacelle.model.description.body import BodySpec, InertialSpec
+from nacelle.model.description.drive import ActuatorSpec, DriveSpec
+from nacelle.model.description.fields import message_and_hint
+from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec
+from nacelle.model.description.schema import main, schema_text, shipped_schema
+from nacelle.model.description.version import NEW, NEWEST, OLDEST, _new_in, oldest_format
+from nacelle.model.joint import JointKind
+
+# ---- Sections and materials that a flexible link may have, and those that cannot be
+
+
+def test_units_and_defaults() -> None:
+    context = {"units": None}
+    section = SectionSpec.model_validate({"tube": ["30 mm", "26 mm"]}, context=context)
+    assert section.tube == pytest.approx((0.03, 0.026), rel=1e-15)
+    material = MaterialSpec.model_validate({"E": "70 GPa", "density": "2.7 g/cm^3"}, context=context)
+    assert (material.E, material.density, material.nu) == pytest.approx((70e9, 2700.0, 0.3), rel=1e-14)
+    beam = BeamSpec.model_validate({"from": "0 0 0 m", "to": "0 0 1 m", "damping": 0.02}, context=context)
+    assert beam.end == (0.0, 0.0, 1.0)
+    assert beam.damping is not None
+    assert beam.damping.ratio == 0.02
+
+
+@pytest.mark.parametrize(
+    ("spec", "written", "words"),
+    [
+        (SectionSpec, {"circle": 0.01, "square": 0.01}, "circle are given"),
+        (SectionSpec, {}, "none is given"),
+        (SectionSpec, {"area": 1e-4, "Iy": 1e-8, "Iz": 1e-8}, "belong together"),
+        (SectionSpec, {"circle": 0.01, "J": 1e-8}, "belong together"),
+        (SectionSpec, {"area": 1e-4, "Iy": 0.0, "Iz": 1e-8, "J": 1e-8}, "must be above zero"),
+        (SectionSpec, {"tube": [0.02, 0.03]}, "outer diameter is not above"),
+        (SectionSpec, {"rectangle": [0.02, -0.03]}, "both numbers must be above zero"),
+        (MaterialSpec, {"E": 0.0, "density": 1.0}, "must be above zero"),
+        (MaterialSpec, {"E": 1.0, "density": 1.0, "nu": 0.6}, "between -1 and 0.5"),
+        (BeamSpec, {"shapes": "hermite", "number": 0}, "at least one element"),
+        (BeamSpec, {"damping": -0.1}, "must not be negative"),
+        (BeamSpec, {"damping": {"ratio": 0.1, "rayleigh": {"mass": 1.0}}}, "exactly one of ratio, rayleigh"),
+    ],
+)
+def test_what_is_no_beam(spec: type[Strict], written: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        spec.model_validate(written)
+    said = [message_and_hint(error)[0] for error in caught.value.errors(include_url=False)]
+    assert any(words in text for text in said), said
+
+
+# ---- Inertia in each way of writing it: the ten parameters are sums over points of mass
+
+MASSES = np.array([0.5, 1.0, 0.7, 0.3])
+
+POINTS = np.array([[0.1, 0.0, 0.2], [-0.2, 0.3, 0.0], [0.0, -0.1, 0.1], [0.2, 0.2, -0.3]])
+
+
+def moments(about: np.ndarray) -> np.ndarray:
+    """Sum of m (r.r 1 - r r^T) over the points."""
+    return sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(MASSES, POINTS - about, strict=True))
+
+
+MASS = MASSES.sum()
+
+COM = MASSES @ POINTS / MASS
+
+CENTRAL, AT_FRAME = moments(COM), moments(np.zeros(3))
+
+TEN = np.array([MASS, *(MASS * COM), *AT_FRAME[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]])
+
+SIX = ("xx", "xy", "yy", "xz", "yz", "zz")
+
+
+def six(I: np.ndarray) -> list[float]:
+    return [I["xyz".index(a), "xyz".index(b)] for a, b in SIX]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"com": COM.tolist(), "inertia": six(CENTRAL)},
+        {"com": COM.tolist(), "inertia": CENTRAL.tolist()},
+        {"com": COM.tolist(), "inertia": " ".join(map(repr, map(float, six(CENTRAL)))) + " kg*m^2"},
+        {"first_moment": (MASS * COM).tolist(), "inertia": dict(zip(SIX, six(CENTRAL), strict=True))},
+        {
+            "first_moment": (MASS * COM).tolist(),
+            "inertia": {**dict(zip(SIX, six(AT_FRAME), strict=True)), "about": "frame"},
+        },
+    ],
+    ids=["six", "matrix", "text", "first moment", "about the frame"],
+)
+def test_every_way_to_write_an_inertia(written: dict[str, Any]) -> None:
+    np.testing.assert_allclose(InertialSpec(mass=MASS, **written).ten(), TEN, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({"mass": 1.0, "inertia": [1.0, 1.0, 3.0]}, "inertia"),  # no body has zz > xx + yy
+        ({"mass": 1.0, "inertia": [1.0, 2.0]}, "3 numbers (xx yy zz) or 6"),
+        ({"mass": 1.0, "inertia": [[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]}, "not symmetric"),
+        ({"mass": 1.0, "com": [0.0, 0.0, 0.0], "first_moment": [0.0, 0.0, 0.0]}, "say the same"),
+        ({"section": {"circle": 0.01}}, "without a material"),
+        ({"display": [{"color": "red"}]}, "exactly one of cylinder, box, sphere, mesh"),
+    ],
+)
+def test_what_is_no_body(written: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        BodySpec(**written)
+    said = [message_and_hint(error)[0] for error in caught.value.errors(include_url=False)]
+    assert any(words in text for text in said), said
+
+
+# ---- Angular dampers as they are written: in the robot or a leg, with errors at their place
+
+_TEXT = """\
+format: nacelle/2
+name: damped
+motion: [leg.turn, leg.bend]
+legs:
+  - name: leg
+    bodies:
+      upper: {mass: 0.4 kg, com: 80 0 0 mm, inertia: 0 0.001 0.001 kg*m^2}
+      lower: {mass: 0.2 kg, com: 100 0 0 mm, inertia: 0 0.001 0.001 kg*m^2}
+    joints:
+      turn: {type: revolute, parent: base, child: upper, active: true, axis: z}
+      bend: {type: revolute, parent: upper, child: lower, active: true, at: 160 0 0 mm, axis: z}
+    dampers: {knee: {between: [lower, upper], damping: 0.2 N*m*s/rad}}
+dampers:
+  whole: {between: [leg.lower, base], damping: 0.5 N*m*s/rad}
+"""
+
+
+def test_dampers_of_the_robot_and_of_legs() -> None:
+    robot = nacelle.loads(_TEXT)
+    read = [(d.name, [robot.bodies[b].name for b in d.bodies], d.damping) for d in robot.dampers]
+    assert read == [("whole", ["leg.lower", "base"], 0.5), ("leg.knee", ["leg.lower", "leg.upper"], 0.2)]
+    # About one axis: 0.5 (q1' + q2') on both joints, 0.2 q2' on the second.
+    v = [0.3, 0.4]
+    still = [0.0, 0.0]
+    forces = [
+        nacelle.inverse_dynamics(robot, [0.2, 0.1], v, still, friction=on).force for on in (True, False)
+    ]
+    assert forces[0] - forces[1] == pytest.approx([0.35, 0.43], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("nacelle/2", "nacelle/1", "dampers between bodies are not in nacelle/1"),
+        ("[leg.lower, base]", "[leg.lower, leg.arm]", "no body is called 'leg.arm'"),
+        ("[leg.lower, base]", "[base, base]", "both ends of the damper are on one body"),
+        ("0.5 N*m*s/rad", "-0.5 N*m*s/rad", "must not be below 0"),
+        ("0.5 N*m*s/rad", "0.5 N*s/m", "N*m*s/rad"),
+    ],
+)
+def test_what_is_wrong_has_its_place(old: str, new: str, words: str) -> None:
+    with pytest.raises(nacelle.DescriptionError) as caught:
+        nacelle.loads(_TEXT.replace(old, new))
+    assert any(words in str(problem) and problem.line for problem in caught.value.problems)
+
+
+# ---- Drives as written: quantities wait for the kind of joint, single entries become lists
+
+
+def test_quantities_stay_as_written() -> None:
+    drive = DriveSpec(
+        friction={"viscous": "0.1 N*m*s/rad"}, spring={"stiffness": "2 N/m"}, limits=["-1 m", "1 m"]
+    )
+    assert drive.friction is not None
+    assert [entry.viscous for entry in drive.friction] == ["0.1 N*m*s/rad"]
+    assert drive.spring is not None
+    assert [entry and (entry.stiffness, entry.rest) for entry in drive.spring] == [("2 N/m", 0.0)]
+    assert drive.limits == ["-1 m", "1 m"]
+
+
+def test_one_entry_an_axis_some_without_a_spring() -> None:
+    drive = DriveSpec(friction=[{"coulomb": 1}, {"coulomb": 2}], spring=[None, {"stiffness": 3}])
+    assert drive.friction is not None
+    assert [entry.coulomb for entry in drive.friction] == [1, 2]
+    assert drive.spring is not None
+    assert drive.spring[0] is None
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ({"friction": {"viscos": 1}}, "unknown key 'viscos'"),
+        ({"spring": {"rest": 1}}, "missing key 'stiffness'"),
+        ({"active": "perhaps"}, "true or false"),
+    ],
+)
+def test_shapes_that_are_wrong(written: dict[str, object], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        DriveSpec.model_validate(written)
+
+
+def test_encoders_read_forwards_or_backwards() -> None:
+    assert ActuatorSpec.model_validate({"encoder": {"sign": -1}}).encoder.sign == -1
+    with pytest.raises(ValidationError, match="expected 1 or -1, got 2"):
+        ActuatorSpec.model_validate({"encoder": {"sign": 2}})
+
+
+# ---- Joints as written: their axes and their kinds
+
+BETWEEN = {"parent": "base", "child": "arm"}
+
+
+def test_the_plane_of_a_c5_joint_is_on_either_body() -> None:
+    kinds = [
+        JointSpec(type="planar-spherical", **BETWEEN, plane=plane).kind() for plane in ("parent", "child")
+    ]
+    assert kinds == [JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR]
+    # The end of a leg of elements meets a plane of the nacelle.
+    assert EndSpec(type="planar-spherical").kind() is JointKind.SPHERICAL_PLANAR
+    assert EndSpec(type="universal").kind() is JointKind.UNIVERSAL
+
+
+@pytest.mark.parametrize(
+    ("written", "place", "words"),
+    [
+        ({"type": "universal", "axis": "z"}, ("axis",), "two axes"),
+        ({"type": "universal", "axes": ["x", [1, 1, 0]]}, ("axes",), "perpendicular"),
+        ({"type": "revolute", "axes": ["x", "y"]}, ("axes",), "one axis"),
+        ({"type": "spherical", "axis": "z"}, ("axis",), "no axis"),
+        ({"type": "revolut"}, ("type",), "expected 'revolute', 'prismatic'"),
+        ({"type": "prismatic", "friction": {"coulomb": "1 N*m"}}, ("friction", "coulomb"), "force"),
+    ],
+)
+def test_what_is_no_joint(written: dict[str, Any], place: tuple[str, ...], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        JointSpec(**BETWEEN, **written)
+    (error,) = caught.value.errors(include_url=False)
+    assert error["loc"] == place
+    assert words in message_and_hint(error)[0]
+
+
+def test_elements_have_no_prismatic_input() -> None:
+    assert InputSpec(type="universal", axis="y").axis == (0.0, 1.0, 0.0)
+    with pytest.raises(ValidationError, match="expected 'revolute', 'universal'"):
+        InputSpec.model_validate({"type": "prismatic"})
+
+
+# ---- Springs between bodies as they are written: in the robot or a leg, with errors at their place
+
+_TEXT_OF_LINE_SPRING = """\
+format: nacelle/2
+name: sprung
+motion: xy
+reference: {position: 0 0.28 0 m}
+nacelle: {type: point, mass: 0.5 kg}
+templates:
+  leg:
+    bodies:
+      crank: {mass: 0.4 kg, com: 80 0 0 mm, inertia: 0 0.001 0.001 kg*m^2}
+      rod: {mass: 0.2 kg, com: 100 0 0 mm, inertia: 0 0.001 0.001 kg*m^2}
+    joints:
+      motor: {type: revolute, parent: base, child: crank, active: true, axis: z, guess: 100 deg}
+      knee: {type: revolute, parent: crank, child: rod, at: 160 0 0 mm, axis: z, guess: -70 deg}
+    closures: {end: {type: revolute, parent: rod, child: nacelle, at: 220 0 0 mm, axis: z}}
+    springs:
+      return: {between: [rod, base], at: [50 0 0 mm, 0 -100 0 mm], stiffness: 300 N/m, length: 80 mm}
+legs:
+  - {name: left, template: leg, placement: {translation: -100 0 0 mm}}
+  - name: right
+    template: leg
+    placement: {translation: 100 0 0 mm}
+    override: {joints: {motor: {guess: 80 deg}, knee: {guess: 70 deg}}}
+springs:
+  cross: {between: [left.crank, right.crank], stiffness: 2 kN/m, length: 0.1 m, damping: 10 N*s/m}
+"""
+
+
+def test_springs_of_the_robot_and_of_legs_with_their_placement() -> None:
+    robot = nacelle.loads(_TEXT_OF_LINE_SPRING)
+    springs = {spring.name: spring for spring in robot.springs}
+    assert list(springs) == ["cross", "left.return", "right.return"]
+    assert (springs["cross"].stiffness, springs["cross"].damping) == (2000.0, 10.0)
+    names = [robot.bodies[body].name for body in springs["right.return"].bodies]
+    assert names == ["right.rod", "base"]
+    np.testing.assert_allclose(springs["right.return"].points[0], [0.05, 0.0, 0.0])
+    np.testing.assert_allclose(springs["right.return"].points[1], [0.1, -0.1, 0.0])
+    assert nacelle.loads(robot.to_yaml()).hash == robot.hash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("nacelle/2", "nacelle/1", "springs between bodies are not in nacelle/1"),
+        ("[left.crank, right.crank]", "[left.crank, right.arm]", "no body is called 'right.arm'"),
+        ("[left.crank, right.crank]", "[left.crank, left.crank]", "on one body"),
+        ("2 kN/m", "-2 kN/m", "must not be below 0"),
+        ("10 N*s/m", "10 N/m", "N*s/m"),
+    ],
+)
+def test_what_is_wrong_has_its_place_of_line_spring(old: str, new: str, words: str) -> None:
+    with pytest.raises(nacelle.DescriptionError) as caught:
+        nacelle.loads(_TEXT_OF_LINE_SPRING.replace(old, new))
+    assert any(words in str(problem) and problem.line for problem in caught.value.problems)
+
+
+# ---- The JSON schema for editors accepts what the package reads, and is the one that is shipped
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_the_schema_accepts_the_library(name: str) -> None:
+    data = YAML(typ="safe", pure=True).load(robots.text(name))
+    validator = jsonschema.Draft202012Validator(shipped_schema())
+    errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(_text_keys(data))]
+    assert not errors
+    data["nacele"] = 1
+    assert list(validator.iter_errors(_text_keys(data)))
+
+
+def _text_keys(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _text_keys(value) for key, value in data.items()}
+    return [_text_keys(value) for value in data] if isinstance(data, list) else data
+
+
+def test_the_schema_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(schema_text()) == shipped_schema()
+    assert main(["--check"]) == 0
+    assert "up to date" in capsys.readouterr().out
+
+
+# ---- Versions of the format: old files stay, what is new is located, the oldest version is written
+
+_PENDULUM = """\
+format: nacelle/2
+name: pendulum
+motion: [arm.hip]
+legs:
+  - name: arm
+    bodies: {rod: {mass: 1 kg, com: 100 0 0 mm}}
+    joints:
+      hip: {type: revolute, parent: base, child: rod, axis: y, active: true}
+"""
+
+
+def test_what_is_new_in_an_old_file_is_located() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.loads(_PENDULUM.replace("nacelle/2", "nacelle/1"))
+    places = [(p.line, p.path, p.hint) for p in caught.value.problems]
+    assert places == [
+        (1, "nacelle", "robots without a nacelle need format: nacelle/2"),
+        (3, "motion[0]", "write format: nacelle/2"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["delta", "h4"])
+def test_an_old_robot_is_written_in_the_oldest_version(name: str) -> None:
+    assert nacelle.load(name).to_yaml().startswith(f"format: {OLDEST}\n")
+
+
+def test_a_new_robot_is_written_in_the_newest_version_and_keeps_its_hash() -> None:
+    robot = nacelle.loads(_PENDULUM)
+    text = robot.to_yaml()
+    assert text.startswith(f"format: {NEWEST}\n")
+    assert nacelle.loads(text).hash == robot.hash
+
+
+def test_an_unknown_version_names_those_that_exist() -> None:
+    with pytest.raises(DescriptionError, match="nacelle/1' or 'nacelle/2'"):
+        nacelle.loads(_PENDULUM.replace("nacelle/2", "nacelle/3"))
+
+
+def test_patterns_find_every_place() -> None:
+    data = {
+        "legs": [{"joints": {"a": {"stop": 1}}}, {"joints": {"b": {}}}],
+        "nacelle": {"joints": {"c": {"stop": 2}}},
+    }
+    found = [path for _, path in _new_in(data)]
+    assert found == [("legs", 0, "joints", "a", "stop"), ("nacelle", "joints", "c", "stop")]
+
+
+def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document() -> None:
+    assert all(new.words and (not new.absent or len(new.path) == 1) for new in NEW)
+    assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["x", "y"]}) == OLDEST
+    assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["xy", "rz"]}) == NEWEST

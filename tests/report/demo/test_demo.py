@@ -1,0 +1,177 @@
+"""Demo: circle, counted, exported, flexible, identified, parts, space, step, verified."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import pytest
+
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.library import load
+from nacelle.report.demo.parts import ChartBar, bar_chart, command_lines, log_dots
+from nacelle.report.demo.space import drive_arrows
+from nacelle.report.demo.step import FAILED, DemoStep
+from nacelle.report.demo.verified import Agreement
+from nacelle.scene.motion import still
+from support.demo_steps import counted, exported, flexible, flown, identified, steps, verified
+
+# ---- Errors along the circle
+
+
+def test_errors_of_the_tool() -> None:
+    result = flown()
+    first, last = result.flights[0], result.flights[-1]
+    by_hand = np.sqrt(np.mean(np.sum((first.tool - result.desired) ** 2, axis=1)))
+    assert result.rms(first) == pytest.approx(by_hand)
+    assert result.rms(first) / result.rms(last) == pytest.approx(25.0)
+    assert "25 times as closely" in result.claim
+    assert result.data()["tool_rms"]["sj"] == pytest.approx(by_hand)
+    assert [line.split()[0] for line in result.lines()[1:]] == ["sj", "cf-rb", "cf-rb-friction"]
+
+
+# ---- Operations beside the published ones
+
+
+def test_words_and_bars() -> None:
+    result = counted()
+    assert "1074 operations, 54 % of the 1987 of [AGH2005] Table II" in result.claim
+    assert result.lines()[1].startswith(" 1987 [AGH2005] Table II")
+    chart, cells = result.content()
+    assert ">1074<" in chart
+    assert ">1987<" in chart
+    # The stages of Table II add up.
+    assert ">1897<" in cells
+    assert ">90<" in cells
+
+
+# ---- The exported package in words
+
+
+def test_with_and_without_a_compiler() -> None:
+    assert "compiled with cc, its self-test says: all is well." in exported().claim
+    assert "*force" in "".join(exported().content())
+    without = dataclasses.replace(exported(), compiler="", verdict="")
+    assert "left out" in without.claim
+    assert "no C compiler" in without.lines()[-1]
+
+
+# ---- Printed and computed frequencies
+
+
+def test_one_that_differs_is_not_counted() -> None:
+    result = flexible()
+    assert result.same == 29
+    assert result.above == pytest.approx(1.0 / 0.9 - 1.0)
+    chart, cells = result.content()
+    # All printed numbers and one mark in the legend; all three rows of each position.
+    assert chart.count("marker s1") == 31
+    assert cells.count("<tr") == 1 + 3 * 5
+    assert result.lines()[-1].startswith("29 of 30 frequencies at 5 positions")
+
+
+# ---- Identified parameters: what is weak, what is left
+
+
+def test_weak_parameters_and_words() -> None:
+    result = identified()
+    assert result.weak.tolist() == [False, True, False]
+    assert "leave 3.1 N (rms) of the measured forces; the description leaves 4.1 N" in result.claim
+    whole = "".join(result.content())
+    assert "1 of 3 parameters are weak" in whole
+    assert whole.count(">weak<") == 1
+    assert "strut&lt;1&gt;" in whole
+
+
+# ---- Bars and dots are where their numbers are
+
+
+def test_bars_are_as_long_as_their_parts() -> None:
+    chart = bar_chart([ChartBar("a<b", (30.0, 10.0)), ChartBar("c", (20.0, 0.0))], ["x", "y"], "title")
+    wide = [
+        float(w)
+        for w in re.findall(r'width="([\d.]+)"[^>]*class="part|class="part p\d"[^>]*width="([\d.]+)"', chart)
+        for w in w
+        if w
+    ]
+    # Two squares of the legend, then the parts.
+    np.testing.assert_allclose(np.array(wide[2:]) / wide[2], [1.0, 1 / 3, 2 / 3, 0.0], atol=1e-3)
+    assert "a&lt;b" in chart
+
+
+def test_dots_lie_on_a_logarithmic_axis() -> None:
+    chart = log_dots([("q", [1e-15, 1e-13]), ("r", [0.0, math.nan])], ["one", "two"], x="error", title="t")
+    places = [float(x) for x in re.findall(r'marker s\d"[^>]*translate\(([\d.]+) ', chart)]
+    ticks = [float(x) for x in re.findall(r'x="([\d.]+)" y="[\d.]+" text-anchor="middle">1e', chart)]
+    assert len(places) == 2 + 3
+    np.testing.assert_allclose(places[2:], [ticks[0], ticks[-1], ticks[0]], atol=0.11)
+
+
+def test_commands_are_escaped() -> None:
+    assert command_lines(["nacelle ops 'a<b>'"]).count("&lt;") == 1
+    assert command_lines([]) == ""
+
+
+# ---- Arrows of drives along their axes
+
+
+def test_forces_point_along_the_struts() -> None:
+    """On PaLiDA from the anchor of each strut in the base to that on the platform."""
+    robot = load("palida")
+    (arrows,) = drive_arrows(robot, still(robot), np.arange(1.0, 7.0)[None], 0.1)
+    p = inverse_kinematics(robot, reference_pose(robot)).bodies.p
+    for k, leg in enumerate(robot.legs):
+        first, last = p[leg.bodies[0]], p[leg.bodies[-1]]
+        strut = (last - first) / np.linalg.norm(last - first)
+        np.testing.assert_allclose(arrows.vectors[0, k], (k + 1.0) * strut, atol=1e-12)
+        beside = arrows.points[0, k] - last
+        np.testing.assert_allclose([np.linalg.norm(beside), beside @ strut], [0.1, 0.0], atol=1e-12)
+
+
+def test_torques_are_apart() -> None:
+    (arrows,) = drive_arrows(load("fivebar"), still(load("fivebar")), np.array([[1.0, -2.0]]))
+    assert arrows.unit == "N m"
+    np.testing.assert_allclose(np.linalg.norm(arrows.vectors[0], axis=1), [1.0, 2.0])
+
+
+# ---- Steps as plain data
+
+
+def test_all_steps_are_plain_data() -> None:
+    import json
+
+    listed = json.loads(json.dumps([step.data() for step in steps()], allow_nan=False))
+    assert all("result" in step and "message" not in step for step in listed)
+    assert DemoStep("a", "A", FAILED, 1.0, None, "why").data() == {
+        "step": "a",
+        "title": "A",
+        "state": "failed",
+        "seconds": 1.0,
+        "message": "why",
+    }
+
+
+# ---- Agreement with engines in words
+
+
+def test_words() -> None:
+    result = verified()
+    assert result.worst == 4e-14
+    assert "the largest relative error is 4.0e-14" in result.claim
+    lines = result.lines()
+    assert lines[0].split() == ["relative", "error,", "20", "states", "pinocchio", "4.1.0", "mujoco", "4.0.0"]
+    assert lines[-1].split() == ["largest", "of", "3", "quantities", "4.0e-14", "4.0e-14"]
+
+
+def test_a_quantity_of_one_engine_alone() -> None:
+    more = Agreement("mujoco", "4.0.0", {"own solver": 2e-13})
+    result = dataclasses.replace(verified(), agreements=(verified().agreements[0], more))
+    chart, cells = result.content()
+    # Three quantities of one, one of the other: a mark each, and one each in the legend.
+    assert chart.count("marker s0") == 4
+    assert chart.count("marker s1") == 2
+    assert "2.0e-13" in cells
+    assert "nan" not in chart + cells

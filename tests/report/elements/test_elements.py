@@ -1,0 +1,189 @@
+"""Elements: equations, leg, partial, symbols."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.reading import element_legs
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.loaded import body_parameters
+from nacelle.report.elements.equations import coordinate_equations
+from nacelle.report.elements.leg import LegPage
+from nacelle.report.elements.page import element_report
+from nacelle.report.elements.symbols import short_name, state_symbol, tex
+from nacelle.report.formula import Maths
+from nacelle.spatial.rotation import skew
+from support.element_pages import COVERED, SOME_CASES, robot_of
+from support.random_inertia import with_random_friction, with_random_inertias
+from support.uncompiled import any_robot
+
+# ---- Equations of a leg on the page: those of [OAM], line by line
+
+
+def test_fivebar() -> None:
+    report = element_report(any_robot("fivebar"))
+    assert report.grammar == "2BB"
+    text = report.text()
+    # [OAM] (29), (41), (43), (53), (64), and the reaction that (61) leaves out.
+    for line in (
+        "B_i = P_i + l_i,1 x_i,1 + l_i,2 x_i,2",
+        "y_i,1 = z_i,1 × x_i,1",
+        "q'_i = (x_i,2ᵀ B'_i) / (l_i,1 x_i,2ᵀ y_i,1), x'_i,1 = y_i,1 q'_i",
+        "x'_i,2 = (B'_i - l_i,1 x'_i,1) / (l_i,2)",
+        "F_x_i,1 = s_i,1 f_i,1 + [x_i,1]×ᵀ τ_i,1 + l_i,1 f_i,2",
+        "F_x_i,2 = s_i,2 f_i,2 + [x_i,2]×ᵀ τ_i,2",
+        "A = [M_x_1,1ᵀ y_1,1, M_x_2,1ᵀ y_2,1]",
+    ):
+        assert f"  {line}\n" in text, line
+    forces = next(s for s in report.sections if s.title.endswith("forces and torques")).grids[0]
+    row = next(row for row in forces.rows if row[0] == "left.proximal")
+    assert str(row[3]) == "-τ\u0304_proximal-input"
+    assert str(row[4]) == "τ\u0304_distal-input"
+
+
+# ---- A leg on a page: axes of its elements are right-handed, and masses are those of the bodies
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "orthoglide"])
+def test_members(name: str) -> None:
+    robot = any_robot(name)
+    mechanism = mechanism_of(robot)
+    at = ElementGeometry(robot, mechanism.assembly.motion.poses)
+    mass = 0.0
+    for number, leg in enumerate(element_legs(mechanism), start=1):
+        page = LegPage(at, number, leg)
+        assert len(page.lines) == len(leg.all_elements)
+        assert len(page.drives()) >= 1
+        for member in page.members:
+            R = page.axes(member)
+            np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-12)
+            assert np.linalg.det(R) == pytest.approx(1.0)
+            mass += page.parameters(member)[0]
+    assert mass == pytest.approx(sum(body.mass for body in robot.bodies), rel=1e-12)
+
+
+# ---- Kinematic coordinates on the page: what is printed is what the model computes
+
+Array = np.ndarray
+
+_TOKEN = re.compile(
+    r"\[(?P<hat>\\mathbf\{(\w)\}_\{i,(\w+)\})\]_\{\\times\}"
+    r"|\\mathbf\{(?P<vec>\w)\}_\{i,(?P<index>\w+)\}(?P<row>\^\{T\})?"
+    r"|(?P<unit>\\mathbf\{I\})"
+    r"|(?P<scalar>\\ell|d|s)_\{i,(?P<place>\w+)\}"
+    r"|(?P<sign>[-+()])"
+    r"|(?P<zero>0)"
+)
+
+
+def evaluate(latex: str, values: dict[str, Array | float], columns: int) -> Array:
+    """The value of a kinematic coordinate (3, columns) as it is printed."""
+    if latex == "0":
+        return np.zeros((3, columns))
+    words: list[str] = []
+    for found in _TOKEN.finditer(latex):
+        if found["hat"]:
+            word = f"skew(V['{found[2]}{found[3]}'])"
+        elif found["vec"]:
+            word = f"V['{found['vec']}{found['index']}'].reshape({'1, 3' if found['row'] else '3, 1'})"
+        elif found["unit"]:
+            word = "np.eye(3)"
+        elif found["scalar"]:
+            word = f"(V['{found['scalar'][-1]}{found['place']}'] * np.eye(3))"
+        else:
+            word = found["sign"]
+        if words and words[-1] not in ("+", "-", "(") and word not in ("+", "-", ")"):
+            words.append("@")
+        words.append(word)
+    return np.asarray(eval(" ".join(words), {"V": values, "np": np, "skew": skew}))
+
+
+def symbols(page: LegPage) -> dict[str, Array | float]:
+    """What the symbols of a leg stand for in the reference pose."""
+    leg, robot, at, poses = page.leg, page.robot, page.at, page.at.poses
+    values: dict[str, Array | float] = {}
+    for k, line in enumerate(page.lines):
+        values[f"x{line.label}"] = line.x
+        if k >= len(leg.elements):
+            # On a part of the nacelle c counts from the input of the part before.
+            values[f"c{line.label}"] = line.A - page.lines[len(leg.elements)].A
+    for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=page.first):
+        line = page.lines[k]
+        if rod.hold.before is not None:
+            a, b = (at.axis(axis) for axis in rod.hold.axes)
+            values[f"a{line.label}"] = a
+            if rod.hold.letter == "U":
+                values[f"g{line.label}"] = (a - (a @ b) * b) / (1.0 - (a @ b) ** 2)
+        E, B = at.ends(leg, rod)
+        if leg.moving is not None:
+            values[f"d{line.label}"] = line.x @ (B - line.A)
+            values[f"c{line.label}"] = B - line.A - line.x * (line.x @ (B - line.A))
+            continue
+        values[f"l{line.label}"] = float(np.linalg.norm(B - E))
+        if not page.slides:
+            first, _ = at.ends(leg, leg.rods[0])
+            values["l1"] = page.lines[0].x @ (first - page.lines[0].A)
+            values[f"c{line.label}"] = line.A - first
+        else:
+            values[f"c{line.label}"] = np.zeros(3)
+    for member in page.members:
+        ten = body_parameters(robot, member.body)
+        S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
+        x, arm = page.lines[member.line].x, S - member.origin
+        values[f"s{member.mark}"] = x @ arm
+        values[f"e{member.mark}"] = arm if member.role in ("cross", "end") else arm - x * (x @ arm)
+    return values
+
+
+@pytest.mark.parametrize("name", [*COVERED, *SOME_CASES])
+def test_kinematic_coordinates_hold(name: str) -> None:
+    """What Table 1 prints is what the model computes, for bodies with general inertias."""
+    robot = with_random_friction(with_random_inertias(robot_of(name), 1), 2)
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
+    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    motion = element_motion(state, np.zeros(robot.motion.n))
+    poses = mechanism.assembly.motion.poses
+    for number, moved in enumerate(motion.legs, start=1):
+        page = LegPage(ElementGeometry(robot, poses), number, moved.leg)
+        values = symbols(page)
+        grid = coordinate_equations(page)
+        for k, member in enumerate(page.members):
+            rigid = next(c.rigid for c in moved.carried if c.body == member.body)
+            ten = body_parameters(robot, member.body)
+            S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
+            for row, rate in ((2 * k, rigid.at(S)), (2 * k + 1, rigid.w)):
+                start = 0
+                for (_, state_name, _), cell in zip(page.basis(), grid.rows[row][1:], strict=True):
+                    assert isinstance(cell, Maths)
+                    width = 3 if state_name in ("A", "x") else 1
+                    expected = rate.M[:, start : start + width]
+                    start += width
+                    found = evaluate(cell.latex, values, width)
+                    # As far as the element moves: x' is perpendicular to x, on a hinge also to its axis.
+                    M = moved.u.M[start - width : start]
+                    found, expected = found @ M, expected @ M
+                    np.testing.assert_allclose(
+                        found, expected, atol=1e-8, err_msg=f"{member} {state_name} {cell}"
+                    )
+
+
+# ---- Symbols in LaTeX from short codes
+
+
+def test_codes_become_symbols() -> None:
+    assert tex("<x1>") == r"\mathbf{x}_{i,1}"
+    assert tex("<x'#>", "2") == r"\dot{\mathbf{x}}_{i,2}"
+    assert tex("<t''#>", "n", "3") == r"\ddot{\theta}_{3,n}"
+    assert tex("a + <B>") == "a + B_{i}"
+
+
+def test_states_and_names() -> None:
+    assert state_symbol(tex("<x'1>")) == r"{\mathbf{x}}_{i,1}"
+    assert short_name("leg_1.elbow_2") == r"elbow\_2"

@@ -1,0 +1,118 @@
+"""Results: control, described, dynamics, elastic, identification, kinematics, names, quantity."""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.report.results import names
+from nacelle.report.results.control import control_run, observation
+from nacelle.report.results.described import HOMES, quantities, robot_in
+from nacelle.report.results.dynamics import inverse_dynamics, regressor
+from nacelle.report.results.elastic import natural_frequencies
+from nacelle.report.results.identification import over_time
+from nacelle.report.results.kinematics import inverse_kinematics, trajectory
+from nacelle.report.results.quantity import alone, quantity_of_rows
+from support.flexible_robots import prrrp
+from support.library import library_robot
+
+# ---- Quantities of what cameras see: none where there is no pose
+
+
+def test_runs_and_images_that_give_nothing_have_no_numbers() -> None:
+    nothing: Any = SimpleNamespace(samples=0, time=[], is_rotation_only=False, pose=None)
+    assert control_run(nothing) == []
+    assert observation(nothing) == []
+
+
+# ---- Which quantities a result has
+
+
+def test_every_function_is_there() -> None:
+    for home, function in HOMES.values():
+        assert hasattr(importlib.import_module(f"nacelle.report.results.{home}"), function)
+
+
+def test_quantities_of_what_has_none() -> None:
+    robot = library_robot("fivebar")
+    assert quantities(nacelle.mobility(robot)) == []
+    assert robot_in(nacelle.base_parameters(robot)) is robot
+
+
+# ---- Quantities of dynamic results are their numbers
+
+
+def test_forces_by_both_forms() -> None:
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    (forces,) = inverse_dynamics(nacelle.inverse_dynamics(robot, x))
+    (linear,) = regressor(nacelle.regressor(robot, x))
+    np.testing.assert_allclose(forces.values, linear.values, rtol=1e-9)
+    assert forces.units == ("N m", "N m")
+
+
+# ---- Quantities of flexible robots are their numbers
+
+
+def test_frequencies() -> None:
+    robot = prrrp()
+    modes = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=2)
+    frequencies, damping = natural_frequencies(modes)
+    np.testing.assert_array_equal(frequencies.values, modes.frequencies)
+    assert (set(frequencies.units), set(damping.units)) == ({"Hz"}, {"-"})
+
+
+# ---- Samples of several runs are numbered, those of one are over time
+
+
+def test_time_or_numbers() -> None:
+    assert over_time(np.array([0.0, 0.1, 0.3]))["across"] == "time (s)"
+    assert over_time(np.array([0.0, 0.1, 0.0]))["across"] == "sample (-)"
+    assert over_time(np.array([0.0, np.nan]))["across"] == "sample (-)"
+
+
+# ---- Quantities of kinematic results are their numbers
+
+
+def test_coordinates_and_motions() -> None:
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    found = nacelle.inverse_kinematics(robot, x)
+    actuators, margins = inverse_kinematics(found)
+    np.testing.assert_array_equal(actuators.values, found.actuators)
+    assert actuators.units == ("rad", "rad")
+    assert margins.names == tuple(leg.name for leg in robot.legs)
+    line = nacelle.Line(x, x + 0.01, motion=robot.motion, duration=0.5)
+    pose, twist, _ = trajectory(line)
+    np.testing.assert_array_equal(pose.values[-1], line(0.5).x)
+    assert twist.units == ("m/s", "m/s")
+
+
+# ---- Units of actuators and coordinates, joints of the nacelle included
+
+
+def test_units() -> None:
+    robot = library_robot("palida")
+    assert {unit for _, unit in names.actuators(robot)} == {"N"}
+    assert names.pose(robot.motion)[2:5] == [("z", "m"), ("qx", "-"), ("qy", "-")]
+    assert [unit for _, unit in names.twist(robot.motion, "force", robot)] == ["N"] * 3 + ["N m"] * 3
+    assert {unit for _, unit in names.actuators(library_robot("delta"), "rate")} == {"rad/s"}
+    assert len(names.legs(robot, 7)) == 7
+
+
+# ---- Quantities: batches become rows, names belong to their numbers
+
+
+def test_a_batch_becomes_a_row_of_samples() -> None:
+    values = np.arange(24.0).reshape(2, 3, 4)
+    one = quantity_of_rows("forces", [("a", "N"), ("b", "N m"), ("c", "N"), ("d", "")], values)
+    np.testing.assert_array_equal(one.values, values.reshape(6, 4))
+    assert one.groups() == {"N": [0, 2], "N m": [1], "-": [3]}
+    assert alone("factor", "-", 2.0).single
+    with pytest.raises(ValueError, match="2 names"):
+        quantity_of_rows("forces", [("a", "N"), ("b", "N")], values)

@@ -1,0 +1,165 @@
+"""Verify: coupled, efforts, loops, ours, projection, report, states."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.friction import axis_friction, spherical_friction
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.joint import FrictionTerm
+from nacelle.verify import verify
+from nacelle.verify.efforts import friction
+from nacelle.verify.engines.pinocchio import build
+from nacelle.verify.loops import closure_at_state, skew
+from nacelle.verify.ours import dynamics, kinematics
+from nacelle.verify.projection import independent
+from nacelle.verify.report import EngineReport, Quantity
+from nacelle.verify.states import CONDITION, moved_poses, random_states
+from support.coupled_robots import NAMES, coupled_robot, random_coupled
+from support.library import library_robot
+from support.uncompiled import ALL, any_robot
+
+# ---- Coupled joints and screws against Pinocchio and MuJoCo, whose rows and matrices are projected
+
+
+@pytest.mark.usefixtures("uncompiled")
+class TestCoupled:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_built(self, name: str) -> None:
+        report = verify(coupled_robot(name), states=2, seed=1)
+        assert report.ok, report.text()
+
+    @pytest.mark.parametrize("seed", range(12))
+    def test_random(self, seed: int) -> None:
+        report = verify(random_coupled(seed), states=3, seed=seed)
+        assert report.ok, report.text()
+
+
+# ---- Friction beside another engine: written apart from nacelle's own, and the same
+
+TERMS = (
+    FrictionTerm("viscous", 0.3),
+    FrictionTerm("coulomb", 0.5),
+    FrictionTerm("stribeck", 0.2, 0.1),
+    FrictionTerm("coulomb-smooth", 0.4, 0.05),
+    FrictionTerm("quadratic", 0.1),
+    FrictionTerm("cubic", 0.05),
+)
+
+
+@pytest.mark.parametrize("rate", [-2.0, -0.01, 0.0, 0.02, 1.0])
+def test_along_an_axis(rate: float) -> None:
+    assert friction(TERMS, np.array([rate]))[0] == pytest.approx(
+        float(axis_friction(TERMS, rate, None)), rel=1e-12
+    )
+
+
+def test_in_a_spherical_joint() -> None:
+    for w in (*np.random.default_rng(0).normal(size=(4, 3)), np.zeros(3)):
+        np.testing.assert_allclose(
+            friction(TERMS, w), spherical_friction(TERMS, w, None), rtol=1e-12, atol=1e-15
+        )
+
+
+# ---- Loops as another engine sees them: closed at our states, their rates zero, axes as our joints
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("name", ["fivebar", "3rps"])
+def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
+    robot = library_robot(name)
+    states = random_states(robot, 3, 1)
+    ours, engine = kinematics(robot, states), build(robot)
+    for k in range(3):
+        state = ours.tree_state(k, states)
+        now = engine.at(state)
+        for joint in robot.closures:
+            found = closure_at_state(robot, joint, now, state.u)
+            assert np.max(np.abs(found.gap)) < 1e-9
+            np.testing.assert_allclose(found.forbidden @ state.u, 0.0, atol=1e-8 * np.max(np.abs(state.u)))
+            left = found.forbidden @ state.u_dot + found.bias
+            np.testing.assert_allclose(left, 0.0, atol=1e-6 * max(1.0, float(np.max(np.abs(state.u_dot)))))
+            # Six motions in all: those that are forbidden and those of its axes.
+            freedoms = sum(len(axis.rows) for axis in found.axes) + (3 if joint.at_point else 0)
+            assert len(found.forbidden) + freedoms == 6
+
+
+def test_skew_is_the_cross_product() -> None:
+    a, b = np.random.default_rng(0).normal(size=(2, 3))
+    np.testing.assert_allclose(skew(a) @ b, np.cross(a, b))
+
+
+# ---- What nacelle says of states: rates and Jacobians agree with differences of its own poses
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_rates_and_energies() -> None:
+    robot = library_robot("fivebar")
+    states = random_states(robot, 5, 0)
+    ours = kinematics(robot, states)
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", ours.U, states.v), ours.u, atol=1e-10)
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", ours.A, states.v), ours.actuators[1], atol=1e-10)
+    h = 1e-6
+    ahead, behind = (
+        nacelle.inverse_kinematics(robot, states.x + k * h * states.v, limits=False) for k in (1.0, -1.0)
+    )
+    rates = (ahead.bodies.p - behind.bodies.p) / (2.0 * h)
+    np.testing.assert_allclose(ours.twist[:, :, :3], rates, atol=1e-6)
+    tree = ours.tree_state(2, states)
+    np.testing.assert_array_equal(tree.platform.p, ours.p[2, 1])
+    found = dynamics(robot, states)
+    kinetic = 0.5 * np.einsum("ki,kij,kj->k", states.v, found.mass_matrix, states.v)
+    np.testing.assert_allclose(found.kinetic, kinetic, rtol=1e-10)
+    assert np.all(found.dissipation >= 0.0)
+
+
+# ---- Independent rates: as many as the motion has, at the places of the platform and its joints
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_places_are_those_of_the_motion(name: str) -> None:
+    robot = any_robot(name)
+    assert tuple(independent(robot)) == mechanism_of(robot).independent
+
+
+# ---- Reports of comparisons: what is not a number does not agree
+
+
+def test_agreement() -> None:
+    good, bad = Quantity("force", 1e-12, 1e-9, 3), Quantity("mass matrix", 1e-6, 1e-9, 2)
+    nothing = Quantity("energy", math.nan, 1e-9, 0)
+    assert (good.ok, bad.ok, nothing.ok) == (True, False, False)
+    assert EngineReport("e", "1", (good,), ()).ok
+    assert not EngineReport("e", "1", (good, nothing), ()).ok
+
+
+# ---- states
+#
+# Random states in the workspace: as many as wanted, reachable, well conditioned, the same for a seed.
+
+
+def test_states_can_be_compared() -> None:
+    robot = any_robot("fivebar")
+    states = random_states(robot, 30, 4)
+    again = random_states(robot, 30, 4)
+    assert np.array_equal(states.x, again.x)
+    assert np.array_equal(states.external, again.external)
+    assert states.v.shape == states.a.shape == (30, 2)
+    assert np.all(states.condition < CONDITION)
+    assert np.all(nacelle.inverse_kinematics(robot, states.x, limits=False).flags & 7 == 0)
+    assert not np.any(states.external[:, 0])
+
+
+def test_steps_along_the_twist() -> None:
+    robot = any_robot("gough-stewart")
+    assert twist_units(robot).tolist() == [robot.size] * 3 + [1.0] * 3
+    x = nacelle.reference_pose(robot)
+    step = np.array([0.01, 0.02, -0.01, 0.0, 0.0, 0.3])
+    there = moved_poses(robot, x, step)
+    np.testing.assert_allclose(there[:3], x[:3] + step[:3], atol=1e-15)
+    assert abs(2.0 * np.arccos(abs(there[3:] @ x[3:])) - 0.3) < 1e-9

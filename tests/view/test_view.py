@@ -1,0 +1,441 @@
+"""View.
+
+colours, coordinates, export, grips, loads, reasons, runs, session, side by side, slices, vibration,
+watch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.robots import text
+from nacelle.view.colours import ARROW_COLOURS, rgb_bytes
+from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
+from nacelle.view.export import PageRobot, viewer_page
+from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
+from nacelle.view.loads import ACTUATORS, KINDS, REACTIONS, largest_load, segments, state_loads
+from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
+from nacelle.view.runs import read_run
+from nacelle.view.session import Session, Standing
+from nacelle.view.side_by_side import joint_box, offsets, row
+from nacelle.view.slices import slice_choices, workspace_slice
+from nacelle.view.timeline import playable_motion
+from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
+from nacelle.view.watch import Watched, in_mode
+
+# ----
+
+
+def test_colours_are_numbers_and_every_kind_of_load_has_its_own() -> None:
+    assert rgb_bytes("#c4262e") == (196, 38, 46)
+    assert set(ARROW_COLOURS) == set(KINDS)
+    assert len({colour for pair in ARROW_COLOURS.values() for colour in pair}) == 4
+
+
+# ----
+
+
+@pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
+def test_values_are_a_pose_and_back(name: str) -> None:
+    robot = nacelle.load(name)
+    x = nacelle.reference_pose(robot)
+    values = pose_coordinates(robot, x)
+    assert values.shape == (robot.motion.n,)
+    np.testing.assert_allclose(pose_of_values(robot, values), x, atol=1e-14)
+
+
+def test_ranges_end_just_beyond_the_reach() -> None:
+    robot = nacelle.load("gough-stewart")
+    start = nacelle.reference_pose(robot)
+    ranges = motion_coordinates(robot)
+    assert [(one.name, one.unit) for one in ranges[:4:3]] == [("x", "mm"), ("rx", "deg")]
+    for k, one in enumerate(ranges[:3]):
+        poses = np.repeat(start[None], 4, axis=0)
+        poses[:, k] = [one.low, one.high, *(start[k] + 0.6 * (end - start[k]) for end in (one.low, one.high))]
+        assert nacelle.inverse_kinematics(robot, poses).ok.tolist() == [False, False, True, True]
+
+
+def test_angles_are_degrees() -> None:
+    rx = next(one for one in motion_coordinates(nacelle.load("3rps")) if one.name == "rx")
+    assert rx.unit == "deg"
+    assert rx.factor == pytest.approx(180.0 / np.pi)
+
+
+# ----
+
+
+def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
+    robot = nacelle.load("fivebar")
+    x = nacelle.reference_pose(robot)
+    motion = playable_motion(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
+    text = viewer_page(
+        [PageRobot(robot, x, motion, (ACTUATORS,)), PageRobot(robot, x, offset=(1.0, 0.0, 0.0))]
+    )
+    data = json.loads(re.findall(r"<script[^>]*scene-data[^>]*>(.*?)</script>", text, re.S)[0])
+    moving, still = data["items"]
+    assert moving["times"][-1] == 1.5
+    assert [arrows["name"] for arrows in moving["arrows"]] == ["actuator forces: moments"]
+    assert len(moving["traces"]) == 1
+    assert still["times"] == [0.0]
+    np.testing.assert_allclose(still["offset"], [1.0, 0.0, 0.0])
+    assert not re.search(r'(?:src|href)="https?:', text)
+
+
+# ----
+
+
+@pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])
+def test_a_grip_that_is_not_moved_moves_nothing(name: str) -> None:
+    session = Session(nacelle.load(name))
+    for grip in grips(session):
+        x = dragged(session.robot, grip, session.request, grip.at.p, grip.quat_xyzw)
+        np.testing.assert_allclose(x, session.x, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])
+def test_the_platform_goes_where_it_is_dragged(name: str) -> None:
+    """Along the arrows that the robot has: the origin of its frame is where the grip is."""
+    session = Session(nacelle.load(name))
+    grip = grips(session)[0]
+    assert grip.kind in (POSE, MOVE)
+    assert grip.arrows == tuple(axis in session.robot.motion.coordinates for axis in "xyz")
+    moved = grip.at.p + 0.02 * session.robot.size * np.array(grip.arrows)
+    x = dragged(session.robot, grip, session.request, moved, grip.quat_xyzw)
+    assert session.move(x).standing is not Standing.OUT
+    axes = np.flatnonzero(grip.arrows)
+    np.testing.assert_allclose(session.platform.p[axes], moved[axes], atol=1e-12)
+
+
+def test_a_free_orientation_is_that_of_the_grip() -> None:
+    session = Session(nacelle.load("gough-stewart"))
+    (grip,) = grips(session)
+    half = 0.5 * 0.1
+    turn = np.array([0.0, 0.0, np.sin(half), np.cos(half)])
+    session.move(dragged(session.robot, grip, session.request, grip.at.p, turn))
+    R = session.platform.R
+    np.testing.assert_allclose(
+        R[:2, :2], [[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]], atol=1e-12
+    )
+
+
+def test_rings_of_single_angles_add_their_turn() -> None:
+    """A joint of the nacelle turns by the angle about the grip's z-axis, whatever its name."""
+    session = Session(nacelle.load("h4"))
+    grip = grips(session)[1]
+    assert (grip.kind, grip.coordinate) == (SINGLE, "turn")
+    before = float(session.solution.joint("turn")[0])
+    c, s = np.cos(0.2), np.sin(0.2)
+    R = grip.at.R @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    quat = nacelle.pose(nacelle.load("gough-stewart"), rotation_matrix=R)[3:]
+    session.move(dragged(session.robot, grip, session.request, grip.at.p, quat))
+    assert float(session.solution.joint("turn")[0]) == pytest.approx(before + 0.2)
+
+
+def test_tilts_have_rings_about_base_axes() -> None:
+    found = grips(Session(nacelle.load("3rps")))
+    assert [grip.coordinate for grip in found] == ["", "rx", "ry"]
+    for grip, axis in zip(found[1:], np.eye(3), strict=False):
+        np.testing.assert_allclose(grip.at.R[:, 2], axis)
+        assert np.linalg.det(grip.at.R) == pytest.approx(1.0)
+    assert TURN not in {grip.kind for grip in found}
+
+
+# ----
+
+
+def test_the_base_carries_the_weight() -> None:
+    """Reactions of the joints on the base add up to the weight of all that moves."""
+    robot = nacelle.load("gough-stewart")
+    session = Session(robot)
+    given = state_loads(robot, REACTIONS, session.bodies, session.x)
+    on_base = [j for j, joint in enumerate(robot.joints) if joint.predecessor == 0]
+    weight = 9.80665 * sum(body.mass for body in robot.bodies[1:])
+    np.testing.assert_allclose(given.forces[on_base].sum(axis=0), [0.0, 0.0, weight], rtol=2e-3, atol=1e-9)
+    assert [row.name for row in given.rows] == [joint.name for joint in robot.joints]
+    assert largest_load(given)[0] == pytest.approx(max(row.force or 0.0 for row in given.rows))
+
+
+def test_forces_of_struts_hold_the_platform_and_lie_along_them() -> None:
+    robot = nacelle.load("gough-stewart")
+    session = Session(robot)
+    given = state_loads(robot, ACTUATORS, session.bodies, session.x)
+    force = nacelle.inverse_dynamics(robot, session.x).force
+    np.testing.assert_allclose([row.force for row in given.rows], force)
+    assert all(row.moment is None for row in given.rows)
+    np.testing.assert_allclose(np.linalg.norm(given.forces, axis=1), np.abs(force))
+    lengths = nacelle.inverse_kinematics(robot, session.x).actuators
+    feet = given.points - given.forces / force[:, None] * lengths[:, None]
+    anchors = [joint.frame_predecessor.p for joint in robot.joints if joint.predecessor == 0]
+    np.testing.assert_allclose(feet, anchors, atol=1e-9)
+
+
+def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
+    robot = nacelle.load("fivebar")
+    session = Session(robot)
+    given = state_loads(robot, ACTUATORS, session.bodies, session.x)
+    assert all(row.force is None for row in given.rows)
+    np.testing.assert_allclose(given.moments[:, :2], 0.0, atol=1e-15)
+    none = state_loads(robot, ACTUATORS, session.bodies, np.array([5.0, 0.0]))
+    assert "reach" in none.note
+    assert largest_load(none) == (0.0, 0.0)
+
+
+def test_arrows_have_the_length_of_the_scale() -> None:
+    arrows = segments(np.ones((1, 3)), np.array([[0.0, 0.0, 10.0]]), 0.01)
+    np.testing.assert_allclose(arrows, [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.1]]])
+
+
+# ----
+
+
+def test_legs_that_do_not_reach_are_named() -> None:
+    robot = nacelle.load("fivebar")
+    with pytest.raises(nacelle.UnreachableError) as caught:
+        nacelle.inverse_kinematics(robot, [5.0, 0.0])
+    assert failure_words(caught.value) == "out of reach: left, right are too short or too long"
+
+
+def test_loops_that_do_not_close_are_said_without_the_name_of_the_robot() -> None:
+    error = nacelle.UnreachableError("h4: the loops do not close at the pose [5]")
+    assert failure_words(error) == "out of reach: the loops do not close at the pose [5]"
+    error = nacelle.SingularError("h4: a leg is stretched", "serial")
+    assert failure_words(error) == "serial singularity: a leg is stretched"
+
+
+def test_limits_within_are_nothing() -> None:
+    robot = nacelle.load("gough-stewart")
+    solution = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
+    assert limit_words(solution) == ""
+    assert branch_words(int(solution.flags)) == ""
+    assert branch_words(int(nacelle.Flag.OTHER_BRANCH)) != ""
+
+
+def test_the_nearest_singularity_is_the_least_measure() -> None:
+    robot = nacelle.load("fivebar")
+    measures = nacelle.singularities(robot, nacelle.reference_pose(robot))
+    kind, value = singularity_words(measures)
+    assert value == pytest.approx(min(*measures.serial, measures.parallel, measures.constraint))
+    assert kind in ("serial (left)", "serial (right)", "parallel", "constraint")
+
+
+# ----
+
+
+def test_a_run_is_read_back(tmp_path: Path) -> None:
+    robot = nacelle.load("fivebar")
+    run = nacelle.simulate(robot, nacelle.reference_pose(robot), until=0.05, method="rk4", step=0.005)
+    run.to_csv(tmp_path / "run.csv")
+    run.to_npz(tmp_path / "run.npz")
+    for name in ("run.csv", "run.npz"):
+        motion = read_run(robot, tmp_path / name)
+        np.testing.assert_allclose(motion.times, run.t)
+        np.testing.assert_allclose(motion.x, run.x, rtol=1e-12)
+
+
+def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
+    robot = nacelle.load("fivebar")
+    other = tmp_path / "other.csv"
+    other.write_text("t,x,y,z\n0,0,0,1\n1,0,0,1\n", encoding="utf-8")
+    with pytest.raises(nacelle.NacelleError, match="is no run of fivebar"):
+        read_run(robot, other)
+    untimed = tmp_path / "untimed.csv"
+    untimed.write_text("x,y\n0,0.28\n0,0.3\n", encoding="utf-8")
+    with pytest.raises(nacelle.NacelleError, match="no column t"):
+        read_run(robot, untimed)
+    with pytest.raises(nacelle.NacelleError, match="there is no such file"):
+        read_run(robot, tmp_path / "missing.npz")
+    np.savez(tmp_path / "wrong.npz", t=[0.0, 1.0], x=np.zeros((2, 7)))
+    with pytest.raises(nacelle.NacelleError, match="no run of fivebar"):
+        read_run(robot, tmp_path / "wrong.npz")
+    (tmp_path / "text.npz").write_text("no numbers", encoding="utf-8")
+    with pytest.raises(nacelle.NacelleError, match="no npz file"):
+        read_run(robot, tmp_path / "text.npz")
+
+
+# ----
+
+
+def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
+    session = Session(nacelle.load("fivebar"))
+    near = session.x + np.array([0.03, -0.02])
+    assert session.move(near).standing is Standing.GOOD
+    np.testing.assert_allclose(session.platform.p[:2], near, atol=1e-12)
+    far = near + np.array([1.0, 0.0])
+    verdict = session.move(far)
+    assert verdict.standing is Standing.OUT
+    assert "left" in verdict.words
+    np.testing.assert_array_equal(session.x, near)
+    ghost = session.ghost()
+    assert ghost is not None
+    np.testing.assert_allclose(ghost.p[:2], far)
+    assert session.move(near).standing is Standing.GOOD
+    assert session.ghost() is None
+
+
+def test_limits_are_named_and_can_be_left_aside() -> None:
+    robot = nacelle.load("gough-stewart")
+    session = Session(robot)
+    low, high = robot.actuators[0].position
+    x = session.x.copy()
+    x[2] += high - low
+    words = session.move(x).words
+    assert words.startswith("beyond limits: ")
+    assert f"limits {low * 1e3:.1f} mm to {high * 1e3:.1f} mm" in words
+    assert "leg1.drive" in words
+    session.limits = False
+    assert session.move(x).standing is not Standing.OUT
+    assert session.platform.p[2] == pytest.approx(x[2])
+
+
+def test_near_a_stretched_leg_it_says_which() -> None:
+    """Along a ray the last pose before the boundary has a leg that is nearly straight."""
+    robot = nacelle.load("fivebar")
+    session = Session(robot, limits=False)
+    good, bad = session.x, session.x + np.array([0.5, 0.0])
+    for _ in range(40):
+        middle = 0.5 * (good + bad)
+        reached = nacelle.inverse_kinematics(robot, [middle], limits=False).reachable[0]
+        good, bad = (middle, bad) if reached else (good, middle)
+    verdict = session.move(good + 1e-6 * (session.x - good))
+    assert verdict.standing is Standing.NEAR
+    assert verdict.nearest.startswith("serial (")
+    assert 0.0 < verdict.measure < 1e-2
+
+
+def test_parasitic_coordinates_follow() -> None:
+    session = Session(nacelle.load("3rps"))
+    dependent = session.dependent()
+    assert {"x", "y"} <= dependent.keys()
+    for k, name in enumerate(("x", "y")):
+        value, unit = dependent[name]
+        assert unit == "mm"
+        assert value == pytest.approx(1e3 * session.platform.p[k], abs=1e-9)
+
+
+def test_what_is_no_pose_is_said() -> None:
+    session = Session(nacelle.load("fivebar"))
+    assert session.move([np.nan, 0.0]).standing is Standing.OUT
+    assert "2 numbers" in session.move([0.0, 0.0, 0.0]).words
+
+
+# ----
+
+
+def test_boxes_in_a_row_do_not_meet() -> None:
+    boxes = [
+        (np.array([-1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])),
+        (np.array([-5.0, 0, 0]), np.array([0.5, 1, 1])),
+    ]
+    first, second = row(boxes)
+    np.testing.assert_array_equal(first, 0.0)
+    assert second[0] - 5.0 > 2.0
+
+
+def test_the_box_holds_all_joints() -> None:
+    robot = nacelle.load("fivebar")
+    x = nacelle.reference_pose(robot)
+    low, high = joint_box(robot, nacelle.inverse_kinematics(robot, x).bodies)
+    assert np.all(low[:2] < x)
+    assert np.all(high[:2] > x)
+    assert offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
+
+
+# ----
+
+
+def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
+    robot = nacelle.load("fivebar")
+    session = Session(robot)
+    shown = workspace_slice(robot, ("x", "y"), session.x, session.platform.p, 0.5)
+    inside = [patch for patch in shown.patches if not patch.faint]
+    centres = np.concatenate([patch.vertices.reshape(-1, 4, 3).mean(axis=1) for patch in inside])
+    assert nacelle.inverse_kinematics(robot, centres[:, :2]).ok.all()
+    area = 0.0
+    for patch in inside:
+        a, b, c = np.moveaxis(patch.vertices[patch.faces], 1, 0)
+        area += 0.5 * float(np.sum(np.linalg.norm(np.cross(b - a, c - a), axis=1)))
+    assert area == pytest.approx(shown.grid.volume)
+    assert "m^2" in shown.words
+
+
+def test_angles_are_drawn_as_lengths() -> None:
+    assert slice_choices(nacelle.load("3rps"))[0] == ("z", "rx")
+    robot = nacelle.load("h4")
+    assert ("x", "turn") in slice_choices(robot)
+    session = Session(robot)
+    shown = workspace_slice(robot, ("x", "turn"), session.x, session.platform.p, 1.0)
+    points = np.concatenate([patch.vertices for patch in shown.patches])
+    turn = shown.grid.values[1]
+    width = (turn[-1] - turn[0]) * (61 / 60) / np.radians(45.0) * 0.25
+    assert np.ptp(points[:, 1]) <= width + 1e-9
+    np.testing.assert_allclose(points[:, 2], session.platform.p[2])
+    assert "angles are drawn as lengths" in shown.words
+
+
+# ----
+
+
+def test_a_mode_moves_the_platform_along_its_displacement() -> None:
+    robot = nacelle.load("fivebar-flexible")
+    x = nacelle.reference_pose(robot)
+    given = lowest_modes(robot, x)
+    assert given.modes is not None
+    assert given.labels[0].startswith("1: ")
+    shaking = Shaking(given.modes, 0, 0.5)
+    rest = nacelle.inverse_kinematics(robot, x).bodies
+    np.testing.assert_allclose(shaking.bodies(rest, 0.0).p, rest.p)
+    moved = shaking.bodies(rest, 0.5 * np.pi)
+    expected = shaking.factor * given.modes.displacement()[:3, 0]
+    np.testing.assert_allclose(moved.p[1] - rest.p[1], expected, atol=1e-12)
+    lines, straight = shaking.lines(0.5 * np.pi), shaking.lines(0.0)
+    reach = max(float(np.max(np.linalg.norm(lines[name] - straight[name], axis=-1))) for name in lines)
+    assert 0.5 * SHOWN * 0.5 < reach <= 1.001 * SHOWN * 0.5
+    assert set(shaking.bent) == set(lines)
+
+
+def test_rigid_robots_have_no_modes_and_it_says_why() -> None:
+    robot = nacelle.load("fivebar")
+    given = lowest_modes(robot, nacelle.reference_pose(robot))
+    assert given.modes is None
+    assert "no flexible link" in given.words
+    assert given.labels == ()
+
+
+# ----
+
+
+def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(text("fivebar"), encoding="utf-8")
+    watched = Watched(file)
+    robot = watched.load()
+    assert watched.changed() is None
+    file.write_text(text("fivebar") + "\nwrong: 1\n", encoding="utf-8")
+    reading = watched.changed()
+    assert reading is not None
+    assert reading.robot is None
+    assert "own.yaml:" in reading.problems[0]
+    assert watched.changed() is None
+    file.unlink()
+    assert watched.changed() is None
+    file.write_text(text("fivebar"), encoding="utf-8")
+    os.utime(file, (1.0, 1.0))
+    mended = watched.changed()
+    assert mended is not None
+    assert mended.robot is not None
+    assert mended.robot.hash == robot.hash
+
+
+def test_robots_of_the_library_never_change_and_modes_are_checked() -> None:
+    watched = Watched("fivebar")
+    robot = watched.load()
+    assert watched.changed() is None
+    with pytest.raises(nacelle.NacelleError, match="nosuch"):
+        in_mode(robot, "nosuch")

@@ -1,0 +1,160 @@
+"""Calibration: bundle, excitation, observations, rehearsal, search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import CalibrationError
+from nacelle.spatial.pose import Pose
+from nacelle.vision.calibration.bundle import Bundle
+from nacelle.vision.calibration.calibrate import calibrated
+from nacelle.vision.calibration.excitation import jacobian_excitation
+from nacelle.vision.calibration.observations import LENS, EdgePoints, edge_rows, lens_of, with_lens
+from nacelle.vision.calibration.rehearsal import rehearse_calibration
+from nacelle.vision.calibration.search import first_guesses
+from nacelle.vision.camera import Camera
+from nacelle.vision.cylinders import tangent_normals, visible_cylinders
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measurement import EdgeMeasurement
+from nacelle.vision.observer.anchors import anchors_of
+from support.observed import camera_of
+from support.sightings import camera_error, sightings
+
+# ---- The system of all edges: its Jacobian by differences over all kinds of unknowns
+
+
+def test_jacobian():
+    robot = nacelle.load("fivebar")
+    rng = np.random.default_rng(0)
+    camera, anchors = camera_of(robot), anchors_of(robot)
+    seen = [replace(one, edges=one.edges[2:5]) for one in sightings(robot, camera, rng, count=4)]
+    bundle = Bundle(
+        robot, visible_cylinders(robot), seen, anchors=(anchors, 1e-3), poses=np.array([1e-3, 2e-3])
+    )
+    assert bundle.count == 6 + 4 + 2 * 4
+    units = bundle.units(camera)
+    point = bundle.moved(bundle.start(camera), 1e-4 * units * rng.standard_normal(bundle.count))
+    system = bundle.system(point)
+    assert len(system.r) == 4 * 3 * 2 + 4 + 8
+    for k in range(bundle.count):
+        step = 1e-7 * units[k] * np.eye(bundle.count)[k]
+        ends = [bundle.system(bundle.moved(point, s * step)).r for s in (1.0, -1.0)]
+        slope = (ends[0] - ends[1]) / (2.0 * step[k])
+        np.testing.assert_allclose(system.J[:, k], slope, atol=2e-3 * np.max(np.abs(slope)))
+
+
+# ---- Directions that measurements do not determine
+
+
+def test_directions_are_named():
+    rng = np.random.default_rng(0)
+    J = 100.0 * rng.standard_normal((30, 3))
+    J[:, 2] = J[:, 0]
+    said = jacobian_excitation(J, np.ones(3), ("x", "y", "z"), 3)
+    assert len(said.undetermined) == 1
+    assert said.undetermined[0] in ("0.71 x - 0.71 z", "0.71 z - 0.71 x")
+    weak = jacobian_excitation(np.diag([1e3, 10.0, 2e3]), np.ones(3), ("x", "y", "z"), 3)
+    assert weak.weak == ("1.00 y: 0.1",)
+    assert weak.undetermined == ()
+
+
+def test_what_others_explain_says_nothing():
+    """y is seen only together with another unknown, which has a prior of its own."""
+    J = np.array([[100.0, 0.0, 0.0], [0.0, 100.0, 100.0], [0.0, 0.0, 5.0]])
+    said = jacobian_excitation(J, np.ones(3), ("x", "y"), 2)
+    np.testing.assert_allclose(said.sigma[0], np.sqrt(1.0 / 100.0**2 + 1.0 / 5.0**2), rtol=1e-9)
+    np.testing.assert_allclose(np.abs(said.directions[0]), [0.0, 1.0], atol=1e-12)
+
+
+# ---- Rows of observed edges: their values and derivatives by differences
+
+
+@pytest.fixture
+def edge():
+    """A camera, the frame n, u, m of an edge before it, and pixels of the edge."""
+    camera = Camera.looking([0.0, 0.0, 0.0], [0.0, 0.0, 2.0], distortion=(-0.2, 0.05, 1e-3, -2e-3, 0.01))
+    u = np.array([0.8, 0.5, 0.33]) / np.linalg.norm([0.8, 0.5, 0.33])
+    P = np.array([0.1, -0.2, 1.7])
+    n = tangent_normals(P, u, 0.02)[0]
+    m = np.cross(n, u)
+    points = P - 0.02 * n + np.linspace(-0.2, 0.3, 7)[:, None] * u
+    return camera, np.stack([n, u, m]), camera.pixels(points)
+
+
+def turned(frame, a, b):
+    """The frame after a change (u . dn, m . dn) = (a, b) of its normal."""
+    n, u, m = frame
+    n = n + a * u + b * m
+    n = n / np.linalg.norm(n)
+    u = u - (u @ n) * n
+    u = u / np.linalg.norm(u)
+    return np.stack([n, u, np.cross(n, u)])
+
+
+def test_points_on_the_edge_leave_nothing(edge):
+    camera, frame, pixels = edge
+    rows = edge_rows(camera, EdgePoints(0, 0, pixels, 0.1), frame)
+    assert np.max(np.abs(rows.r)) < 1e-9
+    # A pixel off by its standard deviation across the edge is a residual of one.
+    way = pixels[-1] - pixels[0]
+    across = 0.1 * np.array([-way[1], way[0]]) / np.linalg.norm(way)
+    off = edge_rows(camera, EdgePoints(0, 0, pixels + across, 0.1), frame).r
+    np.testing.assert_allclose(np.abs(off), 1.0, rtol=1e-2)
+
+
+def test_derivatives(edge):
+    camera, frame, pixels = edge
+    covariance = 1e-6 * (np.eye(3) - np.outer(frame[0], frame[0]))
+    points = EdgePoints(0, 0, pixels + np.array([0.3, -0.2]), 0.1)
+    normal = EdgeMeasurement(0.0, 0.0, 0, 0, turned(frame, 1e-4, -2e-4)[0], covariance)
+    h = 1e-7
+    for one in (points, normal):
+        rows = edge_rows(camera, one, frame)
+        for k, change in enumerate(h * np.eye(2)):
+            ends = [edge_rows(camera, one, turned(frame, *(s * change))).r for s in (1.0, -1.0)]
+            slope = (ends[0] - ends[1]) / (2.0 * h)
+            np.testing.assert_allclose(rows.by_normal[:, k], slope, atol=5e-3 * np.max(np.abs(slope)))
+    rows = edge_rows(camera, EdgePoints(0, 0, pixels, 0.1), frame)
+    lens = lens_of(camera)
+    for k, name in enumerate(LENS):
+        step = 1e-4 * np.eye(9)[k] * (100.0 if k < 4 else 1.0)
+        ends = [
+            edge_rows(with_lens(camera, lens + s * step), EdgePoints(0, 0, pixels, 0.1), frame).r
+            for s in (1.0, -1.0)
+        ]
+        slope = (ends[0] - ends[1]) / (2.0 * step[k])
+        np.testing.assert_allclose(rows.by_lens[:, k], slope, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+# ---- A rehearsed calibration is right within its deviations
+
+
+def test_the_camera_is_right_within_its_deviations() -> None:
+    robot = nacelle.load("fivebar")
+    camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
+    result = rehearse_calibration(robot, camera, PixelModel(), poses=6, seed=3)
+    C = result.calibration.covariance[:6, :6]
+    assert float(result.error @ np.linalg.solve(C, result.error)) < 22.5  # chi-square of 6, 0.999
+    assert result.calibration.probability > 1e-3
+    assert result.edges == 6 * 8
+    with pytest.raises(CalibrationError, match="4 poses"):
+        rehearse_calibration(robot, camera, PixelModel(), poses=2)
+
+
+# ---- A first guess from nowhere
+
+
+def test_a_camera_is_found_without_a_guess():
+    robot = nacelle.load("fivebar")
+    camera = camera_of(robot)
+    seen = sightings(robot, camera, np.random.default_rng(1), count=4)
+    nowhere = camera.placed(Pose(np.eye(3), np.array([0.0, 0.0, -3.0])))
+    guesses = first_guesses(robot, visible_cylinders(robot), seen, nowhere)
+    assert min(np.linalg.norm(camera_error(camera, one)[3:]) for one in guesses) < 0.6
+    result = calibrated(robot, seen, nowhere, search=True)
+    assert np.linalg.norm(camera_error(camera, result.camera)) < 1e-3
+    assert result.probability > 1e-4
