@@ -293,6 +293,17 @@ class Graph:
         """Pairs of bodies between which springs or dampers act."""
         return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
 
+    @property
+    def size(self) -> float:
+        """The largest distance between two joints on one moving body, m; 1 if all are in one point."""
+        ends: dict[str, list[Array]] = {}
+        for link in (*self.joints, *self.closures):
+            ends.setdefault(link.parent, []).append(link.at.p)
+            ends.setdefault(link.child, []).append(link.child_at.p)
+        ends.pop(BASE, None)
+        apart = [np.linalg.norm(np.array(points) - points[0], axis=1).max() for points in ends.values()]
+        return float(max(apart, default=0.0)) or 1.0
+
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
         placed = {BASE: identity(), **self.loose}

@@ -19,7 +19,7 @@ from nacelle.exchange.graph import Axis, Graph, Link, relative_quat
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
-# How near axes must meet (m), and how near to a right angle they must be.
+# How near axes must meet, over the size of the mechanism, and how near to a right angle they must be.
 _MEET = 1e-9
 _RIGHT = 1e-9
 
@@ -70,7 +70,7 @@ def _is_free(joint: Link, held: Collection[str]) -> bool:
 
 def _together(graph: Graph, chain: list[Link]) -> Graph | None:
     """The graph with a chain of two or three hinges as one joint; None if they are none."""
-    directions, joint = _aligned(chain)
+    directions, joint = _aligned(chain, _MEET * graph.size)
     if joint is None:
         return None
     if len(chain) == 2:
@@ -97,11 +97,11 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
     return replace(graph, joints=joints, bodies=bodies)
 
 
-def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:
+def _aligned(chain: list[Link], near: float) -> tuple[list[Array], Link | None]:
     """Directions of all axes in the frame of the first, and the joint without its axes; None if they miss."""
     first = chain[0]
     # The common point, along the first axis.
-    shift = _crossing(chain[0], chain[1])
+    shift = _crossing(chain[0], chain[1], near)
     if shift is None:
         return [], None
     at = Pose(first.at.R, first.at.p + first.at.R @ (first.axes[0].direction * shift))
@@ -112,7 +112,7 @@ def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:
     for before, link in pairwise(chain):
         turned = turned @ before.child_at.R.T @ link.at.R
         here = link.at.R.T @ (point - link.at.p)
-        if np.linalg.norm(np.cross(here, link.axes[0].direction)) > _MEET:
+        if np.linalg.norm(np.cross(here, link.axes[0].direction)) > near:
             return [], None
         directions.append(turned @ link.axes[0].direction)
         point = link.child_at.R @ here + link.child_at.p
@@ -121,12 +121,12 @@ def _aligned(chain: list[Link]) -> tuple[list[Array], Link | None]:
     return directions, replace(first, child=last.child, at=at, child_at=child_at, axes=())
 
 
-def _crossing(first: Link, second: Link) -> float | None:
+def _crossing(first: Link, second: Link, near: float) -> float | None:
     """How far along the first axis the second is met; None where they miss or are parallel."""
     between = first.child_at.inverse() @ second.at
     a, b = first.axes[0].direction, between.R @ second.axes[0].direction
     normal = np.cross(a, b)
     square = float(normal @ normal)
-    if square < 1e-12 or abs(between.p @ normal) > _MEET * math.sqrt(square):
+    if square < 1e-12 or abs(between.p @ normal) > near * math.sqrt(square):
         return None
     return float(np.cross(between.p, b) @ normal / square)

@@ -19,7 +19,7 @@ from nacelle.spatial.scalar import Array
 
 # So many legs make a body the nacelle, so many of them driven.
 LEGS, DRIVEN = 3, 2
-# How near ball joints must be to act in one point (m).
+# How near ball joints must be to act in one point, over the size of the mechanism.
 _MEET = 1e-9
 
 
@@ -136,7 +136,7 @@ def ends_a_leg(graph: Graph, body: str) -> bool:
         others = [piece for n, piece in enumerate(pieces) if n != k]
         if not others or len(points) < len(others):
             continue
-        near = all(np.linalg.norm(point - points[0]) < _MEET for point in points)
+        near = all(np.linalg.norm(point - points[0]) < _MEET * graph.size for point in points)
         if near and all(len(piece) == len(odd) + 1 for piece in others):
             return True
     return False
