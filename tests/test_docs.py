@@ -25,6 +25,7 @@ def found_blocks(language):
             yield pytest.param(match[1], id=f"{page.name}-{k}")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_blocks_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -105,12 +105,14 @@ def _printed(path, capsys):
     return {name: words for name, colon, words in lines if colon}
 
 
+@pytest.mark.slow
 def test_identify_fivebar(capsys):
     printed = _printed(FOLDER / "identify_fivebar.py", capsys)
     left = {name: float(printed[name].split("%")[0]) for name in ("described", "identified")}
     assert left["identified"] < 0.5 * left["described"]
 
 
+@pytest.mark.slow
 def test_elastic_prrrp(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["elastic_prrrp.py"])
     printed = _printed(FOLDER / "elastic_prrrp.py", capsys)
@@ -122,6 +124,7 @@ def test_elastic_prrrp(capsys, monkeypatch):
         assert float(re.search(r"missing ([\d.e-]+)", words)[1]) < 1e-5
 
 
+@pytest.mark.slow
 def test_look_at_fivebar(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["look_at_fivebar.py"])
     printed = _printed(FOLDER / "look_at_fivebar.py", capsys)
@@ -131,6 +134,7 @@ def test_look_at_fivebar(capsys, monkeypatch):
     assert all(0.1 < float(word) < 10.0 for word in printed["one image, standard deviations in um"].split())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_controller_in_c(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["run.py"])
@@ -197,6 +201,7 @@ def test_why_a_file_is_not_read(name: str, words: str, tmp_path: Path) -> None:
 LONGEST_CHAIN = 64
 
 
+@pytest.mark.slow
 def test_house() -> None:
     house = read_house(ROOT / "src")
     assert house.cycles == []
@@ -494,6 +499,7 @@ def test_everything_that_pages_name_is_there(site: Path) -> None:
     assert count > 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_in_a_browser(site: Path, address: str, width: int) -> None:
     """Formulas are typeset, nothing is wider than the window, no error, and no request leaves the machine."""

@@ -41,6 +41,7 @@ def command(*arguments: str) -> str:
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("code", "without"),
     [
@@ -70,6 +71,7 @@ def test_help_imports_no_command() -> None:
     assert modules == {f"nacelle.cli.{name}" for name in shared}
 
 
+@pytest.mark.slow
 def test_the_list_of_robots_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path / "cache"))
     first, second = imported(command("robots")), imported(command("robots"))
@@ -105,6 +107,7 @@ def test_type_checkers_and_python_see_the_same_names() -> None:
     assert len(set(nacelle.__all__)) == len(nacelle.__all__)
 
 
+@pytest.mark.slow
 def test_all_names_are_there() -> None:
     assert set(nacelle.__all__) <= set(dir(nacelle))
     for name, (module, inside) in declared().items():
@@ -115,6 +118,7 @@ def test_all_names_are_there() -> None:
     assert "inverse_kinematics(robot" in run("import nacelle; help(nacelle)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compile", "export", "model"])
 def test_a_function_is_not_replaced_by_the_module_of_its_name(name: str) -> None:
     """Whatever is imported first, and by whatever name."""

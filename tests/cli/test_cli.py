@@ -248,6 +248,7 @@ def run_of_observe(*arguments: object):
     return CliRunner().invoke(app, ["observe", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_table_and_picture(camera: Path, tmp_path: Path) -> None:
     picture = tmp_path / "seen.png"
     result = run_of_observe("fivebar", "--camera", camera, "--at", "x=10mm", "--out", picture)

@@ -115,6 +115,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_ctrl_c_ends_a_long_run_promptly_with_its_results() -> None:
     settings = ("simulate", "fivebar", "--hold", "--method", "rk4", "--no-limits")
@@ -140,6 +141,7 @@ def test_ctrl_c_ends_a_long_run_promptly_with_its_results() -> None:
     assert math.isclose(float(rows[-1].split(",")[0]), end, rel_tol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 @pytest.mark.parametrize("arguments", [("robots",), ("show", "hexa"), ("schema",)])
 def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...]) -> None:

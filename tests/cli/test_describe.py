@@ -401,6 +401,7 @@ def test_wrong_use(arguments: list[str]) -> None:
     assert "--help" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_program_itself() -> None:
     broken()
     assert run_process("robots", "--names").stdout.split() == list(NAMES)
@@ -410,6 +411,7 @@ def test_the_program_itself() -> None:
     assert any(line.startswith("error: ") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_terminals_of_any_encoding(encoding: str) -> None:
     text = re.sub(r"(?m)^title: .*", 'title: "é😀 µ θ"', robots.text("palida"))
@@ -418,6 +420,7 @@ def test_terminals_of_any_encoding(encoding: str) -> None:
     assert "6 actuators" in result.stdout
 
 
+@pytest.mark.slow
 def test_file_names_that_are_no_text() -> None:
     name = b"\xff.yaml"
     Path(os.fsdecode(name)).write_text("name: 5\n", encoding="utf-8")
@@ -426,6 +429,7 @@ def test_file_names_that_are_no_text() -> None:
     assert data["ok"] is False
 
 
+@pytest.mark.slow
 def test_output_that_nobody_reads() -> None:
     """As in `nacelle schema | head -1`."""
     command = [sys.executable, "-m", "nacelle.cli", "schema"]

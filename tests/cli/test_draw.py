@@ -11,6 +11,7 @@ from support.command import run
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.slow
 def test_draw() -> None:
     run("draw", "delta", "--out", "d.svg", "--at", "x=50mm", "--names", "--frames")
     assert "<svg" in Path("d.svg").read_text()

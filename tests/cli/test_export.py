@@ -21,6 +21,7 @@ def run(*arguments: str, code: int = 0) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_a_users_own_robot(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(nacelle.robots.text("fivebar").replace("name: fivebar", "name: mine"), encoding="utf-8")
@@ -46,6 +47,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     out = tmp_path / "package"
     asked = ["fivebar", "--controller", "sj", "--bandwidth", "10", "--period", "1e-3", "--plant"]
@@ -58,6 +60,7 @@ def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     assert "name one" in run("fivebar", "--period", "1e-3", "--out", other, code=1)
 
 
+@pytest.mark.slow
 def test_an_fmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = str(tmp_path / "one.fmu")
     options = ("fivebar", "--target", "fmi", "--model", "gravity_forces", "--bare", "--out", out)

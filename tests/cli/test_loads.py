@@ -38,6 +38,7 @@ def test_ik_and_fk_of_a_tool() -> None:
     np.testing.assert_allclose(values[0, names.index("x") : names.index("x") + 3], x, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_motions_of_a_tool() -> None:
     """A circle of the flange is the circle of the plate, shifted; a hexapod turns about its tool."""
     circle = ("--trajectory", "circle", "--radius", "50mm", "--rate", "50")
@@ -60,6 +61,7 @@ def test_motions_of_a_tool() -> None:
     assert peaks["failed"] == 0
 
 
+@pytest.mark.slow
 def test_payload_and_external_are_those_of_python() -> None:
     robot = nacelle.load("gough-stewart")
     x = nacelle.reference_pose(robot)
@@ -87,6 +89,7 @@ def test_payload_and_external_are_those_of_python() -> None:
     np.testing.assert_allclose(held["pose"], x, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_verify_takes_a_payload() -> None:
     bare = run_json("verify", "fivebar", "--states", "2", "--against", "pinocchio")
     heavy = run_json("verify", "fivebar", "--states", "2", "--against", "pinocchio", "--payload", "3kg")
@@ -118,6 +121,7 @@ def test_wrong_loads(arguments: tuple[str, ...], words: str) -> None:
     assert words in " ".join(run(*arguments, code=1).stderr.split())
 
 
+@pytest.mark.slow
 def test_a_moment_alone() -> None:
     """Units say what a vector is."""
     robot = nacelle.load("gough-stewart")

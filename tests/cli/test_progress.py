@@ -135,6 +135,7 @@ def test_on_a_real_terminal_the_line_lives(tmp_path: Path) -> None:
     assert shown.endswith("done\r\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "expected"), [([], True), (["--json"], False)])
 def test_a_cold_command_is_not_silent(tmp_path: Path, options: list[str], expected: bool) -> None:
     """A command that waits says so on stderr; where its output is for programs it does not."""

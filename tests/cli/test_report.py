@@ -56,6 +56,7 @@ def assert_numbers(robot: str, *options: str) -> dict[str, Any]:
     return sheet
 
 
+@pytest.mark.slow
 def test_every_number_is_that_of_the_command_beside_it() -> None:
     sheet = assert_numbers("fivebar")
     assert list(sheet["sections"]) == list(TITLES)
@@ -64,6 +65,7 @@ def test_every_number_is_that_of_the_command_beside_it() -> None:
     assert sheet["sections"]["workspace"]["slices"][0]["inside_limits"] > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["3rps", "delta", "gough-stewart", "h4", "prrrp", "space"])
 def test_every_number_of_other_robots_too(robot: str) -> None:
     assert_numbers(robot)

@@ -9,6 +9,7 @@ from support.command import run, run_json
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.slow
 def test_verify_agrees() -> None:
     found = run_json("verify", "prrrp", "--states", "3")
     assert found["ok"] is True

@@ -114,6 +114,7 @@ def forces(robot: Robot) -> Array:
 DEFECTS = (wrong_sign, dropped_term, wrong_pivot, swapped_closure, wrong_constant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
 @pytest.mark.parametrize("parameters", ["constant", "inertia"])
 def test_planted_defects_are_caught(
@@ -131,6 +132,7 @@ def test_planted_defects_are_caught(
     assert_same(inverse(*numbers, *state_of(robot))["force"], forces(robot), 1e-11)
 
 
+@pytest.mark.slow
 def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form that failed is out of use for the robot, in later processes too; ops and show say so."""
     robot = library_robot("3rrr")
@@ -153,6 +155,7 @@ def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     assert nacelle.operation_count(robot, "inverse_dynamics").form == "tree"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("parameters", ["constant", "inertia"])
 def test_a_stale_entry_of_the_cache_is_found(
     parameters: str, store: Store, monkeypatch: pytest.MonkeyPatch

@@ -52,6 +52,7 @@ def samples(robot, count, seed=0):
     return rng.normal(size=(count, 3)), rng.normal(size=(count, 4)), rng.normal(size=(count, robot.nq))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "palida", "c5", "orthoglide", "quattro"])
 @pytest.mark.parametrize("target", ["jit", "numpy"])
 def test_compiled_equals_uncompiled(name, target, store):
@@ -67,6 +68,7 @@ def test_compiled_equals_uncompiled(name, target, store):
         assert np.max(np.abs(got[key] - reference)) < 1e-13 * max(1.0, np.max(np.abs(reference)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("parameters", ["input", "geometry", ("geometry", "gravity")])
 def test_parameters_as_inputs(parameters, store):
     robot = nacelle.load("fivebar")
@@ -206,6 +208,7 @@ def in_a_process(folder):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_second_process_does_not_trace(tmp_path):
     folder = tmp_path / "cache"
     first, second = in_a_process(folder), in_a_process(folder)
@@ -222,6 +225,7 @@ def test_a_second_process_does_not_trace(tmp_path):
         assert entry.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_processes_at_the_same_time(tmp_path):
     folder = tmp_path / "cache"
     running = [
@@ -324,6 +328,7 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path):
     assert not Store(file / "below").put("key", b"data")
 
 
+@pytest.mark.slow
 def test_without_llvmlite_numpy_serves_with_one_warning():
     script = (
         "import sys, warnings; sys.modules['llvmlite'] = None\n"

@@ -27,6 +27,7 @@ def _operation() -> Operation:
     return Operation(Derivable(program.program(), lambda part, make: make()))
 
 
+@pytest.mark.slow
 def test_derivatives_of_every_kind() -> None:
     operation = _operation()
 

@@ -55,6 +55,7 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
         nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="jax", precision="float")
 
 
+@pytest.mark.slow
 def test_what_iteration_finds_has_all_derivatives() -> None:
     made = nacelle.compile(
         square_root.function,
@@ -116,6 +117,7 @@ def _checked(robot: nacelle.Robot, name: str) -> None:
     assert abs(total - float(jnp.vdot(weights, slope))) < 1e-12 * size
 
 
+@pytest.mark.slow
 def test_a_robot() -> None:
     _checked(library_robot("fivebar"), "inverse_dynamics")
 

@@ -47,6 +47,7 @@ def states_of(robot, found, number=4):
 FIGURES = ("pivot", "margins", "q")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_the_constant_form(name, what):
@@ -66,6 +67,7 @@ def test_equals_the_constant_form(name, what):
             assert np.max(np.abs(got[key] - value), initial=0.0) < 1e-11 * scale, key
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])
 @pytest.mark.parametrize("name", NAMES)
 def test_body_is_hardly_longer_than_the_constant_form(name, what):
@@ -118,6 +120,7 @@ def test_equal_by_accident_is_not_taken_for_equal():
     np.testing.assert_allclose(got, expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.integers(0, 10_000), st.sampled_from(["fivebar", "prrrp", "delta-codourey", "3rrr"]))
 def test_other_robots_of_a_kind(seed, name):
@@ -136,6 +139,7 @@ def test_other_robots_of_a_kind(seed, name):
         assert np.max(np.abs(got[key] - expected[key])) < 1e-12 * scale * 10
 
 
+@pytest.mark.slow
 @settings(max_examples=4)
 @given(st.integers(0, 10_000), st.lists(st.sampled_from(["UPS", "PUS", "RUS"]), min_size=6, max_size=6))
 def test_random_hexapods(seed, kinds):
@@ -218,6 +222,7 @@ def test_cache_tells_declarations_apart(store):
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_compiled_derivatives(name):
     """Derivatives by all numbers against differences of the unfolded program with 40 digits."""
@@ -248,6 +253,7 @@ def test_compiled_derivatives(name):
             assert np.allclose(got[:, k], slope, rtol=1e-10, atol=1e-10 * np.max(np.abs(slope)) + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_derivatives_of_the_dynamics(name):
     robot = library_robot(name)

@@ -30,6 +30,7 @@ def made_for(robot: Robot, name: str) -> Controller:
     return controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, name: str) -> None:
     made = made_for(hostile_robot(robot_name), name)

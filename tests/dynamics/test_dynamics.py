@@ -134,6 +134,7 @@ def test_what_is_wrong_is_said() -> None:
 # ---- Energies: gravity is the gradient of the potential
 
 
+@pytest.mark.slow
 def test_gravity_is_the_gradient_of_the_potential() -> None:
     robot = library_robot("gough-stewart")
     x = nacelle.reference_pose(robot)

@@ -38,6 +38,7 @@ def test_a_wrench_on_a_tool_is_one_on_its_body(name: str, tool: str) -> None:
     np.testing.assert_allclose(reactions[0], reactions[1], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
     """The derivative by the pose has the change of the arm: against differences of the forces."""
     robot = nacelle.load("gough-stewart")
@@ -82,6 +83,7 @@ def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     assert abs(pushed.balance[-1]) < 1e-6 * abs(pushed.energy[0])
 
 
+@pytest.mark.slow
 def test_external_wrenches_do_work() -> None:
     robot = library_robot("quattro")
     x, v = nacelle.reference_pose(robot), np.array([0.3, -0.2, 0.1, 0.8])

@@ -111,6 +111,7 @@ def test_mistakes(options: dict, words: str) -> None:
         nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), **options)
 
 
+@pytest.mark.slow
 def test_massive_slides_of_the_c5() -> None:
     """With massless cross slides the C5 with slides is the C5; with massive ones it is heavier."""
     plain, slides = library_robot("c5"), any_robot("c5-slides")

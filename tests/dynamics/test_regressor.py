@@ -96,6 +96,7 @@ def test_payload_has_the_columns_of_its_body():
         np.testing.assert_array_equal(Y[:, own], Y[:, load])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("module", [general, tree])
 @pytest.mark.parametrize(
     "name", ["3rrr", "palida", "3rps", "dymo", "nacelle with a loop", "redundant planar 4-RRR"]

@@ -125,6 +125,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.any(found[~below] != by_tree[~below])
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
 def test_very_small_robots(factor: float) -> None:

@@ -67,6 +67,7 @@ def test_forms_that_do_not_exist() -> None:
     assert form_of(flexible("fivebar", ("proximal",))).name == "general"
 
 
+@pytest.mark.slow
 def test_all_forms_are_one_model() -> None:
     """Forces, accelerations and energies of the three forms at one state, bent and in motion."""
     robot = prrrp((1.0, 0.0, -9.0))

@@ -29,6 +29,7 @@ def differences(run: Any, exact: Any) -> tuple[float, float]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "until", "largest"),
     [
@@ -86,6 +87,7 @@ def test_links_that_hardly_yield() -> None:
     assert motion.evaluations < 4 * 7000 / 5
 
 
+@pytest.mark.slow
 def test_forms_give_the_same_motion() -> None:
     """Native loops of two forms, and LAPACK with steps in Python for the one that is no program."""
     robot = prrrp((1.0, 0.0, 9.81), **DAMPED)
@@ -107,6 +109,7 @@ def test_forms_give_the_same_motion() -> None:
         np.testing.assert_allclose(e, expected, rtol=0.0, atol=1e-6 * np.max(np.abs(expected)))
 
 
+@pytest.mark.slow
 def test_energy() -> None:
     """What actuators do is energy and what friction and damping take; with shorter steps the more exactly."""
     robot = flexible("fivebar", section={"circle": 0.005}, **DAMPED)

@@ -42,6 +42,7 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ROBOTS)
 def test_states(name: str) -> None:
     robot = ROBOTS[name]()
@@ -76,6 +77,7 @@ def test_labels() -> None:
     assert {unit for _, unit in ElasticPlant(robot).labels.inputs} == {"N"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("form", ["condensed", "general"])
 def test_a_rest_pose_carries_the_load(form: str) -> None:
     robot = prrrp(TENSION)
@@ -113,6 +115,7 @@ def test_buckled_rest_poses_are_refused() -> None:
     )
 
 
+@pytest.mark.slow
 def test_large_deflections_end_a_run() -> None:
     robot = stiffened(prrrp((0.3, 0.0, -9.81)), 0.002)
     plant = ElasticPlant(robot, prescribed=True)
@@ -191,6 +194,7 @@ def test_unstable_steps_are_refused() -> None:
         nacelle.simulate(plant, start_of(robot), None, np.zeros(2), until=0.1, method="rk4", step=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "forms", "step"),
     [
@@ -223,6 +227,7 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
         np.testing.assert_allclose(forces, expected, rtol=0.0, atol=1e-8 * np.max(np.abs(expected)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "prescribed", "until"),
     [
@@ -245,6 +250,7 @@ def test_energy(name: str, prescribed: bool, until: float) -> None:
     assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])
 
 
+@pytest.mark.slow
 def test_an_overconstrained_robot() -> None:
     """The rods of an orthoglide are strained by its closures: assembled, in motion, energy kept."""
     robot = flexible("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)

@@ -74,6 +74,7 @@ def test_forces_of_the_motion_are_its_momentum() -> None:
     np.testing.assert_allclose(travelled, kept["position"][-1] - kept["position"][0], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.extra
 @with_exudyn
 @pytest.mark.parametrize("name", ["delta4", "dymo", "fivebar", "hexaglide", "orthoglide"])
@@ -87,6 +88,7 @@ def test_exudyn_and_frame_agree_for_every_kind_of_joint(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.extra
 @with_exudyn
 @pytest.mark.parametrize("name", POSES)
@@ -99,6 +101,7 @@ def test_exudyn_and_frame_agree_with_masses_at_ends_and_elastic_drives(name: str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.extra
 @with_exudyn
 def test_kept_motion_is_that_of_exudyn() -> None:

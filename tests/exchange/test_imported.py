@@ -99,6 +99,7 @@ def test_a_free_platform_on_six_legs_is_a_nacelle(tmp_path: Path) -> None:
     assert nacelle.import_robot(hexapod(tmp_path), nacelle="plate").robot.hash == done.robot.hash
 
 
+@pytest.mark.slow
 def test_a_hexapod_moves_as_in_mujoco(tmp_path: Path) -> None:
     assert max(compared(hexapod(tmp_path), 20)[1].values()) < 1e-9
 
@@ -113,6 +114,7 @@ def test_the_leg_of_cassie_is_imported_as_it_is_described() -> None:
     assert [damper.damping for damper in done.robot.dampers] == [0.01]
 
 
+@pytest.mark.slow
 def test_the_leg_of_cassie_moves_as_in_mujoco() -> None:
     done, found = compared(LEG_FILE, 100)
     assert max(found.values()) < 1e-9

@@ -249,6 +249,7 @@ CASES = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "source"), CASES)
 def test_forces_are_those_of_the_api(name: str, source: str) -> None:
     robot = library_robot(name)

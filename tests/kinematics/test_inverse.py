@@ -130,6 +130,7 @@ def test_form_of_every_leg(name: str) -> None:
     assert set(forms(any_robot(name))) == FORMS[name]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ALL)
 def test_loops_close(name: str) -> None:
     robot = any_robot(name)
@@ -191,6 +192,7 @@ def test_random_legs(name: str, seed: int) -> None:
     check_random(name, seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(CASES)), st.integers(100, 100_000))
 def test_more_random_legs(name: str, seed: int) -> None:
@@ -209,6 +211,7 @@ def test_mobility_stays_on_the_branch(seed: int) -> None:
     assert tuple(forms(case.robot)) == case.forms
 
 
+@pytest.mark.slow
 def test_compiled_random_robot() -> None:
     """A mixed hexapod through the public API, iteration and all: the same as over batches."""
     robot = CASES["6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU"](1).robot

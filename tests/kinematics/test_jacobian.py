@@ -92,6 +92,7 @@ def test_rows_of_the_legs(name: str) -> None:
     assert_same(rows, inverse, 1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["UPS", "PUS", "RUS", "UPS with an offset slide", "RRPS", "PRRS"])
 def test_rows_of_random_legs(kind: str) -> None:
     """The same with random frames: J_i over the leg's rates, J_vi = [1, -r^]."""

@@ -79,6 +79,7 @@ def test_some_sample_must_be_solved() -> None:
         solved_samples(robot, flags[1:2])
 
 
+@pytest.mark.slow
 def test_rates_of_dependent_orientations() -> None:
     """Where a platform tilts by itself the twist along given coordinates is that of the whole motion."""
     robot = any_robot("3rps")

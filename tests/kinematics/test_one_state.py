@@ -96,6 +96,7 @@ def as_batch(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         return call(*arguments, **options)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "call"), CASES)
 def test_a_single_state_is_the_same_as_in_a_batch(name: str, call: str, counted: list[bool]) -> None:
     robot, x, _, v, tau = states(name)
@@ -130,6 +131,7 @@ def outcome(call: Callable[..., Any]) -> Any:
 BAD = (np.nan, np.inf, 1e200, 1e308, 30.0, 0.0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["palida", "3rrr", "3rps"])
 @pytest.mark.parametrize("value", BAD)
 def test_unusual_states_end_as_in_the_general_way(name: str, value: float) -> None:
@@ -204,6 +206,7 @@ def test_threads(name: str) -> None:
 # ---- guesses
 
 
+@pytest.mark.slow
 def test_a_guess_may_be_a_result_or_its_unknowns(counted: list[bool]) -> None:
     robot, x, found, v, tau = states("3rps")
     before = nacelle.inverse_dynamics(robot, x[0])

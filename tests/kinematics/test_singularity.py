@@ -169,6 +169,7 @@ def similar_hexagons() -> Robot:
     return read_data(description)[0]
 
 
+@pytest.mark.slow
 def test_architecture_singular_hexapod() -> None:
     """Similar base and platform: singular in the reference pose and everywhere around it."""
     robot = similar_hexagons()
@@ -304,6 +305,7 @@ def test_a_stretched_knee_is_a_serial_singularity() -> None:
     assert run.message.endswith("leg 'leg' is almost stretched or folded (a serial singularity)")
 
 
+@pytest.mark.slow
 def test_a_flat_five_bar_is_a_parallel_singularity() -> None:
     """Both distal bars on one line: the elbows are a distal length apart on either side of the tip."""
     robot = fivebar()

@@ -15,6 +15,7 @@ from nacelle.errors import ParameterError
 from nacelle.spatial.inertia import parameters_from_com
 
 
+@pytest.mark.slow
 def test_a_payload_is_a_body_fixed_to_the_nacelle() -> None:
     """Inertia in the tool's frame, moved to the platform's by the parallel axes and the rotation."""
     robot = nacelle.load("gough-stewart")

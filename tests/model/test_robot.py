@@ -46,6 +46,7 @@ def test_names_and_texts_do_not_count(robot):
     assert renamed == robot
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_number_counts(robot, group):
     vector = robot.parameter_vector(group)

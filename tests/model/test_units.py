@@ -93,6 +93,7 @@ def test_si_units_keep_the_number(value, kind):
     assert parse_quantity(f"{value!r} {quantity.si}", quantity, None) == value
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_a_number_or_not(text):
     number = parse_number(text)

@@ -159,6 +159,7 @@ def test_common_identities(function, inputs, most):
     assert small(function, **inputs).total <= most
 
 
+@pytest.mark.slow
 def test_deterministic_byte_for_byte():
     """The same program comes out whatever the seed of Python's hashes."""
     script = (

@@ -152,6 +152,7 @@ def assert_same_there(settings: dict[str, str], robots: str, models: str, folder
             assert_kept(robot, name, own)
 
 
+@pytest.mark.slow
 def test_hash_seeds(tmp_path: Path) -> None:
     """Nothing hangs on the order of sets and dictionaries of texts, nor on what the cache kept."""
     assert_same_there({"PYTHONHASHSEED": "1"}, "3rrr,fivebar", "inverse_dynamics,jacobian", tmp_path)
@@ -175,5 +176,6 @@ def test_other_kernels(settings: dict[str, str], tmp_path: Path) -> None:
     assert_same_there(settings, robots, models, tmp_path)
 
 
+@pytest.mark.slow
 def test_another_kernel(tmp_path: Path) -> None:
     assert_same_there(KERNELS[1], "3rrr,orthoglide", "inverse_dynamics,jacobian", tmp_path)

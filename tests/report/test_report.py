@@ -131,6 +131,7 @@ def test_rows_are_those_of_the_robots() -> None:
 # ---- The picture of lumped rods is written, with the errors in its legend
 
 
+@pytest.mark.slow
 def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     """[CB1997] section 4.2: rods divided 2/3 and 1/3 are far better than rods that are left out."""
     path = draw_lumping(tmp_path / "lumping.svg")

@@ -27,6 +27,7 @@ def only(robot: Robot, kind: str) -> Between:
     return link
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("turn", [0.0, 0.2, -0.2])
 def test_a_spring_reaches_from_point_to_point(turn: float) -> None:
     """Along the line of its points it begins at one and ends at the other; across it is as wide as ever."""
@@ -68,6 +69,7 @@ def test_a_damped_spring_has_a_dashpot_and_another_none() -> None:
     assert widths[1] < widths[0]
 
 
+@pytest.mark.slow
 def test_a_damper_is_between_the_joints_of_its_bodies() -> None:
     robot = mechanism("cassie_leg")
     link = only(robot, "damper")

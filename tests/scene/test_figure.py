@@ -75,6 +75,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         scene_figure([replace(item, arrows=(wrong,))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_in_a_browser(width: int, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
@@ -103,6 +104,7 @@ def test_in_a_browser(width: int, tmp_path: Path) -> None:
         assert view.screenshot() != moved
 
 
+@pytest.mark.slow
 def test_springs_stretch_with_the_motion(tmp_path: Path) -> None:
     """In the page a coil reaches from end to end at every time: its length is that of the kinematics."""
     robot = mechanism("sprung_arm")

@@ -6,7 +6,7 @@
 
 A test marked `soak` runs in `soak` alone, one marked `slow` not in `test`. Of a test with many cases `test`
 runs those of quick robots (`QUICK`), of these the few that `spread` picks; all others run in `all`. Property
-tests draw fewer examples in `test`. pytest without `--tier` runs what it is asked for.
+tests draw fewer examples in `test`. Of a test marked `costly` it runs one case. pytest without `--tier` runs what it is asked for.
 
 A part holds every n-th test file, in the order of their names, so that fixtures of a file are made once. Each
 run writes a file to `.results/`: what ran, where, on which commit, and how each test ended. With `--resume`
@@ -42,8 +42,8 @@ _T = TypeVar("_T")
 
 def spread(cases: Sequence[_T], few: int = FEW) -> list[_T]:
     """A few of many, from the first to the last."""
-    if len(cases) <= few:
-        return list(cases)
+    if len(cases) <= few or few == 1:
+        return list(cases[:few])
     return [cases[round(k * (len(cases) - 1) / (few - 1))] for k in range(few)]
 
 
@@ -64,7 +64,7 @@ def mark_cases(items: Iterable[pytest.Item]) -> None:
         else:
             cases[item.nodeid.partition("[")[0]].append(item)
     for listed in cases.values():
-        chosen = {id(item) for item in spread(listed)}
+        chosen = {id(item) for item in spread(listed, 1 if "costly" in listed[0].keywords else FEW)}
         for item in listed:
             if id(item) not in chosen:
                 item.add_marker(pytest.mark.slow)

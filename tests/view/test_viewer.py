@@ -68,6 +68,7 @@ def viewer() -> Iterator[Viewer]:
         yield started
 
 
+@pytest.mark.slow
 def test_the_page(tmp_path: Path) -> None:
     """All that is in the page of one robot, in one browser: to open it takes longer than to use it."""
     file = tmp_path / "own.yaml"

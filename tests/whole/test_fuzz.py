@@ -218,6 +218,7 @@ def typos(draw: st.DrawFn, word: str) -> str:
     )
 
 
+@pytest.mark.slow
 @some
 @given(edited_data())
 def test_edited_data(case: tuple[str, Any]) -> None:
@@ -315,6 +316,7 @@ def test_the_small_robot_is_one() -> None:
     assert keeps_promise(SMALL) is None
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ending", ["", "\n", "#", '"', "\\"])
 def test_cut_off_at_every_character(ending: str) -> None:
     for end in range(len(SMALL) - 2):
@@ -380,6 +382,7 @@ def with_typo(key: str) -> str:
     return key[: k - 1] + key[k] + key[k - 1] + key[k + 1 :]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_typing_error_in_a_key_is_suggested_against(name: str) -> None:
     used = {str(path[-1]) for path in places(as_written(name))} & KEYS - OWN_NAMES.get(name, set())
@@ -408,6 +411,7 @@ def test_a_typing_error_in_a_value(data: st.DataObject) -> None:
 # ---------------------------------------------------------------------------- absurd numbers
 
 
+@pytest.mark.slow
 @few
 @given(st.data())
 def test_absurd_quantities(data: st.DataObject) -> None:

@@ -238,6 +238,7 @@ def edited(draw: st.DrawFn, data_of: Callable[[str], Any]) -> Any:
     return data
 
 
+@pytest.mark.slow
 @some
 @given(edited(in_full))
 def test_edited_robots_in_full(data: Any) -> None:

@@ -45,6 +45,7 @@ def test_intervals_hold_the_truth_in_95_of_100_runs(loop: ClosedLoop) -> None:
     assert np.max(np.abs(found.bias["iv"])) < 0.4
 
 
+@pytest.mark.slow
 def test_intervals_of_a_few_runs() -> None:
     """40 runs: on the whole 95 %, and none below what four deviations of a binomial allow."""
     found = coverage(FIVEBAR, 40)

@@ -106,6 +106,7 @@ def test_place_size_and_mass_of_all(name: str, change: Change) -> None:
     compare(loaded(name), change)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(8))
 def test_random_robots(seed: int) -> None:
     robot = varied(NAMES[(3 * seed) % len(NAMES)], seed)
@@ -131,6 +132,7 @@ def test_assemblies(key: str) -> None:
     np.testing.assert_allclose(places, theirs.x[:, :3], rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_counts_and_base_parameters(name: str) -> None:
     robot = library_robot(name)
@@ -208,6 +210,7 @@ def test_flags_far_away() -> None:
         assert float(found.parallel) == pytest.approx(float(own.parallel), rel=1e-9)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "palida"])
 def test_order_of_legs_and_bodies(name: str) -> None:
     """The same description with its legs, and the bodies and closures in them, the other way round."""

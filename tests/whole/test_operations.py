@@ -39,6 +39,7 @@ BARS: list[tuple[str, Callable[[int], nacelle.Robot], str, str, bool, int]] = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("robot", "name", "source", "friction", "bar"), [row[1:] for row in BARS], ids=[row[0] for row in BARS]
@@ -52,6 +53,7 @@ def test_bars(
     assert count(found.program()).total <= bar
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "robot",
     [row[1] for row in BARS if row[2] == "inverse_dynamics" and row[3] == "pose"],
@@ -88,6 +90,7 @@ COUNTS = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "kind", "source", "friction", "total"),
     COUNTS,
@@ -102,6 +105,7 @@ def test_counts_of_the_library(name: str, kind: str, source: str, friction: bool
         assert all(stage.add >= 0 and stage.mul >= 0 for stage in found.stages)
 
 
+@pytest.mark.slow
 def test_an_iteration_is_counted_apart() -> None:
     """The count of a robot with y leaves out the iteration that finds it; a step of that is counted apart."""
     from nacelle.kinematics.iteration.newton_steps import closing_step

@@ -57,6 +57,7 @@ ROWS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("paper", PAPERS)
 def test_equations_as_printed_and_as_corrected(paper: str) -> None:
     for found in evidence_of(paper):
@@ -101,6 +102,7 @@ def test_no_silent_error_at_some_states(seed: int) -> None:
 # ---- Mechanisms of more than eighty bodies in one closed chain of loops and couplings
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("cells", [4, 28])
 def test_the_general_form_is_that_of_the_tree(cells: int) -> None:
     robot = snake(cells)
@@ -124,11 +126,13 @@ def test_what_a_run_watches_grows_far_less_than_with_the_cube_of_the_cells() -> 
     assert sizes[1] < 4 * sizes[0]
 
 
+@pytest.mark.slow
 def test_eighty_bodies_agree_with_the_other_engines() -> None:
     report = verify(snake(28), states=2)
     assert report.ok, str(report)
 
 
+@pytest.mark.slow
 def test_eighty_bodies_keep_their_energy() -> None:
     robot = snake(28)
     robot = robot.with_parameters(np.zeros(len(robot.parameter_names("friction"))), "friction")
@@ -143,6 +147,7 @@ def test_eighty_bodies_keep_their_energy() -> None:
 # A leg whose joints are all fixed: a central post with a ball on it, as many wrists and simulators have.
 
 
+@pytest.mark.slow
 def test_dynamics_with_a_leg_without_freedoms() -> None:
     """Forces, accelerations and energies belong together; the post itself moves nothing."""
     robot = nacelle.loads(POST)
@@ -167,6 +172,7 @@ def test_a_leg_without_freedoms_is_never_singular() -> None:
     assert 0.0 < measured.parallel < 1.0
 
 
+@pytest.mark.slow
 def test_other_engines_agree() -> None:
     assert leg_without_freedoms_verify(nacelle.loads(POST), against="pinocchio", states=5).ok
 
@@ -174,18 +180,21 @@ def test_other_engines_agree() -> None:
 # ---- Mechanisms beyond parallel robots against the other engines, and what a free base conserves
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
     report = verify(mechanism(name), states=5)
     assert report.ok, str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     report = verify(random_free(seed), states=4)
     assert report.ok, str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     robot = random_free(seed, spins=True)
@@ -194,6 +203,7 @@ def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: i
     assert report.ok, str(report)
 
 
+@pytest.mark.slow
 def test_a_free_base_without_gravity_keeps_energy_and_momentum() -> None:
     text = mechanism("biped").to_yaml()
     at = text.index("gravity: ")
@@ -259,6 +269,7 @@ def apart(name: str, stiffness: float, push: list[float], until: float) -> float
     return max(largest(gaps), largest(same_side * quat - turned))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "stiffness", "push"), PUSHED)
 def test_the_same_motion_in_pinocchio(name: str, stiffness: float, push: list[float]) -> None:
     assert apart(name, stiffness, push, 1.0) < 1e-11
@@ -439,6 +450,7 @@ VELOCITY_CONTINUOUS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("motion", list(MOTIONS.values()), ids=list(MOTIONS))
 @pytest.mark.parametrize("kind", VELOCITY_CONTINUOUS)
 @given(seed=st.integers(0, 1000))

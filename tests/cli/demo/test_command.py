@@ -43,6 +43,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch, **broken: BaseException) -> None:
     monkeypatch.setattr(command, "tasks", listed)
 
 
+@pytest.mark.slow
 def test_everything_in_thirty_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cheap(monkeypatch)
     monkeypatch.chdir(tmp_path)

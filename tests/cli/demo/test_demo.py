@@ -67,6 +67,7 @@ def test_the_package_has_passed_its_self_test(tmp_path: Path) -> None:
 # ---- Table II of [BK2013]; that the commands give it too is a part of the whole run
 
 
+@pytest.mark.slow
 def test_the_printed_table(tmp_path: Path) -> None:
     result = flexible(DemoFolder(tmp_path))
     assert result.same == result.printed.size == 30
@@ -211,6 +212,7 @@ def test_what_comes_of_a_step(error: BaseException | None, state: str, message: 
     assert step.seconds >= 0.0
 
 
+@pytest.mark.slow
 def test_operations_are_fewer_than_published() -> None:
     result = counted(load("palida"))
     assert result.operations.total <= 1132
@@ -237,6 +239,7 @@ def test_an_engine_that_disagrees_fails_the_step(monkeypatch: pytest.MonkeyPatch
         verified(load("fivebar"))
 
 
+@pytest.mark.slow
 def test_one_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     own = engine.builder
 

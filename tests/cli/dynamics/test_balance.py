@@ -31,6 +31,7 @@ def run(*arguments: str, code: int = 0) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_a_counterweight_and_the_robot_that_has_it() -> None:
     Path("poses.csv").write_text("rz [rad]\n-0.5\n0\n0.5\n")
     arguments = (ROBOT, "--counterweight", "arm=-200mm,0,0", "--csv", "poses.csv")
@@ -45,6 +46,7 @@ def test_a_counterweight_and_the_robot_that_has_it() -> None:
     assert np.max(np.abs(nacelle.equilibrium(balanced, [[0.1], [0.7]]))) < 1e-12
 
 
+@pytest.mark.slow
 def test_text_names_springs_and_forces() -> None:
     text = run(ROBOT)
     for word in ("over 200 poses", "spring in pivot.turn", "N m/rad", "deg", "rms before", "pivot.motor"):

@@ -36,6 +36,7 @@ def test_json_is_the_model() -> None:
     assert found["smooth"] == 0.01
 
 
+@pytest.mark.slow
 def test_text_names_everything() -> None:
     text = run("fivebar", "--coordinates", "actuators", "--smooth", "0.1")
     for word in ("actuators coordinates", "smooth over 0.1", "left.motor'", "eigenvalue", "Hz"):

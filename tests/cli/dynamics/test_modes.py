@@ -14,6 +14,7 @@ from support.command import run, run_json
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.slow
 def test_modes_at_a_pose() -> None:
     found = run_json("modes", "prrrp", "--at", "x=320mm", "--modes", "4")
     robot = nacelle.load("prrrp")

@@ -60,6 +60,7 @@ def test_faults_are_told() -> None:
     assert "reaches no pose" in lost["error"]
 
 
+@pytest.mark.slow
 def test_only_joints_that_were_written_are_listed() -> None:
     """A robot without a nacelle has a ground that nobody wrote; couplings transmit through joints."""
     text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()

@@ -16,6 +16,7 @@ from nacelle.identification.excitation.result import read_motion
 QUICK = ("fivebar", "--starts", "1", "--iterations", "8", "--harmonics", "6", "--duration", "1")
 
 
+@pytest.mark.slow
 def test_the_motion_is_printed_and_written():
     result = run("excite", *QUICK, "--csv", "motion.csv", "--rate", "100", "--out", "motion.yaml")
     for words in ("fivebar: combined excitation of 21 base parameters, 1 s", "condition", "least well", "%"):
@@ -29,6 +30,7 @@ def test_the_motion_is_printed_and_written():
     assert "exists already" in run("excite", *QUICK, "--out", "motion.yaml", code=1).output
 
 
+@pytest.mark.slow
 def test_json_is_the_data_of_python():
     data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
     made = nacelle.excite(

@@ -85,6 +85,7 @@ def data() -> str:
     return "run.csv"
 
 
+@pytest.mark.slow
 def test_forces_of_the_model_are_predicted_to_their_noise(data: str) -> None:
     found = run_json("validate", "fivebar", data)
     assert len(found["rows"]) == 2

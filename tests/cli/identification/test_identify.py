@@ -34,6 +34,7 @@ def _with_the_runs(runs):
         shutil.copy(path, Path.cwd())
 
 
+@pytest.mark.slow
 def test_parameters_are_printed_written_and_validated():
     result = run(
         "identify",
@@ -60,6 +61,7 @@ def test_parameters_are_printed_written_and_validated():
     assert abs(mine[k] - truth[k]) < 0.02 * truth[k]
 
 
+@pytest.mark.slow
 def test_json_is_the_data_of_python():
     data = run_json("identify", "fivebar", "run.csv", "--method", "wls", "--prior", "0.5")
     robot = library_robot("fivebar")
@@ -70,6 +72,7 @@ def test_json_is_the_data_of_python():
     assert data["method"] == "WeightedLeastSquares"
 
 
+@pytest.mark.slow
 def test_a_payload_is_the_difference_of_two_runs():
     data = run_json("identify", "fivebar", "run.csv", "--payload", "loaded.csv", "--assume", "nothing")
     assert abs(data["payload"]["mass"] - 0.3) < 0.01
@@ -78,6 +81,7 @@ def test_a_payload_is_the_difference_of_two_runs():
     assert "--assume nothing" in result.output
 
 
+@pytest.mark.slow
 def test_faults_stop_the_estimate_until_they_are_allowed():
     lines = Path("run.csv").read_text(encoding="utf-8").splitlines()
     cells = lines[40].split(",")
@@ -108,6 +112,7 @@ def test_wrong_input_gets_one_clear_error(arguments, words):
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_parameters_that_explain_nothing_are_not_written_until_they_are_allowed():
     """Time a thousand times too long, allowed: a fit that a constant force would beat."""
     header, *lines = Path("run.csv").read_text(encoding="utf-8").splitlines()
@@ -132,6 +137,7 @@ def test_parameters_that_explain_nothing_are_not_written_until_they_are_allowed(
     assert Path("no.html").exists()
 
 
+@pytest.mark.slow
 def test_a_held_out_run_that_is_not_explained_is_an_error():
     header, *lines = Path("other.csv").read_text(encoding="utf-8").splitlines()
     names = header.split(",")

@@ -11,6 +11,7 @@ from support.command import run, run_json
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.slow
 def test_fk_of_one_set_of_actuators() -> None:
     robot = nacelle.load("hexaglide")
     x = nacelle.reference_pose(robot)

@@ -26,6 +26,7 @@ def test_ik_of_one_pose() -> None:
     assert f"{math.degrees(expected.actuators[0]):.4f} deg" in text
 
 
+@pytest.mark.slow
 def test_ik_takes_rotations_and_modes() -> None:
     found = run_json("ik", "palida", "--at", "rz=10deg")
     assert found["pose"]["qz"] == pytest.approx(math.sin(math.radians(5)))
@@ -45,6 +46,7 @@ def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(whole.splitlines()) == 51
 
 
+@pytest.mark.slow
 def test_dependent_coordinates() -> None:
     """The plate of a 3-RPS moves aside when it tilts: x = r (R_xx - R_yy) / 2, y = -r R_xy, r = 120 mm."""
     options = ("--at", "rx=10deg", "--at", "ry=-5deg")

@@ -25,6 +25,7 @@ def test_workspace_prints_and_writes() -> None:
     assert run_json("workspace", "fivebar", "--rays", "90")["volume"] > 0.01
 
 
+@pytest.mark.slow
 def test_workspaces_of_orientations_and_of_one_coordinate() -> None:
     tilts = ("--over", "rx=-40deg:40deg:9", "--over", "ry=-0.5:0.5:5")
     found = run_json("workspace", "gough-stewart", *tilts, "--at", "rz=10deg")

@@ -18,6 +18,7 @@ RUNNER = CliRunner()
 QUICK = ["control", "fivebar", "--period", "0.001"]
 
 
+@pytest.mark.slow
 def test_table_files_and_json(tmp_path: Path) -> None:
     picture, table = tmp_path / "errors.png", tmp_path / "run.csv"
     done = RUNNER.invoke(
@@ -114,6 +115,7 @@ def test_rates_and_forces_of_the_command_have_units() -> None:
     assert ends[0].output == ends[1].output
 
 
+@pytest.mark.slow
 def test_methods_of_flexible_robots() -> None:
     """Links that stretch far faster than they bend are simulated by implicit steps, unless said otherwise."""
     settings = ["simulate", "fivebar-flexible", "--elastic", "--until", "0.002", "--force", "left.motor=0.5"]

@@ -38,6 +38,7 @@ def _part(run, control, name):
     return run.memory[:, control.kind.memory(control.robot).place(name)]
 
 
+@pytest.mark.slow
 def test_the_energy_falls():
     """V = s^T M s / 2 + p~^T P^-1 p~ / 2 from the true state, with bounds, falls to nothing.
 
@@ -88,6 +89,7 @@ def _resting(along, size, seconds, **gains):
 FREE = {"dead_zone": 0.0, "unfelt": -1.0, "lower": -1e6, "upper": 1e6}
 
 
+@pytest.mark.slow
 def test_parameters_stay_where_nothing_is_felt():
     """Standing still for 5 s with noise; the law of the textbook without bounds runs away at once."""
     _, _, moved = _resting("desired", 0.0, 5)
@@ -107,6 +109,7 @@ def test_parameters_stay_bounded_for_a_minute(size):
     assert bare.max() > 50.0
 
 
+@pytest.mark.slow
 def test_parameters_rest_without_readings_and_at_limits():
     """A sample with a reading missing, or with a drive at its limit, changes no parameter; too many stop."""
     robot = library_robot("fivebar")
@@ -175,6 +178,7 @@ def _ratios(robot, case, resolution=None, *, seed=0, gains_of_true=True):
     return _Found(found[0] / exact[0], found[last] / exact[last], experiment, run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["delta", "delta-codourey", "hexaglide"])
 def test_tracking_is_that_of_the_exact_model(name):
     """Parameters wrong by half, a payload in flight, counted readings: within 10 % over the last cycles."""
@@ -185,6 +189,7 @@ def test_tracking_is_that_of_the_exact_model(name):
     assert found.last[1] < 1.1
 
 
+@pytest.mark.slow
 def test_parameters_converge_where_all_are_felt():
     """Those of a DELTA with three arms and a point, with its payload."""
     robot = library_robot("delta-codourey")
@@ -196,6 +201,7 @@ def test_parameters_converge_where_all_are_felt():
     assert np.all(np.abs(off) < 0.01 * parameter_scales(robot, base, 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [("3rrr", 0), ("fivebar", 0), ("quattro", None), ("redundant", 0)])
 def test_other_robots(name, seed):
     """The same for others, iterated legs and redundant drives among them: ideal encoders, the same gains."""

@@ -23,6 +23,7 @@ ROBOTS = by_time(
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("space", ["cartesian", "actuator"])
 def test_errors_have_the_stated_poles(name: str, space: str) -> None:
@@ -48,6 +49,7 @@ def test_a_wrong_gain_is_seen_in_the_poles() -> None:
     np.testing.assert_allclose([pole.frequency for pole in poles], 10.0 * np.sqrt(1.1), rtol=2e-3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("space", "delay"),
     [("cartesian", 0.0), ("cartesian", T / 2.0), pytest.param("actuator", T, marks=pytest.mark.slow)],

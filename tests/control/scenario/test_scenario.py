@@ -97,6 +97,7 @@ def test_what_does_not_fit_the_robot_is_said_with_its_place(fivebar: Robot) -> N
         read_scenario("nowhere.yaml")
 
 
+@pytest.mark.slow
 def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "turn.yaml"
     file.write_text(RIGHT, encoding="utf-8")
@@ -147,6 +148,7 @@ def test_entries_can_be_changed() -> None:
     assert scenario.spec.sample == pytest.approx(1e-3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["circle", "pick-and-place"])
 @pytest.mark.parametrize("robot", nacelle.robot_names())
 def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:

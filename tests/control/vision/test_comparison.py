@@ -23,6 +23,7 @@ def bench() -> LookingBench:
     return LookingBench(nacelle.load("fivebar"), camera=camera, settle=0.1)
 
 
+@pytest.mark.slow
 def test_looking_wins_where_anchors_are_off(bench: LookingBench) -> None:
     case = Circumstances(anchors=3e-4)
     encoders, vision, both = (bench.run(name, case, 1).summary() for name in ("encoders", "vision", "both"))
@@ -39,6 +40,7 @@ def test_looking_loses_where_the_model_is_right(bench: LookingBench) -> None:
     assert vision["rms_error"] > 2.0 * encoders["rms_error"]
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_runs(bench: LookingBench) -> None:
     one, two = (bench.run("vision", Circumstances(), 3) for _ in range(2))
     np.testing.assert_array_equal(one.x, two.x)
@@ -46,6 +48,7 @@ def test_equal_seeds_give_equal_runs(bench: LookingBench) -> None:
     assert np.max(np.abs(one.x - other.x)) > 1e-7
 
 
+@pytest.mark.slow
 def test_sweeps_and_crossings(bench: LookingBench) -> None:
     sweeps = {"anchors": (1e-6, 1e-3)}
     result = compare_looking(bench, sweeps=sweeps, seeds=(1,), feedbacks=("encoders", "vision"))

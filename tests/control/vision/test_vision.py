@@ -289,6 +289,7 @@ def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.
     return plant, true, run, force
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "quattro"])
 def test_it_moves_as_a_simulated_robot(name: str) -> None:
     plant, true, run, _ = pushed(name)

@@ -55,6 +55,7 @@ TABLE_I = {
 """[AGH2005] Table I: s is the first moment, r_B the place of a ball on the platform."""
 
 
+@pytest.mark.slow
 def test_table_one_of_palida():
     base = base_parameters(library_robot("palida"), assume="zeros", shared="legs")
     assert {base.groupings[i] for i in base.rigid} == TABLE_I
@@ -101,6 +102,7 @@ def test_rules_and_rank_agree(name):
     assert base.gap > 1e9
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
 )
@@ -133,6 +135,7 @@ def same_forces(robot, base, seed):
         assert np.max(np.abs(new - old)) < 1e-8 * scale
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space"]))
 def test_forces_stay_along_what_is_left_out(seed, name):
@@ -140,6 +143,7 @@ def test_forces_stay_along_what_is_left_out(seed, name):
     same_forces(robot, base_parameters(robot), seed)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_seeds_and_units_do_not_matter(seed):
     robot = library_robot("space")

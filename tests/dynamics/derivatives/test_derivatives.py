@@ -179,6 +179,7 @@ def closable(case: State) -> Array:
     return np.asarray(np.max(np.abs(opened), axis=1, initial=0.0) < 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["inverse", "forward"])
 def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:

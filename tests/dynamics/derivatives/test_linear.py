@@ -130,6 +130,7 @@ def dynamics_value(
     return np.array(found["acceleration"], dtype=float)
 
 
+@pytest.mark.slow
 def test_friction_in_balls_has_a_slope_at_rest() -> None:
     robot, x, _, _, tau = state("3rps")
     n = robot.motion.n
@@ -359,6 +360,7 @@ def test_loads_hold_in_equilibria_and_linear_models() -> None:
     assert relative_error(model.tau, nacelle.inverse_dynamics(robot, x, external=push).force) < 1e-12
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("coordinates", ["platform", "actuators"])
 def test_linear_models_under_loads_are_those_of_differences(coordinates: str) -> None:
     """On a rotating plate the load's share turns with the pose: its derivative counts."""

@@ -76,6 +76,7 @@ def served(robot: nacelle.Robot) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_every_formulation_serves_many() -> None:
     counts = {name: 0 for name in nacelle.FORMULATIONS if name != "tree"}
     for name in (*NAMES, *RANDOM):
@@ -88,6 +89,7 @@ def test_every_formulation_serves_many() -> None:
     assert counts["elements"] > 0.6 * everyone
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [*ALL, *RANDOM])
 def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The change of energy is the power of actuators less what friction takes; formulations agree."""

@@ -387,6 +387,7 @@ def test_friction_of_the_last_joint_counts() -> None:
 # ---------------------------------------------------------------------------- scalars
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["hexa", "orthoglide", "fivebar", "delta"])
 def test_batches_are_samples(name: str) -> None:
     robot = general(name)

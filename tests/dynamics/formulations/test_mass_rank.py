@@ -25,6 +25,7 @@ def with_inertia(robot: Robot, *kept: str, rotor: float = 0.0) -> Robot:
     return changed.with_parameters(np.where(rotors, rotor, drive), "drive")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "3rrr", "gough-stewart"])
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_without_any_inertia_every_coordinate_is_named(name: str, batch: tuple[int, ...]) -> None:

@@ -98,6 +98,7 @@ OUTSIDE = (
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_robots_outside_the_library(name: str) -> None:
     robot = RIGID[name].make(1)
@@ -105,6 +106,7 @@ def test_robots_outside_the_library(name: str) -> None:
     assert_as_the_tree(robot, 2, 1e-10)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ENCODERS)
 def test_encoders(name: str) -> None:
     robot = library_robot(name)
@@ -131,6 +133,7 @@ def test_counts(name: str) -> None:
     assert count(model(library_robot(name), input="elements").program()).total == COUNTS[name]
 
 
+@pytest.mark.slow
 def test_compiled_as_it_is_written() -> None:
     robot = library_robot("gough-stewart")
     compiled = model(robot, input="elements").compile()

@@ -174,6 +174,7 @@ def test_seeds_keep_what_is_declared() -> None:
 # ----------------------------------------------------------------------------------- against the tree
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
 def test_as_it_is_written(name: str) -> None:
     """All functions of the general form, no trace, no pass, no compiler; its figures at good states."""
@@ -247,6 +248,7 @@ def test_the_whole_workspace(name: str) -> None:
     assert error(found.force, exact.force) < TOLERANCE
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("options", OPTIONS, ids=["rigid", "smooth"])
 @pytest.mark.parametrize("name", by_time(("point on sliders", "sprung five-bar", "3rps"), long=("3rps",)))
 def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:
@@ -256,6 +258,7 @@ def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:
         assert error(found, by_tree(kind, states, **options)) < TOLERANCE, kind
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     by_time(
@@ -284,6 +287,7 @@ def test_external_wrenches(name: str) -> None:
 # ------------------------------------------------------------------------------ identities of mechanics
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
 def test_mechanics(name: str) -> None:
     """M a + h, forward after inverse, the Jacobian, the energies and their balance, through the API."""
@@ -355,6 +359,7 @@ def check_random(name: str, seed: int) -> None:
     assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     by_time(

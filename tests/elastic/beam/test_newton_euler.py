@@ -61,6 +61,7 @@ def states(shapes: Shapes) -> tuple[Array, Array, Array]:
     return X, V, A
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("case", CASES)
 def test_lagrange(case: str) -> None:
     word, options = CASES[case]

@@ -48,6 +48,7 @@ def test_table_2(q_4: float) -> None:
     np.testing.assert_allclose(default.frequencies, fine.frequencies, rtol=1e-3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("row", KEPT)
 def test_exudyn(row: dict) -> None:
     """Exudyn with refined elements agrees to 0.1 % for all ten modes; in fact to about 1e-4."""
@@ -58,6 +59,7 @@ def test_exudyn(row: dict) -> None:
     assert found.rank_gap[0] > 1e6 * found.rank_gap[1]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["dymo", "fivebar", "h4", "hexaglide", "quattro"])
 def test_every_kind_of_joint(name: str) -> None:
     """Any robot whose links are beams agrees with a frame of finite elements at its reference pose."""
@@ -108,6 +110,7 @@ def _seen(frames: dict[int, Pose], body: int, pose: Pose) -> Pose:
     return frames[body].inverse() @ pose if body in frames else pose
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar-flexible", "delta-flexible"])
 def test_frames_of_any_orientation(name: str) -> None:
     robot = flexible_robot(name)
@@ -138,6 +141,7 @@ def test_robots_of_any_orientation() -> None:
     np.testing.assert_allclose(found, nacelle.natural_frequencies(robot, x).frequencies, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_robots_of_any_orientation_in_space() -> None:
     robot = beamed(library_robot("hexaglide"))
     turn = rotation_rpy(np.array([1.0, -0.6, 2.0]))

@@ -373,6 +373,7 @@ def _spins(state: Deformed) -> int:
 # ---- Static deflection and loaded frequencies against elementary mechanics
 
 
+@pytest.mark.slow
 def test_deflection_and_forces_in_space() -> None:
     """A little load gives the linear deflection; drives carry what the rigid robot's do."""
     robot = flexible_robot("delta-flexible")

@@ -53,6 +53,7 @@ def test_random_programs_in_the_fast_form() -> None:
     assert compared > 300
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_a_robot(real: str) -> None:
     """Inverse dynamics of the five-bar with friction: errors of rounding, and NaN passes through."""

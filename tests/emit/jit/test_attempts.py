@@ -128,6 +128,7 @@ def warned(*texts: str) -> Iterator[None]:
         assert text in str(warning.message)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_right_numbers_and_one_warning_that_names_the_program(fault: str, fails, tmp_path: Path) -> None:
     robot = nacelle.load("fivebar")
@@ -208,6 +209,7 @@ faulty.close()
 """
 
 
+@pytest.mark.slow
 def test_another_process_does_not_wait_again(tmp_path: Path) -> None:
     """The first waits for the end of a program that never ends; the second does not even begin it."""
     user, worker = tmp_path / "user.py", script(tmp_path, "asleep")

@@ -93,6 +93,7 @@ def test_the_same_values_as_from_this_process(make) -> None:
         assert ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fault", sorted(set(FAULTS) - {"no object", "part of an object"}))
 def test_a_fault_costs_one_program(fault: str, make, tmp_path: Path) -> None:
     """The failure says what happened; the next program gets what it needs, and nothing is left over."""

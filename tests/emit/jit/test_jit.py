@@ -482,6 +482,7 @@ def test_styles_fit_their_machines(triple: str, cpu: str) -> None:
     assert style.whole >= style.chunk
 
 
+@pytest.mark.slow
 def test_what_llvm_writes_for_each_family() -> None:
     """Next to no negations on NEON, and few values on the stack: LLVM holds what the plan holds.
 

@@ -29,6 +29,7 @@ DESCRIBED = (
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     robot = library_robot(name)
@@ -37,6 +38,7 @@ def test_library_robots_move_under_their_forces(name: str, capfd: pytest.Capture
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_couplings_and_free_bases(name: str) -> None:
     robot = coupled_robot(name)
@@ -76,6 +78,7 @@ def test_a_hinge_in_which_nothing_acts_is_two_points() -> None:
     np.testing.assert_allclose(data.efc_pos[: data.ne], 0.0, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, *DESCRIBED])
 def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
     robot = library_robot(name) if name in NAMES else coupled_robot(name)
@@ -89,6 +92,7 @@ def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
     assert max(found["poses"], found["forces"]) < 1e-12
 
 
+@pytest.mark.slow
 def test_all_that_a_file_can_hold_comes_back(tmp_path: Path) -> None:
     """Friction of higher powers, end stops, springs, dampers, couplings."""
     out = tmp_path / "robot.xml"
@@ -101,6 +105,7 @@ def test_all_that_a_file_can_hold_comes_back(tmp_path: Path) -> None:
     assert max(exported_instants.errors(file, again.robot, own=own).values()) < 1e-12
 
 
+@pytest.mark.slow
 def test_loops_that_lock_every_joint_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "robot.xml"
     nacelle.export_robot(plain(closing(4).robot), "mjcf", out=out)
@@ -108,6 +113,7 @@ def test_loops_that_lock_every_joint_are_refused(tmp_path: Path) -> None:
         nacelle.import_robot(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 8, 9, 13])
 def test_random_robots_come_back(seed: int, tmp_path: Path) -> None:
     out = tmp_path / "robot.xml"

@@ -40,6 +40,7 @@ BODIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
     text, names = shuffled(nacelle.export_robot(varied(name, 1), "mjcf").text, 3)
@@ -53,6 +54,7 @@ def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
     assert len(robot.legs) == 4
 
 
+@pytest.mark.slow
 def test_legs_with_tolerances(tmp_path: Path) -> None:
     """Side parts that tilt a little as they move are still one nacelle."""
     robot = library_robot("h4")
@@ -72,6 +74,7 @@ def test_legs_with_tolerances(tmp_path: Path) -> None:
     assert again.motion.coordinates == ("x", "y", "z", "turn")
 
 
+@pytest.mark.slow
 def test_the_body_that_is_placed_may_be_named(tmp_path: Path) -> None:
     file = tmp_path / "h4.xml"
     nacelle.export_robot(library_robot("h4"), "mjcf", out=file)

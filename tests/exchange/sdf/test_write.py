@@ -47,6 +47,7 @@ def test_bodies_and_joints_are_read_as_they_are(name: str, tmp_path: Path) -> No
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "hexaglide", "palida", "dymo"])
 def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
     robot = without_rotors(library_robot(name))

@@ -64,6 +64,7 @@ def test_dynamics_are_those_of_pinocchio(tmp_path: Path) -> None:
     assert max(errors(File(path, done.robot, side), 10).values()) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floating", [False, True])
 def test_loops_and_couplings_in_the_file_move_as_in_pinocchio(tmp_path: Path, floating: bool) -> None:
     """A revolute loop and a finger that mimics a motor, on a base that is fixed or floats."""

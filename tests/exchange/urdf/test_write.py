@@ -18,6 +18,7 @@ from support.library import NAMES, library_robot
 from support.random_robots import closing
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(
     name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -28,6 +29,7 @@ def test_library_robots_move_under_their_forces(
     assert max(errors(file, robot).values()) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["arm", "ball_screws", "belt_fivebar", "biped", "carriage", "cart_pole"])
 def test_couplings_and_free_bases(name: str, tmp_path: Path) -> None:
     robot = coupled_robot(name)

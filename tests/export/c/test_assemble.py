@@ -20,6 +20,7 @@ from support.library import library_robot
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "delta4", "quattro", "h4"])
 def test_starts(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)

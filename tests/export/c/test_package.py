@@ -46,6 +46,7 @@ def test_regressors(tmp_path: Path) -> None:
     assert "BAD" not in printed
 
 
+@pytest.mark.costly
 @needs_compiler
 @pytest.mark.parametrize(("robot_name", "source", "models"), CASES)
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, models: str) -> None:
@@ -130,6 +131,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
         assert np.max(np.abs(watched[-1] - margins)) < 1e-12, label
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     robot = library_robot("3rps")
@@ -160,6 +162,7 @@ def assert_nothing_allocated(folder: Path) -> None:
     assert own <= allowed | {f"{name}f" for name in allowed}
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_hostile_names(tmp_path: Path) -> None:
     robot = hostile_fivebar()
@@ -267,6 +270,7 @@ def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
     assert "all is well\n" in ran.stdout
 
 
+@pytest.mark.costly
 @needs_compiler
 @pytest.mark.parametrize("name", ["fivebar", "quattro"])
 def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:

@@ -19,6 +19,7 @@ from support.packages import run_self_test
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "palida"])
 def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)

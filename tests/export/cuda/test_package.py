@@ -39,6 +39,7 @@ def test_files(package: Path) -> None:
     assert "values put aside" in (package / "README.md").read_text()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_kernels_give_the_reference_vectors(package: Path, real: str) -> None:
     """The very source of the package, its launching functions cut off, run by this machine's compiler."""
@@ -61,6 +62,7 @@ def test_kernels_give_the_reference_vectors(package: Path, real: str) -> None:
     assert error <= wanted.tolerance[real][label]
 
 
+@pytest.mark.slow
 def test_nvcc_compiles_the_package(package: Path, tmp_path: Path) -> None:
     nvcc = shutil.which("nvcc")
     if nvcc is None:

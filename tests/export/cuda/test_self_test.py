@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import nacelle
 from nacelle.export.about import Package
 from nacelle.export.cuda.self_test import self_test
@@ -11,6 +13,7 @@ from nacelle.export.vectors import vectors
 from support.library import library_robot
 
 
+@pytest.mark.slow
 def test_every_function_is_checked_in_every_precision() -> None:
     robot = library_robot("prrrp")
     wanted = Wanted(("gravity_forces",), bare=True)

@@ -28,6 +28,7 @@ from support.library import library_robot
 # Building an FMU: its own sources alone compile without a warning; the same files are the same bytes.
 
 
+@pytest.mark.slow
 def test_the_sources_in_the_file_compile_elsewhere(tmp_path: Path) -> None:
     """What buildDescription.xml lists is all that a compiler needs, and it has nothing to say."""
     with zipfile.ZipFile(fmu("fivebar")) as archive:

@@ -46,6 +46,7 @@ def _cosimulated(name: str) -> None:
     np.testing.assert_allclose(got_v, want.v[-1], rtol=0, atol=1e-9)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("what", ["", "inverse_dynamics", "controller cf-rb-friction"])
 def test_it_validates(what: str) -> None:
     from fmpy.validation import validate_fmu
@@ -123,6 +124,7 @@ def _inverse(name: str) -> None:
             np.testing.assert_allclose(one.get("force."), force, rtol=0, atol=1e-9 * np.max(np.abs(force)))
 
 
+@pytest.mark.slow
 def test_inverse_dynamics() -> None:
     _inverse("fivebar")
 
@@ -133,6 +135,7 @@ def test_inverse_dynamics_where_legs_are_found_by_iteration(name: str) -> None:
     _inverse(name)
 
 
+@pytest.mark.slow
 def test_a_controller_takes_its_samples() -> None:
     """Two samples in a step, one, and none: forces are those of the controller in Python."""
     robot = library_robot("fivebar")

@@ -82,6 +82,7 @@ def test_self_test(tmp_path: Path, robot_name: str) -> None:
 # ---- Packages of NumPy: their self-test, batches, and their functions against the Python API
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("robot_name", ["palida", "fivebar"])
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     robot = library_robot(robot_name)
@@ -115,6 +116,7 @@ def test_batches_broadcast(tmp_path: Path) -> None:
         module.inverse_dynamics(x, np.zeros(3), np.zeros(2))
 
 
+@pytest.mark.slow
 def test_legs_found_by_iteration(tmp_path: Path) -> None:
     robot = library_robot("3rps")
     done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "p", target="numpy")

@@ -188,6 +188,7 @@ def test_bodies_need_a_mass() -> None:
 # ---- The robot with identified parameters, and its file
 
 
+@pytest.mark.slow
 def test_a_file_that_is_read_as_the_same_robot(tmp_path):
     robot = with_payload(identified_library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02))
     data = noisy_estimate(robot, noise=0.1)
@@ -364,6 +365,7 @@ def test_numbers_that_are_none():
 QUICK = ("redundant point on three legs", "sprung five-bar", "shared carriage", "loop inside a leg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in stress_robots.STRESS],

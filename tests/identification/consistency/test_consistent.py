@@ -35,6 +35,7 @@ def _result(data, **options):
     return consistent_parameters(data.base, data.beta, data.root, **options)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", pytest.param("palida", marks=pytest.mark.slow)])
 def test_mass_matrices_where_the_ordinary_estimate_has_none(name):
     robot = library_robot(name)
@@ -340,6 +341,7 @@ def test_what_cannot_be_used(change, words):
         consistent_parameters(base, **given)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("precision", [1e-6, 1.0, 1e4, 1e8])
 @pytest.mark.parametrize("factor", [1.0, 100.0])
 def test_estimates_far_from_the_description(factor, precision):

@@ -37,6 +37,7 @@ def _delta(plate, rod):
     return nacelle.build(description)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     [
@@ -76,6 +77,7 @@ def test_the_equations_of_an_axisymmetric_body():
     assert np.max(np.abs(rows @ own)) > 1e-5
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("assume", ["undescribed", "zeros", "nothing"])
 def test_flat_plates_and_thin_rods(assume):
     """A lamina, and rods without inertia about their axes: the boundary of the cone, as described."""

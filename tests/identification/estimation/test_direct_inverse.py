@@ -33,6 +33,7 @@ def made():
     return base, prepare(run.measurement), truth_of(base, true), run
 
 
+@pytest.mark.slow
 def test_the_truth_lies_within_the_deviations():
     base, samples, truth, _ = made()
     estimator = DirectInverse(parameters=base, controller=LOOP).fit(samples)

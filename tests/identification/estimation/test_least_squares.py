@@ -96,6 +96,7 @@ def test_outliers(size: float) -> None:
     assert np.median(ratios) < 0.2
 
 
+@pytest.mark.slow
 def test_reweighted_is_nearly_as_good_as_ordinary_on_normal_noise() -> None:
     ratios = [
         error(ReweightedLeastSquares().fit(noisy(seed))) / error(OrdinaryLeastSquares().fit(noisy(seed)))
@@ -111,6 +112,7 @@ def test_one_iteration_is_an_option() -> None:
     assert error(often) < error(once) < error(OrdinaryLeastSquares().fit(data))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ALL)
 @settings(max_examples=4)
 @given(st.integers(0, 1000), st.floats(-6.0, 6.0))

@@ -59,6 +59,7 @@ def test_all_ten_of_a_platform_that_rotates():
     assert found.freedom == len(base) - 10
 
 
+@pytest.mark.slow
 def test_the_mass_alone_of_one_that_does_not():
     """A Delta; in the frame of its tool, what is not determined is a point at its origin."""
     robot = library_robot("delta")
@@ -121,6 +122,7 @@ def test_noise_makes_no_impossible_payload():
     assert found.accuracy < 1e-3
 
 
+@pytest.mark.slow
 def test_what_cannot_be():
     robot = library_robot("delta")
     base, unloaded, loaded = _runs(robot, LOAD)

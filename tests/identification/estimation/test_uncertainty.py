@@ -66,6 +66,7 @@ def test_white_noise() -> None:
     assert_honest(*standardised(OrdinaryLeastSquares, lambda rng, shape: rng.normal(size=shape), 80))
 
 
+@pytest.mark.slow
 def test_coloured_noise_and_a_smooth_motion() -> None:
     """Taken as white, the noise would be much smaller than it is: the textbook's deviations are half."""
     z, covered = standardised(
@@ -74,6 +75,7 @@ def test_coloured_noise_and_a_smooth_motion() -> None:
     assert_honest(z, covered)
 
 
+@pytest.mark.slow
 def test_rows_with_different_and_common_noise() -> None:
     """One row ten times as noisy as the other, and a part that both have in common."""
 
@@ -85,6 +87,7 @@ def test_rows_with_different_and_common_noise() -> None:
         assert_honest(*standardised(kind, noise, 60, smooth=3))
 
 
+@pytest.mark.slow
 def test_gaps_and_parts() -> None:
     z, covered = standardised(
         WeightedLeastSquares,

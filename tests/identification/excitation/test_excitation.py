@@ -148,6 +148,7 @@ def test_the_criterion_is_the_condition_of_the_rows() -> None:
         assert value == pytest.approx(np.linalg.cond(PROBLEM_OF_OPTIMISE.stacked(R[0])), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_improved_motions_are_better() -> None:
     z = random_motions(PROBLEM_OF_OPTIMISE, 1, seed=2)
     start = values_of(PROBLEM_OF_OPTIMISE, z, "log-det")
@@ -176,6 +177,7 @@ def test_stages() -> None:
 # ---- Excitations as results: saved and read again, tables, periods, words
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("options", [{}, {"strategy": "separate"}], ids=["combined", "separate"])
 def test_saved_motions_are_read_again(tmp_path, options):
     result = quick_excitation(**options)

@@ -95,6 +95,7 @@ def test_the_same_seed_gives_the_same_motion():
     assert other.parts[0].record != first.parts[0].record
 
 
+@pytest.mark.slow
 def test_separate_motions_have_strokes_of_constant_speed():
     result = quick_excitation(strategy="separate")
     strokes, motion = result.parts

@@ -460,6 +460,7 @@ def test_what_is_covered() -> None:
         assert reason in elements.reason_not(mechanism_of(any_robot(name))), name
 
 
+@pytest.mark.slow
 def test_reasons_are_sentences() -> None:
     for name in CASES:
         reason = elements.reason_not(mechanism_of(CASES[name](3).robot))

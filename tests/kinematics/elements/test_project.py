@@ -16,6 +16,7 @@ Array = np.ndarray
 SIGMA = 1e-4
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "quattro", "space"])
 def test_exact_states_stay(name: str) -> None:
     robot = library_robot(name)
@@ -30,6 +31,7 @@ def test_exact_states_stay(name: str) -> None:
         assert_same(found.state[name_], state[name_], 1e-10)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "names"),
     [

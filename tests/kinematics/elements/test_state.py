@@ -27,6 +27,7 @@ def motion(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
     return x, v, a
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", WITH)
 def test_there_and_back(name: str) -> None:
     robot = library_robot(name)
@@ -39,6 +40,7 @@ def test_there_and_back(name: str) -> None:
     assert_same(state.joints().actuators[1], nacelle.joint_motion(robot, x, v, a).actuators[1], 1e-10)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "orthoglide", "delta", "3rrr"])
 def test_derivatives_by_differences(name: str) -> None:
     """Along x + v t + a t^2 / 2, which a motion without free orientation follows."""

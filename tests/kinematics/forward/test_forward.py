@@ -72,6 +72,7 @@ def tolerance(robot: Robot, x: Array) -> float:
     return 1e-13 / float(np.min(conditioning(scaled_inverse(robot, J))))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", by_time(ALL, long=LONG))
 def test_there_and_back(name: str) -> None:
     """Forward after inverse from the reference pose, and inverse after forward."""
@@ -135,6 +136,7 @@ def well_conditioned(name: str) -> Robot:
     raise AssertionError(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if None not in CASES[name](3).forms])
 def test_random_legs(name: str) -> None:
     """The steps of the pose over batches: convergence is quadratic and ends where the inverse began."""
@@ -150,6 +152,7 @@ def test_random_legs(name: str) -> None:
     assert np.all(errors[1:][near] < 1e3 * errors[:-1][near] ** 2 + 1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["3 RPS", "6 RUPU", "6 UPS cut at the slide", "6 RUS cut at the arm"])
 def test_random_legs_as_a_whole(name: str) -> None:
     """The step of pose and joints together, actuators held in the tree or where a loop is cut."""
@@ -344,6 +347,7 @@ def test_no_such_pose_by_iteration() -> None:
         forward_kinematics(robot, impossible)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", [PoseSearch, JointSearch])
 def test_both_searches_find_the_pose(kind: type[PoseSearch]) -> None:
     """On the pose alone and on pose and joints: the poses from which the coordinates were made."""

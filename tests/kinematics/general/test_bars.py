@@ -128,6 +128,7 @@ def parallelograms(root: str, seed: int) -> nacelle.Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies), gravity=(1.0, -2.0, -9.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("root", ["P", "R"])
 def test_parallelograms(root: str, seed: int) -> None:
@@ -177,6 +178,7 @@ def bars_of(robot: nacelle.Robot) -> int:
     return len(find_bars(mechanism_of(robot)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", BARS)
 def test_the_library(name: str) -> None:
     check(library_robot(name), 1)
@@ -186,6 +188,7 @@ def test_which_legs_are_bars() -> None:
     assert {name: bars_of(library_robot(name)) for name in NAMES if bars_of(library_robot(name))} == BARS
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", [*FAMILIES, *GENERAL])
 def test_random_robots(name: str, seed: int) -> None:
@@ -194,6 +197,7 @@ def test_random_robots(name: str, seed: int) -> None:
     check(robot, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "body", "count"), [("gough-stewart", 0, 5), ("palida", 0, 5), ("hexa", 0, 6)]
 )
@@ -210,6 +214,7 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
     check(mixed, 4)
 
 
+@pytest.mark.slow
 def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
     assert find_bars(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
@@ -217,6 +222,7 @@ def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     check(robot, 3)
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 200))
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
@@ -248,6 +254,7 @@ def test_weak_pivots_go_to_the_tree() -> None:
     assert nacelle.inverse_dynamics(robot, reference, formulation="compact").formulation == "compact"
 
 
+@pytest.mark.slow
 def test_struts_in_the_plane_of_the_anchors_go_to_the_tree() -> None:
     """A strut counts by its height over the base; where it has none, the API gives what the tree gives."""
     robot = library_robot("palida")

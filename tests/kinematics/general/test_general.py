@@ -65,6 +65,7 @@ def determined(robot: Robot) -> np.ndarray:
     return np.array(kept)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step leaves the square of what was open, and is that of the tree."""

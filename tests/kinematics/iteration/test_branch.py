@@ -115,6 +115,7 @@ def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKi
     return solver.solve(y0, path, tolerance=2e-14, max_iterations=5, follow=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [wrist, digger])
 def test_the_same_as_by_small_steps(make: Callable[[], nacelle.Robot]) -> None:
     robot = make()
@@ -157,6 +158,7 @@ def test_signs_change_with_the_branch() -> None:
     assert again.actuators[1] < 0.0
 
 
+@pytest.mark.slow
 def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
     """Beyond the flat position crossed bars have the signs of parallel ones; relations differ."""
     robot = nacelle.loads(KNEE)
@@ -192,6 +194,7 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
         np.testing.assert_allclose(Y.Y @ Y.parameters.values, tree.force, rtol=1e-10)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(6))
 def test_numbers_are_determinants(seed: int) -> None:
     """Their product is det K over its value in the reference, times that of what does not change."""
@@ -215,6 +218,7 @@ def test_numbers_are_determinants(seed: int) -> None:
     np.testing.assert_allclose(product, ratio, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_articulated_nacelle_does_not_tilt() -> None:
     """The platform of an H4 stays level on the branch of its reference; tilted solutions are flagged."""
     robot = nacelle.load("h4")
@@ -226,6 +230,7 @@ def test_articulated_nacelle_does_not_tilt() -> None:
     assert np.max(np.abs(level - np.eye(3))) < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("PRR",) * 3, ("RPR",) * 3])
 def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     """What forward kinematics gives without a flag lies on the reference's side of parallel singularities."""
@@ -246,6 +251,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("make", [wrist, lambda: leg_robots.planar(1, ("RRR",) * 3)])
 def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> None:
     """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""

@@ -100,6 +100,7 @@ def test_a_bad_leg_does_not_hide_another() -> None:
     assert continuation._no_singularity(begin[:, :1], middle[:, :1], end[:, :1])[0]
 
 
+@pytest.mark.slow
 def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples that are no path cost each a few solutions, not one for each sample behind them."""
     leg = inner_loops.draw(0)
@@ -114,6 +115,7 @@ def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 400 <= sum(solved) < 20 * 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("legs", ["3-RSR", "3-SRR"])
 def test_legs_with_more_rows_than_unknowns(legs: str) -> None:
     """Spherical mechanisms: five rows a leg for four unknowns, consistent up to rounding; they move."""

@@ -36,6 +36,7 @@ from support.uncompiled import run_uncompiled
 # What is done with a pose before a differentiated program: the robot's own quaternion, step and search.
 
 
+@pytest.mark.slow
 def test_unknowns_are_those_of_the_robot() -> None:
     robot = library_robot("3rps")
     closing, states = closing_of(robot), seeded_states(robot, 3)
@@ -223,6 +224,7 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_zeros_of_pivots(name: str) -> None:
     robot = ROBOTS[name]()
@@ -232,6 +234,7 @@ def test_zeros_of_pivots(name: str) -> None:
     assert np.all(compare(robot, x) < TOLERANCE)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", STRESS)
 def test_ordinary_states_are_not_weak(name: str) -> None:
     """The figure does not depend on the size of pivots, only on what they do to others."""

@@ -170,6 +170,7 @@ def check(seed: int, count: int) -> tuple[int, int]:
     return int(np.sum(unflagged)), int(np.sum(condition > 1e8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_inner_loops(seed: int) -> None:
     unflagged, singular = check(seed, 2000)
@@ -198,6 +199,7 @@ def flat(seed: int = 1) -> tuple[inner_loops.Leg, Array, float]:
     return leg, leg.foot(np.array(HIP), np.array(bent)), bent
 
 
+@pytest.mark.slow
 def test_every_function_sees_a_flat_loop() -> None:
     leg, x, _ = flat()
     robot, v = leg.robot, np.array([0.1, -0.2])
@@ -234,6 +236,7 @@ def test_a_run_ends_before_a_flat_loop() -> None:
     assert np.all(np.isfinite(run.x))
 
 
+@pytest.mark.slow
 def test_the_size_of_a_robot_does_not_matter() -> None:
     """A leg with a motor and a cylinder, and a thousandth of it: the same margins, flags and forces."""
     leg = inner_loops.draw(2)

@@ -105,6 +105,7 @@ def test_a_leg_of_three_slides() -> None:
     assert any(is_three_prismatic(robot, leg) for leg in robot.legs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("legs", ["6-SPU", "6-PSU"])
 def test_the_spin_of_a_leg_on_a_spherical_joint_comes_from_its_closure(legs: str) -> None:
     """At a universal end: its axes are perpendicular at every pose, not at the reference only."""

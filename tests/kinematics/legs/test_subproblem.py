@@ -79,6 +79,7 @@ def test_balance(a: float, b: float, c: float) -> None:
         assert np.isnan(value.c)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(vectors, angles, vectors, signs)
 def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) -> None:

@@ -62,6 +62,7 @@ def test_actuators_that_drive_nothing_useful() -> None:
     assert any("do not control every motion" in line for line in reported)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("motion", "name"),
     [("se3", "se3"), (["x", "y"], "xy"), (["x", "y", "rz"], "xy+rz"), (["rx", "ry", "rz"], "[rx, ry, rz]")],

@@ -45,6 +45,7 @@ def test_winding() -> None:
     assert winding(J, [0]) == pytest.approx([1.0, 1.0, ratio, ratio])
 
 
+@pytest.mark.slow
 def test_angles_of_coupled_joints_count_their_turns() -> None:
     robot = coupled_robot("belt_fivebar")
     x, _ = mechanism_of(robot).reference

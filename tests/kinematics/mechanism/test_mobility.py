@@ -581,6 +581,7 @@ def test_ranks_of_known_mechanisms(name: str) -> None:
 CLEAR = 1e-6
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(closings())
 def test_ranks_of_random_robots(made: RandomRobot) -> None:
@@ -590,6 +591,7 @@ def test_ranks_of_random_robots(made: RandomRobot) -> None:
     compare_ranks(mobility(made.robot), expected)
 
 
+@pytest.mark.slow
 def test_random_robots_vary() -> None:
     """The random robots are worth testing: mobile ones, locked ones, overconstrained ones, idle motions."""
     from support.random_robots import closing

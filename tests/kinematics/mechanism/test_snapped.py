@@ -65,6 +65,7 @@ def _robot(name: str) -> Robot:
     return spherical_three_rrr(3) if name == "spherical" else nacelle.load(name)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "digits"), [("fivebar", 5), ("prrrp", 6), ("spherical", 6), ("3rrr", 6), ("orthoglide", 6)]
 )

@@ -37,6 +37,7 @@ def _uneven(change: float, spin: str = "") -> Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies))
 
 
+@pytest.mark.slow
 def test_a_small_asymmetry_is_neglected_and_its_error_stated() -> None:
     robot = _uneven(5e-3)
     found = check_robot(robot)
@@ -65,6 +66,7 @@ def test_a_large_asymmetry_is_refused_unless_it_is_chosen() -> None:
     assert not check_robot(_uneven(0.2, "neglect")).errors
 
 
+@pytest.mark.slow
 def test_a_universal_joint_holds_the_spin_far_from_its_singularity() -> None:
     found = check_robot(_uneven(0.2, "universal"))
     assert not found.errors

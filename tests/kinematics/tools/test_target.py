@@ -14,6 +14,7 @@ from nacelle.kinematics.tools.tool import tool_pose
 from support.tools import near, with_tool
 
 
+@pytest.mark.slow
 def test_tilts_bring_the_tip_of_a_table_to_a_place() -> None:
     """A 3-RPS lifts and tilts; the tip of a tool above it moves in x and y by the tilts."""
     robot = with_tool("3rps", (0.0, 0.0, 0.3))
@@ -39,6 +40,7 @@ def test_a_spherical_robot_reaches_a_sphere() -> None:
     assert f"leaves {off:.4g} mm" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_orientations_that_a_robot_cannot_take() -> None:
     robot = with_tool("delta")
     R = tool_pose(robot, reference_pose(robot), "t").R

@@ -21,6 +21,7 @@ from support.uncompiled import any_robot
 ROBOTS = ("gough-stewart", "delta", "3rrr", "fivebar", "delta4", "quattro", "3rps", "dymo/orientational")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ROBOTS)
 def test_there_and_back(name: str) -> None:
     robot = with_tool(name)
@@ -37,6 +38,7 @@ def test_there_and_back(name: str) -> None:
         same_pose(robot, tool_to_pose(robot, tool_coordinates(robot, x, tool.name), tool.name), x, 1e-11)
 
 
+@pytest.mark.slow
 def test_coordinates_of_a_tool_mean_the_tool() -> None:
     robot = with_tool("gough-stewart")
     x = pose(robot, [0.02, 0.01, 0.8], rotation_vector=[0.1, 0.2, -0.3], tool="t")

@@ -79,11 +79,13 @@ def check_jacobian_by_differences(robot: Robot, seed: int) -> None:
         assert_same(state.jacobian, difference_jacobian(robot, platform, q), 1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_jacobian_by_differences(name: str) -> None:
     check_jacobian_by_differences(library_robot(name), 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(any_trees(), seeds)
 def test_jacobian_by_differences_random(made: RandomRobot, seed: int) -> None:
@@ -176,6 +178,7 @@ def test_jacobian_in_many_digits(name: str) -> None:
     check_jacobian_in_many_digits(library_robot(name), 3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_jacobian_in_many_digits_random(seed: int) -> None:
     check_jacobian_in_many_digits(any_tree(seed).robot, seed)
@@ -304,6 +307,7 @@ def test_library_assembles(name: str) -> None:
     assert closed(library_robot(name), found.closures, 1e-14)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(closings())
 def test_reference_is_closed(made: RandomRobot) -> None:
@@ -342,6 +346,7 @@ def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0
         np.testing.assert_array_equal(found.q[place], guess_coordinates(robot)[place])
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(closings(), seeds)
 def test_assembly_closes_a_disturbed_robot(made: RandomRobot, seed: int) -> None:

@@ -197,11 +197,13 @@ def check(robot: Robot) -> None:
     check_against_pinocchio(robot)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ALL)
 def test_all_robots(name: str) -> None:
     check(any_robot(name))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CASES)
 def test_random_legs(name: str) -> None:
     check(CASES[name](3).robot)

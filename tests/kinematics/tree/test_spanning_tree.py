@@ -114,6 +114,7 @@ def test_poses_of_random_trees(made: RandomRobot, seed: int) -> None:
     check_poses(made.robot, seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_twists_of_random_trees(made: RandomRobot, seed: int) -> None:

@@ -79,6 +79,7 @@ def test_library(name):
     check_record(library_robot(name))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(any_trees())
 def test_random_robots(made):

@@ -243,6 +243,7 @@ values: Any = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None, database=None)
 @given(
     value=values,

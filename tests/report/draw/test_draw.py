@@ -38,6 +38,7 @@ from support.results import agreement, all_results, result_names, results, some_
 # ---- Matplotlib: loaded for a picture alone, and the same bytes for the same picture
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
     saved = []
@@ -59,6 +60,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         canvas.save(figure, "never.png")
 
 
+@pytest.mark.slow
 def test_matplotlib_is_loaded_only_for_a_picture():
     modules = "nacelle.report.draw.curves, nacelle.report.gallery"
     code = f"import sys, {modules}; assert 'matplotlib' not in sys.modules"

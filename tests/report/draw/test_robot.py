@@ -61,6 +61,7 @@ def test_every_robot_is_drawn_whole_and_without_warnings(name):
     assert max(np.array([shown.width, shown.height]) / size) > 0.85
 
 
+@pytest.mark.slow
 def test_robots_in_a_plane_are_seen_flat():
     assert {name: scene_of(name).across for name in NAMES if name in FLAT} == FLAT
     assert all(scene_of(name).across is None for name in NAMES if name not in FLAT)

@@ -49,6 +49,7 @@ def test_runs_whose_times_overlap_are_put_one_after_another() -> None:
     assert "one after another" in label
 
 
+@pytest.mark.slow
 def test_autocorrelation_is_that_of_each_part() -> None:
     fit = identified("fivebar", 2).fit
     values = fit.autocorrelation(3)

@@ -109,6 +109,7 @@ def test_what_a_page_of_an_identification_says() -> None:
         assert file in read.text or file in Reader(validation_page(validation)).text
 
 
+@pytest.mark.slow
 def test_redundant_actuators() -> None:
     identification = identified("redundant")
     assert np.all(np.isnan(identification.fit.floor))

@@ -13,6 +13,7 @@ from support.no_engine import refused
 NAMES = ("check", "operations", "verification")
 
 
+@pytest.mark.slow
 def test_another_process_counts_the_same() -> None:
     subject = subject_of("prrrp")
     with made_beside(NAMES, "prrrp", verifier=refused) as beside:
@@ -30,6 +31,7 @@ def test_another_process_counts_the_same() -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_what_is_begun_here_is_not_begun_there() -> None:
     with made_beside(NAMES, "prrrp", verifier=refused) as beside:
         assert beside is not None
@@ -44,6 +46,7 @@ def test_what_is_begun_here_is_not_begun_there() -> None:
         assert list(beside._made) == ["verification"]
 
 
+@pytest.mark.slow
 def test_sections_that_are_made_elsewhere_come_last() -> None:
     subject = subject_of("prrrp")
     with made_beside(("robot", "operations"), "prrrp") as beside:
@@ -54,6 +57,7 @@ def test_sections_that_are_made_elsewhere_come_last() -> None:
     assert [section.name for section in made] == ["check", "operations"]
 
 
+@pytest.mark.slow
 def test_what_a_robot_carries() -> None:
     """The other process has the robot with its payload, and says so in the commands."""
     subject = subject_of("prrrp", payload=("2 kg",))

@@ -137,6 +137,7 @@ def test_sections_that_are_done_remain_after_an_interruption() -> None:
         data_sheet("fivebar", sections=["structur"])
 
 
+@pytest.mark.slow
 def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
     sheet = data_sheet("fivebar", sections=CHEAP)
     assert sheet._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')

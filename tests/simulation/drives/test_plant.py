@@ -121,6 +121,7 @@ def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.Simulation:
     return simulate(plant, x0, force=force, until=until, **options)
 
 
+@pytest.mark.slow
 def test_energy_balance() -> None:
     """With stiction, lag, cogging and limits what is missing falls with the method's error."""
     plant = all_effects(library_robot("fivebar"), smooth=0.02)
@@ -140,6 +141,7 @@ def test_energy_balance() -> None:
     np.testing.assert_allclose(fine.energy - own["kinetic"] - own["potential"], stored, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "delta"])
 def test_energy_balance_of_spatial_robots(name: str) -> None:
     run = pushed(all_effects(library_robot(name), smooth=0.02), 0.02, method="rk4", step=5e-5)
@@ -150,6 +152,7 @@ def test_energy_balance_of_spatial_robots(name: str) -> None:
     assert run.closure_error < 1e-12
 
 
+@pytest.mark.slow
 def test_flexible_links() -> None:
     """The same drives around a plant with flexible links."""
     robot = library_robot("fivebar-flexible")

@@ -23,6 +23,7 @@ STEP = 1e-4
 HARD = mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stiffness", "push"),
     [("gough-stewart", 2e4, [0.8, -0.5, 0.4, 1.0, -1.5, 2.0]), ("delta", 60.0, [1.5, 0.9, 0.6])],

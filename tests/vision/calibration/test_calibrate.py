@@ -19,6 +19,7 @@ from support.observed import camera_of
 from support.sightings import camera_error, perturbed, point_sightings, sightings
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "quattro", "gough-stewart"])
 def test_a_camera_comes_back_within_its_covariance(name):
     robot = nacelle.load(name)
@@ -40,6 +41,7 @@ def test_a_camera_comes_back_within_its_covariance(name):
     assert max(result.sigma.values()) < 1e-3
 
 
+@pytest.mark.slow
 def test_the_lens_from_points_of_edges():
     robot = nacelle.load("gough-stewart")
     camera = replace(

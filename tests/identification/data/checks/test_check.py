@@ -51,6 +51,7 @@ def assert_found(fault: Fault) -> None:
     assert len(findings) == 1, str(findings)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize("name", ["fivebar", "prrrp"])
 def test_clean(name: str, truth: str) -> None:
@@ -210,6 +211,7 @@ def test_all_missing() -> None:
     assert findings.skipped
 
 
+@pytest.mark.slow
 def test_branch() -> None:
     """The five-bar passes a parallel singularity: its forward kinematics goes on along the other branch."""
     robot = library_robot("fivebar")

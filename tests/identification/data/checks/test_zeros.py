@@ -41,6 +41,7 @@ def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
     return model, fit
 
 
+@pytest.mark.slow
 def test_a_shift_is_found_and_sized() -> None:
     """In a motion of a tenth of a turn, where the times of passive joints' friction show most of it."""
     run = measured(library_robot("fivebar"), 1)
