@@ -88,7 +88,8 @@ UNFELT = 1e-3
 COUNTS = 2**20
 # Sweeps of projections on the bounds in a sample.
 SWEEPS = 2
-_TINY = 1e-200
+# Divisors are at least this, which single precision still has.
+_TINY = 1e-36
 
 
 @dataclass(frozen=True)
