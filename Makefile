@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras coverage mutants testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,20 @@ test-extras: setup ## Tests of what is optional; installs PyTorch (some gigabyte
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/torch.txt
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier all -m extra
+
+QUALITY = @$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
+	-r requirements/quality.txt
+
+coverage: setup ## Lines and branches that make test-all reaches; which tests reach them, for make mutants
+	$(QUALITY)
+	mkdir -p .results
+	COVERAGE_FILE=.results/contexts $(BIN)/pytest -n $(JOBS) --dist worksteal --tier $(or $(TIER),all) \
+		--cov=nacelle --cov-branch --cov-context=test --cov-report=
+	COVERAGE_FILE=.results/contexts $(BIN)/coverage report --skip-covered --sort=cover --precision=1
+
+mutants: setup ## Mutation testing of the core on the kept list; PART=1/4 as above, goes on where it was stopped
+	$(QUALITY)
+	PYTHONPATH=tests $(BIN)/python -m support.mutants --part $(PART)
 
 testing-page: setup ## Write docs/testing.md from what the tiers have found in .results/
 	PYTHONPATH=tests $(BIN)/python -m support.testing_page
@@ -103,6 +117,8 @@ lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt
+	@$(UV_SETTINGS) $(COMPILE) requirements/quality.in --constraint requirements/dev.txt \
+		-o requirements/quality.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/torch.in --constraint requirements/dev.txt \
 		-o requirements/torch.txt
 

@@ -5,8 +5,9 @@
     pytest --tier soak                         # make soak: statistics and long searches
 
 A test marked `soak` runs in `soak` alone, one marked `slow` not in `test`. Of a test with many cases `test`
-runs those of quick robots (`QUICK`), of these the few that `spread` picks; all others run in `all`. Property
-tests draw fewer examples in `test`. Of a test marked `costly` it runs one case. pytest without `--tier` runs what it is asked for.
+runs those of quick robots (`QUICK`), of these the few that `spread` picks, of one marked `costly` the first;
+all others run in `all`. Property tests draw fewer examples in `test`. pytest without `--tier` runs what it is
+asked for.
 
 A part holds every n-th test file, in the order of their names, so that fixtures of a file are made once. Each
 run writes a file to `.results/`: what ran, where, on which commit, and how each test ended. With `--resume`

@@ -1,0 +1,186 @@
+"""Mutation testing: what tests do not see.
+
+    make mutants PART=1/4     # goes on where it was stopped; what was found is in .results/mutants.jsonl
+
+Mutants are those of cosmic-ray's operators in the modules below, sampled by a seed; the list is kept in
+tests/mutants.json, so that two commits are compared on the same ones. Each is made in a copy of the package
+and tested for at most a minute: by the tests of `make test` that run the mutated line, those of the nearest
+files first. Which tests run a line is read from a run of `make test` under coverage (.results/contexts).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support.tiers import RESULTS, ROOT
+
+KEPT = ROOT / "tests/mutants.json"
+FOUND = RESULTS / "mutants.jsonl"
+CONTEXTS = RESULTS / "contexts"
+PLACES = (
+    "spatial",
+    "kinematics/tree",
+    "dynamics/formulations",
+    "dynamics/friction.py",
+    "dynamics/base_parameters",
+    "identification/estimation",
+)
+SECONDS, TESTS = 60, 40
+# Operators whose mutants say something about numbers; others replace + by << and the like.
+OPERATORS = (
+    "ReplaceBinaryOperator_Add_Sub",
+    "ReplaceBinaryOperator_Sub_Add",
+    "ReplaceBinaryOperator_Mul_Div",
+    "ReplaceBinaryOperator_Div_Mul",
+    "ReplaceUnaryOperator_Delete_USub",
+    "ReplaceUnaryOperator_Delete_Not",
+    "ReplaceComparisonOperator_Lt_GtE",
+    "ReplaceComparisonOperator_Gt_LtE",
+    "ReplaceComparisonOperator_LtE_Gt",
+    "ReplaceComparisonOperator_GtE_Lt",
+    "ReplaceComparisonOperator_Eq_NotEq",
+    "ReplaceComparisonOperator_NotEq_Eq",
+    "ReplaceComparisonOperator_Is_IsNot",
+    "ReplaceAndWithOr",
+    "ReplaceOrWithAnd",
+    "NumberReplacer",
+    "ReplaceTrueWithFalse",
+    "ReplaceFalseWithTrue",
+    "ZeroIterationForLoop",
+)
+
+
+class Mutant(NamedTuple):
+    """One change: a module, by its path under src, an operator, which of its places there, and the line."""
+
+    module: str
+    operator: str
+    occurrence: int
+    line: int
+
+
+def all_mutants() -> Iterator[Mutant]:
+    """All mutants there are."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator
+
+    for place in PLACES:
+        path = ROOT / "src/nacelle" / place
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            tree = get_ast(file.read_text(encoding="utf-8"))
+            for name in OPERATORS:
+                operator = get_operator(f"core/{name}")()
+                places = [start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node)]
+                for k, (line, _) in enumerate(places):
+                    yield Mutant(str(file.relative_to(ROOT / "src")), name, k, line)
+
+
+def mutated(mutant: Mutant) -> str | None:
+    """The text of the module with the change; None if there is no such place any more."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    text = (ROOT / "src" / mutant.module).read_text(encoding="utf-8")
+    found = mutate_code(text, get_operator(f"core/{mutant.operator}")(), mutant.occurrence)
+    return None if found is None else str(found)
+
+
+def tests_of(mutant: Mutant) -> list[str]:
+    """Tests that run the line, nearest files first, the quickest of each."""
+    from coverage import CoverageData
+
+    data = CoverageData(str(CONTEXTS))
+    data.read()
+    contexts = data.contexts_by_lineno(str(ROOT / "src" / mutant.module)).get(mutant.line, [])
+    ids = sorted({context.partition("|")[0] for context in contexts if "::" in context})
+    near = mutant.module.removeprefix("nacelle/").split("/")
+
+    def distance(test: str) -> tuple[int, str]:
+        parts = test.split("::", maxsplit=1)[0].split("/")[1:]
+        return (-sum(a == b for a, b in zip(near, parts, strict=False)), test)
+
+    return sorted(ids, key=distance)[:TESTS]
+
+
+def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
+    """Test one mutant in a folder with a copy of the package: killed, survived, not covered, or gone."""
+    text = mutated(mutant)
+    if text is None:
+        return {"outcome": "gone"}
+    tests = tests_of(mutant)
+    if not tests:
+        return {"outcome": "not covered"}
+    target = folder / mutant.module
+    before = target.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    settings = {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'tests'}", "NACELLE_CACHE": str(folder / "cache")}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=os.environ | settings,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        ended = "survived" if done.returncode == 0 else "killed"
+        by = next(
+            (line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), ""
+        )
+    except subprocess.TimeoutExpired:
+        ended, by = "out of time", ""
+    finally:
+        target.write_text(before, encoding="utf-8")
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+    return {"outcome": ended, "by": by, "tests": len(tests), "seconds": round(time.perf_counter() - start, 1)}
+
+
+def main() -> None:
+    """Draw the list, or test a part of it."""
+    parser = argparse.ArgumentParser(description="mutation testing")
+    parser.add_argument("--draw", type=int, help="draw so many mutants and keep the list")
+    parser.add_argument("--seed", type=int, default=39)
+    parser.add_argument("--part", default="1/1")
+    chosen = parser.parse_args()
+    if chosen.draw:
+        every = list(all_mutants())
+        drawn = sorted(random.Random(chosen.seed).sample(every, chosen.draw))
+        lines = ",\n".join(json.dumps(mutant._asdict()) for mutant in drawn)
+        KEPT.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        print(f"{len(drawn)} of {len(every)} mutants, seed {chosen.seed}")
+        return
+    k, n = map(int, chosen.part.split("/"))
+    listed = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
+    lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
+    done = {tuple(entry["mutant"]): entry for entry in map(json.loads, lines)}
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(
+            ROOT / "src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+        for mutant in listed:
+            if tuple(mutant) not in done:
+                entry = {"mutant": list(mutant), **outcome(mutant, Path(folder))}
+                done[tuple(mutant)] = entry
+                with FOUND.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(entry) + "\n")
+                print(entry["outcome"], *mutant, flush=True)
+    print(Counter(entry["outcome"] for entry in done.values()))
+
+
+if __name__ == "__main__":
+    main()
