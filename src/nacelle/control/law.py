@@ -45,7 +45,7 @@ def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str
     def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
         memory, motion, k = kind.memory(robot), desired_of_row(robot, r), kind.gains(robot).split(gains)
         before = memory.split(z)
-        step = released(robot, before, kind.step(robot, before, q, motion, k), motion, k, q, wrong)
+        step = released(robot, before, kind.step(robot, before, q, motion, k), motion, k, q=q, wrong=wrong)
         return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name

@@ -147,7 +147,7 @@ def test_reasons_and_what_is_kept(
     )
     motion = DesiredMotion(x + x_off, np.zeros(2), np.zeros(2))
     with np.errstate(all="ignore"):
-        result = released(robot, z, step, motion, K, z["q_d"] + np.array([reading, 0.0]))
+        result = released(robot, z, step, motion, K, q=z["q_d"] + np.array([reading, 0.0]))
     assert result.memory["stopped"][0] == expected
     if expected:
         assert result.force.tolist() == [0.0, 0.0]

@@ -289,6 +289,7 @@ def released(
     step: ControlStep,
     motion: DesiredMotion,
     k: dict[str, Array],
+    *,
     q: Array | None = None,
     wrong: float = WRONG,
 ) -> ControlStep:
