@@ -95,7 +95,10 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
         for spring in found.springs:
             k = next(k for k, a in enumerate(robot.actuators) if a.joint == robot.joint(spring.joint))
             room = np.pi if spring.revolute else robot.size
-            rest = np.clip(spring.rest + shift, np.min(q[:, k]) - room, np.max(q[:, k]) + room)
+            low, high = np.min(q[:, k]) - room, np.max(q[:, k]) + room
+            if spring.revolute and robot.joints[robot.actuators[k].joint].may_turn(0):
+                low, high = low + np.ptp(q[:, k]) + 1e-5, high - np.ptp(q[:, k]) - 1e-5
+            rest = np.clip(spring.rest + shift, low, high)
             other = Spring(spring.stiffness * factor, float(rest))
             joint = robot.actuators[k].joint
             tried += abs(other.rest - spring.rest) + abs(factor - 1.0) > 1e-12

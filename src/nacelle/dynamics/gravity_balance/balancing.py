@@ -40,6 +40,8 @@ from nacelle.spatial.scalar import Array
 _ILL = 1e6
 # Forces below this part of the robot's weight are none.
 _NONE = 1e-12
+# Half a turn, less than rounding could make of it.
+_HALF = np.pi * (1.0 - 1e-6)
 
 
 class BalanceSpring(NamedTuple):
@@ -141,7 +143,8 @@ def balance_gravity(
         springs: joints that get springs, by name; the actuated ones if None and there are no counterweights.
         counterweights: where a counterweight may sit, by name of the body: a place (3,) in its frame, m.
         rest: between which coordinates springs may rest, rad or m; if None the joint's range over the
-            poses, and half a turn or the robot's size beyond it on both sides.
+            poses, and half a turn or the robot's size beyond it on both sides; of joints that may turn
+            freely within half a turn of all poses.
         alike: whether all springs that turn are to be the same, all that slide, and all counterweights.
         external: wrenches on bodies (6,) that are to be balanced too, as in `inverse_dynamics`.
 
@@ -326,7 +329,12 @@ def _groups(
         if not own:
             continue
         unit = np.pi if revolute[own[0]] else robot.size
-        low, high = float(np.min(q[:, own])) - unit, float(np.max(q[:, own])) + unit
+        least, most = float(np.min(q[:, own])), float(np.max(q[:, own]))
+        low, high = least - unit, most + unit
+        joints = [(robot.joints[axes[k][0]], axes[k][1]) for k in own]
+        if revolute[own[0]] and any(joint.may_turn(number) for joint, number in joints):
+            # The angle of such a joint is read within half a turn of where its spring rests.
+            low, high = most - _HALF, max(least, most - 2.0 * _HALF) + _HALF
         if rest is not None:
             low, high = float(rest[0]), float(rest[1])
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
