@@ -20,7 +20,6 @@ from nacelle.cli import app
 from support.library import library_robot
 
 NAMES = robots.all_names()
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -66,16 +65,6 @@ def broken(file: str = "broken.yaml") -> str:
 # ---------------------------------------------------------------------------- robots, show
 
 
-def test_robots() -> None:
-    lines = run("robots").stdout.splitlines()
-    assert lines[0].split()[:3] == ["name", "legs", "bodies"]
-    assert [line.split()[0] for line in lines[1:]] == list(NAMES)
-
-
-def test_robots_by_name() -> None:
-    assert run("robots", "--names").stdout.split() == list(NAMES)
-
-
 def test_robots_as_json() -> None:
     rows = run_json("robots")
     assert [row["name"] for row in rows] == list(NAMES)
@@ -86,21 +75,10 @@ def test_robots_as_json() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_show(name: str) -> None:
-    robot = library_robot(name)
-    text = run("show", name).stdout
-    assert robot.title in text
-    assert robot.hash[:16] in text
-    assert robot.motion.name in text
-    for body in robot.bodies:
-        assert body.name in text
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_show_as_json(name: str) -> None:
     robot = library_robot(name)
     data = run_json("show", name)
-    assert data["name"] == name
+    assert (data["name"], data["title"], data["motion"]) == (name, robot.title, robot.motion.name)
     assert data["hash"] == robot.hash
     assert [joint["name"] for joint in data["joints"]] == [joint.name for joint in robot.joints]
     assert data["problems"] == []
@@ -111,9 +89,6 @@ def test_show_as_json(name: str) -> None:
 )
 def test_show_says_why_a_leg_has_no_closed_form(name: str, reason: str) -> None:
     data = run_json("show", name)
-    text = " ".join(run("show", name).stdout.split())
-    assert ("without closed form" in text) == bool(reason)
-    assert reason in text
     for leg in data["legs"]:
         assert leg["reason"].startswith(reason)
         assert bool(leg["reason"]) == (leg["method"] == "Newton")
@@ -146,41 +121,13 @@ def test_robots_that_do_not_exist(command: str, name: str) -> None:
     assert data["error"]
 
 
-def test_the_nearest_name_is_suggested() -> None:
-    assert "did you mean 'delta'?" in run("check", "delt", code=1).stderr
-
-
-def test_show_a_broken_file() -> None:
-    result = run("show", broken(), code=1)
-    assert result.stdout == ""
-    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in result.stderr
-    data = run_json("show", "broken.yaml", code=1)
-    assert data["ok"] is False
-    assert {problem["line"] for problem in data["problems"]} == {1, 3, 4}
-
-
 # ---------------------------------------------------------------------------- check
 
 
 def test_check_the_library() -> None:
-    lines = run("check", *NAMES).stdout.splitlines()
-    assert len(lines) == len(NAMES)
-    for line, name in zip(lines, NAMES, strict=True):
-        robot = library_robot(name)
-        assert line.startswith(f"ok {name}: ")
-        assert f"motion {robot.motion.name}," in line
-        assert line.endswith(robot.hash[:16])
-
-
-def test_check_a_broken_file() -> None:
-    result = run("check", broken(), code=1)
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in lines
-    assert [line.split(" ")[0] for line in lines[:-1]] == [
-        f"broken.yaml:{p}:" for p in ("1:1", "3:1", "4:11")
+    assert [line.split(":")[0] for line in run("check", *NAMES).stdout.splitlines()] == [
+        f"ok {name}" for name in NAMES
     ]
-    assert lines[-1] == "3 problems in broken.yaml"
 
 
 def test_check_as_json() -> None:
@@ -195,13 +142,6 @@ def test_check_several_as_json() -> None:
     data = run_json("check", "delta", "nope", broken(), code=1)
     assert [entry["ok"] for entry in data] == [True, False, False]
     assert [bool(entry["problems"]) for entry in data] == [False, False, True]
-
-
-def test_check_several_goes_on_after_an_error() -> None:
-    result = run("check", "nope", broken(), "fivebar", code=1)
-    assert result.stdout.startswith("ok fivebar: ")
-    assert "'nope'" in result.stderr
-    assert "broken.yaml:3:1" in result.stderr
 
 
 def test_check_warns_without_failing() -> None:
@@ -259,11 +199,6 @@ def test_check_files_with_odd_names() -> None:
         assert f"{name}:3:1: moton" in run("check", "--", name, code=1).stderr
 
 
-def test_check_folders() -> None:
-    Path("folder.yaml").mkdir()
-    assert "'folder.yaml' is a folder" in run("check", "folder.yaml", code=1).stderr
-
-
 # ---------------------------------------------------------------------------- new
 
 
@@ -317,7 +252,6 @@ def test_new_overwrites_no_dangling_link() -> None:
 
 def test_new_into_folders() -> None:
     Path("folder").mkdir()
-    assert "there is no folder" in run("new", "mine", "--out", "nowhere/mine.yaml", code=1).stderr
     assert "folder is a folder: name a file" in run("new", "mine", "--out", "folder", code=1).stderr
     run("new", "mine", "--out", "folder/mine.yaml")
     assert os.listdir("folder") == ["mine.yaml"]
@@ -339,12 +273,6 @@ def test_new_from_a_file() -> None:
     run("new", "second", "--from", "first.yaml")
     assert Path("second.yaml").read_text(encoding="utf-8").startswith("# mine\n")
     assert nacelle.load("second.yaml") == library_robot("palida")
-
-
-def test_new_from_a_broken_file() -> None:
-    broken()
-    assert "broken.yaml:3:1" in run("new", "mine", "--from", "broken.yaml", code=1).stderr
-    assert os.listdir() == ["broken.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -374,33 +302,6 @@ def test_schema() -> None:
     assert data["$schema"].startswith("https://json-schema.org/")
 
 
-def test_version_and_help() -> None:
-    assert run("--version").stdout.splitlines()[0] == f"nacelle {nacelle.__version__}"
-    text = ANSI.sub("", run("--help").stdout)
-    for command in ("robots", "show", "check", "new", "schema"):
-        assert command in text
-        assert "Usage" in ANSI.sub("", run(command, "--help").stdout)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["foo"],
-        ["check"],
-        ["show"],
-        ["new"],
-        ["show", "delta", "fivebar"],
-        ["check", "--bogus"],
-        ["robots", "x"],
-    ],
-)
-def test_wrong_use(arguments: list[str]) -> None:
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert "--help" in result.stderr
-
-
 def test_the_program_itself() -> None:
     broken()
     assert run_process("robots", "--names").stdout.split() == list(NAMES)
@@ -426,18 +327,5 @@ def test_file_names_that_are_no_text() -> None:
     assert data["ok"] is False
 
 
-def test_output_that_nobody_reads() -> None:
-    """As in `nacelle schema | head -1`."""
-    command = [sys.executable, "-m", "nacelle.cli", "schema"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert "Traceback" not in process.stderr.read()
-
-
-def test_show_elements() -> None:
-    assert "Kinematic elements" in run("show", "fivebar", "--elements").stdout
+def test_show_latex() -> None:
     assert "\\begin" in run("show", "fivebar", "--latex").stdout
-    assert run("show", "dymo", "--elements", code=1).stderr

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 def test_tables_go_through_ik_and_fk() -> None:
     Path("poses.csv").write_text("t,x [mm],y,z\n0,0,0,-0.6\n1,100,0.02,-0.62\n2,3000,0,-0.6\n")
-    result = run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv", code=3)
-    reported = "1 of 3 poses are flagged: 1 unreachable (leg1: 1, leg2: 1, leg3: 1)"
-    assert result.stderr.splitlines()[-1] == reported
+    run("ik", "delta", "--csv", "poses.csv", "--out", "joints.csv", code=3)
     lines = Path("joints.csv").read_text().splitlines()
     assert lines[0].startswith("t [s],x [m],y [m],z [m],leg1.motor [rad]")
     assert lines[3].endswith(",nan,nan,nan,2")
@@ -33,53 +31,6 @@ def test_tables_go_through_ik_and_fk() -> None:
     )
     Path("bad.csv").write_text("\n".join(lines[:2]).replace("0.518", "oops") + "\n")
     assert "bad.csv:2" in run("fk", "delta", "--csv", "bad.csv", code=1).stderr
-    assert "exists already" in run("ik", "delta", "--csv", "poses.csv", "--out", "good.csv", code=1).stderr
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "ik fivebar --out x.csv",
-        "ik fivebar --follow",
-        "ik fivebar --joints",
-        "fk fivebar --q left.motor=1 --q right.motor=2 --follow",
-    ],
-)
-def test_options_of_tables_are_not_left_aside(line: str) -> None:
-    option = next(word for word in line.split() if word in ("--out", "--follow", "--joints"))
-    assert f"{option} goes with --csv" in run(*line.split(), code=1).stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("ik", "delta", "--at", "w=1"), "no coordinate is called 'w'; known: x, y, z"),
-        (("ik", "delta", "--at", "x"), "'x' is not NAME=VALUE"),
-        (("ik", "delta", "--at", "x=1deg"), "'1deg'"),
-        (("ik", "delta", "--at", "x=0.1", "--at", "x=0.2"), "x is given twice"),
-        (("ik", "delta", "--at", "z=-5"), "legs 'leg1', 'leg2', 'leg3' do not reach the pose [0, 0, -5]"),
-        (("ik", "delta", "--mode", "upside"), "delta has no mode 'upside'"),
-        (("ik", "delta", "--csv", "none.csv"), "none.csv: there is no such file"),
-        (("fk", "delta", "--q", "leg1.motor=1"), "--q leg2.motor=VALUE and 1 more"),
-        (("fk", "delta", "--q", "leg1.moter=1"), "did you mean 'leg1.motor'?"),
-        (("workspace", "delta"), "--over NAME=LOW:HIGH"),
-        (("workspace", "delta", "--over", "x=1:0"), "the range of x is empty"),
-        (("workspace", "delta", "--over", "x=0"), "is not NAME=LOW:HIGH"),
-        (("workspace", "delta", "--over", "x=0:1:many"), "'many' is not a number of points"),
-        (("workspace", "delta", "--over", "q=0:1"), "no coordinate is called 'q'"),
-        (("dynamics", "delta", "--trajectory", "loop"), "'loop' is no trajectory"),
-        (("dynamics", "delta", "--trajectory", "line"), "a line needs its end"),
-        (("dynamics", "delta", "--radius", "2m", "--rate", "50"), "reaches no pose of this trajectory"),
-        (("dynamics", "delta", "--to", "x=0.1"), "--to goes with --trajectory line, not with circle"),
-        (("dynamics", "delta", "--trajectory", "rest", "--radius", "1m"), "--radius goes with"),
-        (("dynamics", "delta", "--duration", "-1"), "the duration must be above zero"),
-    ],
-)
-def test_mistakes(arguments: tuple[str, ...], words: str) -> None:
-    result = run(*arguments, code=1)
-    assert words in result.stderr
-    assert result.stdout == ""
-    assert run_json(*arguments, code=1)["ok"] is False
 
 
 def test_a_table_of_one_row() -> None:
@@ -87,12 +38,10 @@ def test_a_table_of_one_row() -> None:
     robot = nacelle.load("delta")
     found = run_json("ik", "delta", "--csv", "one.csv")
     assert found["actuators"] == [nacelle.inverse_kinematics(robot, [0, 0, -0.6]).actuators.tolist()]
-    Path("none.csv").write_text("x,y,z\n")
-    assert "0 pose(s) are too few" in run("ik", "delta", "--csv", "none.csv", code=1).stderr
 
 
 def test_rows_with_gaps_keep_their_place() -> None:
-    """Empty entries, nan and inf are flagged; texts are mistakes, each with its line."""
+    """Empty entries, nan and inf are flagged."""
     Path("gaps.csv").write_text(
         "t,x,y,z\n5,0,0,-0.6\n6,,0,-0.6\n# said\n7,nan,0,-0.6\n8,0,inf,-0.6\n9,0,0,-0.6\n"
     )
@@ -105,11 +54,6 @@ def test_rows_with_gaps_keep_their_place() -> None:
     found = run_json("ik", "delta", "--csv", "gaps.csv", code=3)
     assert (found["failed"], found["reasons"]) == (3, {"invalid": 3})
     assert found["x"][1] == [None, None, None]
-    Path("far.csv").write_text(Path("gaps.csv").read_text() + "10,far,0,-0.6\n11,0,0\n")
-    reported = run("ik", "delta", "--csv", "far.csv", code=1).stderr
-    assert "2 problems in the poses" in reported
-    assert "far.csv:8:4: x: 'far' is not a finite number" in reported
-    assert "far.csv:9:6: 3 entries in the line" in reported
 
 
 def test_quaternions_without_a_length_keep_their_place() -> None:

@@ -18,9 +18,8 @@ from nacelle.cli.demo.flexible import flexible
 from nacelle.cli.demo.folder import LIST, DemoFolder
 from nacelle.cli.demo.identified import FORCE_NOISE, RESOLUTION, measured
 from nacelle.cli.demo.machine import SCENARIO, TRUE, machine
-from nacelle.cli.demo.steps import counted, done
+from nacelle.cli.demo.steps import done
 from nacelle.cli.demo.verified import verified
-from nacelle.cli.demo.words import typed
 from nacelle.control.scenario.paths import scenario_path
 from nacelle.errors import NacelleError
 from nacelle.kinematics.pose_input import reference_pose
@@ -211,12 +210,6 @@ def test_what_comes_of_a_step(error: BaseException | None, state: str, message: 
     assert step.seconds >= 0.0
 
 
-def test_operations_are_fewer_than_published() -> None:
-    result = counted(load("palida"))
-    assert result.operations.total <= 1132
-    assert "% of the 1987 of [AGH2005]" in result.claim
-
-
 # ---- Engines that agree, that disagree, and that are not there
 
 
@@ -251,10 +244,3 @@ def test_one_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.missing == ("pinocchio",)
     assert 0.0 < result.worst < 1e-9
     assert result.lines()[-1].startswith("pinocchio is not installed")
-
-
-# ---- Commands as they are typed
-
-
-def test_names_with_spaces_are_quoted() -> None:
-    assert typed("ops", Path("my robot.yaml"), "--json") == "nacelle ops 'my robot.yaml' --json"

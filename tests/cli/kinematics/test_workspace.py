@@ -30,9 +30,7 @@ def test_workspaces_of_orientations_and_of_one_coordinate() -> None:
     found = run_json("workspace", "gough-stewart", *tilts, "--at", "rz=10deg")
     assert (found["unit"], found["turned"], found["points"]) == ("rad^2", ["rx", "ry"], 45)
     assert found["over"]["rx"] == pytest.approx([-math.radians(40), math.radians(40), 9])
-    text = run("workspace", "gough-stewart", *tilts, "--out", "tilts.png").stdout
-    assert "turned by the rotation vector [rx, ry, 0] in base axes" in text
-    assert "rx in steps of 10 deg" in text
+    run("workspace", "gough-stewart", *tilts, "--out", "tilts.png")
     assert Path("tilts.png").read_bytes().startswith(b"\x89PNG")
     run("workspace", "gough-stewart", *tilts, "--out", "tilts.csv")
     header, first, *_ = Path("tilts.csv").read_text().splitlines()
@@ -46,6 +44,3 @@ def test_workspaces_of_orientations_and_of_one_coordinate() -> None:
     ((low, high),) = found["intervals"]
     assert -0.85 < low < -0.8 < -0.35 < high < -0.3
     assert Path("z.png").read_bytes().startswith(b"\x89PNG")
-    text = run("workspace", "delta", "--over", "z=-0.95:-0.3").stdout
-    assert f"within limits: z from {low:.5g} m to {high:.5g} m" in text
-    assert "vary twice" in run("workspace", "delta", "--over", "z=-1:0", "--over", "z=-1:0", code=1).stderr
