@@ -12,12 +12,12 @@ import pytest
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.library import load
-from nacelle.report.demo.parts import ChartBar, bar_chart, command_lines, log_dots
+from nacelle.report.demo.parts import ChartBar, bar_chart, log_dots
 from nacelle.report.demo.space import drive_arrows
 from nacelle.report.demo.step import FAILED, DemoStep
 from nacelle.report.demo.verified import Agreement
 from nacelle.scene.motion import still
-from support.demo_steps import counted, exported, flexible, flown, identified, steps, verified
+from support.demo_steps import flown, steps, verified
 
 # ---- Errors along the circle
 
@@ -31,59 +31,6 @@ def test_errors_of_the_tool() -> None:
     assert "25 times as closely" in result.claim
     assert result.data()["tool_rms"]["sj"] == pytest.approx(by_hand)
     assert [line.split()[0] for line in result.lines()[1:]] == ["sj", "cf-rb", "cf-rb-friction"]
-
-
-# ---- Operations beside the published ones
-
-
-def test_words_and_bars() -> None:
-    result = counted()
-    assert "1074 operations, 54 % of the 1987 of [AGH2005] Table II" in result.claim
-    assert result.lines()[1].startswith(" 1987 [AGH2005] Table II")
-    chart, cells = result.content()
-    assert ">1074<" in chart
-    assert ">1987<" in chart
-    # The stages of Table II add up.
-    assert ">1897<" in cells
-    assert ">90<" in cells
-
-
-# ---- The exported package in words
-
-
-def test_with_and_without_a_compiler() -> None:
-    assert "compiled with cc, its self-test says: all is well." in exported().claim
-    assert "*force" in "".join(exported().content())
-    without = dataclasses.replace(exported(), compiler="", verdict="")
-    assert "left out" in without.claim
-    assert "no C compiler" in without.lines()[-1]
-
-
-# ---- Printed and computed frequencies
-
-
-def test_one_that_differs_is_not_counted() -> None:
-    result = flexible()
-    assert result.same == 29
-    assert result.above == pytest.approx(1.0 / 0.9 - 1.0)
-    chart, cells = result.content()
-    # All printed numbers and one mark in the legend; all three rows of each position.
-    assert chart.count("marker s1") == 31
-    assert cells.count("<tr") == 1 + 3 * 5
-    assert result.lines()[-1].startswith("29 of 30 frequencies at 5 positions")
-
-
-# ---- Identified parameters: what is weak, what is left
-
-
-def test_weak_parameters_and_words() -> None:
-    result = identified()
-    assert result.weak.tolist() == [False, True, False]
-    assert "leave 3.1 N (rms) of the measured forces; the description leaves 4.1 N" in result.claim
-    whole = "".join(result.content())
-    assert "1 of 3 parameters are weak" in whole
-    assert whole.count(">weak<") == 1
-    assert "strut&lt;1&gt;" in whole
 
 
 # ---- Bars and dots are where their numbers are
@@ -108,11 +55,6 @@ def test_dots_lie_on_a_logarithmic_axis() -> None:
     ticks = [float(x) for x in re.findall(r'x="([\d.]+)" y="[\d.]+" text-anchor="middle">1e', chart)]
     assert len(places) == 2 + 3
     np.testing.assert_allclose(places[2:], [ticks[0], ticks[-1], ticks[0]], atol=0.11)
-
-
-def test_commands_are_escaped() -> None:
-    assert command_lines(["nacelle ops 'a<b>'"]).count("&lt;") == 1
-    assert command_lines([]) == ""
 
 
 # ---- Arrows of drives along their axes
@@ -155,15 +97,6 @@ def test_all_steps_are_plain_data() -> None:
 
 
 # ---- Agreement with engines in words
-
-
-def test_words() -> None:
-    result = verified()
-    assert result.worst == 4e-14
-    assert "the largest relative error is 4.0e-14" in result.claim
-    lines = result.lines()
-    assert lines[0].split() == ["relative", "error,", "20", "states", "pinocchio", "4.1.0", "mujoco", "4.0.0"]
-    assert lines[-1].split() == ["largest", "of", "3", "quantities", "4.0e-14", "4.0e-14"]
 
 
 def test_a_quantity_of_one_engine_alone() -> None:

@@ -57,14 +57,6 @@ def test_it_prints(page_file: Path) -> None:
         assert not page.is_visible(".scene-bar")
 
 
-def test_every_section_names_its_commands(page_file: Path) -> None:
-    page = page_file.read_text(encoding="utf-8")
-    for step in steps():
-        assert step.result is not None
-        assert all(line in page for line in step.result.commands)
-        assert f'<section id="{step.key}">' in page
-
-
 def test_what_failed_is_said() -> None:
     broken = [
         DemoStep("a", "Broken <1>", FAILED, 2.0, None, "no <engine>"),

@@ -25,7 +25,7 @@ from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
 from nacelle.report.draw.names import apart
-from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of, runs
+from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of
 from nacelle.report.draw.robot import plot_robot
 from nacelle.report.results.quantity import quantity_of_rows
 from support.drawings import figure_axes
@@ -245,10 +245,6 @@ def test_bars() -> None:
     assert [text.get_text() for text in ax.texts] == ["2", "no result", "0"]
 
 
-def test_runs() -> None:
-    assert list(runs(np.array([True, False, True, True]))) == [(0, 1), (2, 4)]
-
-
 # ---- Points: poles and boundaries are where the results have them
 
 
@@ -331,11 +327,6 @@ def test_series_differ_without_colours() -> None:
     for one, other in combinations(looks, 2):
         assert (one["linestyle"], one.get("marker")) != (other["linestyle"], other.get("marker"))
     assert len(set(style.COLOURS)) == 7
-
-
-def test_units_are_in_labels() -> None:
-    assert style.axis_label("acceleration", "m/s^2") == "acceleration (m/s²)"
-    assert style.axis_label("margin", "") == f"margin ({style.NO_UNIT})"
 
 
 def test_any_name_can_be_written() -> None:

@@ -14,7 +14,7 @@ from nacelle.identification.validation import Validation
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.page.markup import number
 from nacelle.report.identification.bodies import body_section, consistent_or_reason
-from nacelle.report.identification.forces import force_section, force_table, predicted_well
+from nacelle.report.identification.forces import predicted_well
 from nacelle.report.identification.parameters import parameter_section, trusted
 from nacelle.report.identification.units import base_units, parameter_unit, row_units
 from nacelle.report.identification.verdict import identification_verdict, validation_verdict
@@ -42,21 +42,7 @@ def test_bodies_are_listed_with_both_masses() -> None:
     assert np.all(np.isfinite(consistent.values))
 
 
-def test_without_consistent_parameters_the_reason_is_shown() -> None:
-    assert "There are none: no such robot" in body_section("no such robot")
-
-
 # ---- The section of forces: rows, verdicts and words of a validation
-
-
-def test_rows_and_figures() -> None:
-    validation = validated("fivebar")
-    page = force_section(validation)
-    for name in validation.rows:
-        assert f">{name}<" in page
-    assert page.count("<figure") == len(validation.rows)
-    assert "more actuators than degrees of freedom" not in page
-    assert "no (p " in force_table(validation) or "yes (p " in force_table(validation)
 
 
 def test_predicted_down_to_the_noise_or_well() -> None:

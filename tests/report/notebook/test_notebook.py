@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.report.draw import canvas
-from nacelle.report.notebook.attributes import in_words, meanings
+from nacelle.report.notebook.attributes import meanings
 from nacelle.report.notebook.particular import tables
 from support.library import library_robot
+from support.page_reader import PageReader
 from support.results import all_results, result_names, results, some_poses, with_names
 
 # ---- Words about attributes: from docstrings; values in few words
@@ -25,41 +24,13 @@ def test_meanings_are_those_of_the_docstrings() -> None:
     assert "times" in meanings(nacelle.Sizing)
 
 
-def test_values_in_few_words() -> None:
-    assert in_words(np.zeros((1000, 3))) == "1000 × 3: 0 to 0"
-    assert in_words(np.array([1.0, np.nan])) == "1, nan"
-    assert in_words(np.full((4, 4), np.nan)) == "4 × 4: no finite number"
-    assert in_words(True) == "yes"
-    assert in_words(()) == "none"
-    assert len(in_words("x" * 5000)) <= 110
-
-
 # ---- Tables of notebooks: sound, short HTML with the numbers of the result; names are escaped
-
-
-class Sound(HTMLParser):
-    """Elements that are closed in the order in which they are opened."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.tags.append(tag)
-        if tag not in ("img", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 @pytest.mark.parametrize("name", result_names())
 def test_every_result_has_a_table(name: str) -> None:
     result = all_results()[name]()
-    tags = Sound(result._repr_html_()).tags
+    tags = PageReader(result._repr_html_()).tags
     assert "table" in tags
     assert tags.count("tr") < 130
     assert len(repr(result)) < 3000
@@ -69,7 +40,7 @@ def test_names_are_escaped() -> None:
     robot = with_names(library_robot("fivebar"), ["<script>alert(1)</script>", '"&'])
     for name in ("Robot", "InverseDynamics", "InverseKinematics, many", "Reactions", "Sizing"):
         text = results(robot)[name]()._repr_html_()
-        assert "script" not in Sound(text).tags
+        assert "script" not in PageReader(text).tags
         assert "&lt;script&gt;" in text
 
 

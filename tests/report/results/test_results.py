@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.report.results import names
-from nacelle.report.results.control import control_run, observation
-from nacelle.report.results.described import HOMES, quantities, robot_in
 from nacelle.report.results.dynamics import inverse_dynamics, regressor
 from nacelle.report.results.elastic import natural_frequencies
-from nacelle.report.results.identification import over_time
 from nacelle.report.results.kinematics import inverse_kinematics, trajectory
 from nacelle.report.results.quantity import alone, quantity_of_rows
 from support.flexible_robots import prrrp
 from support.library import library_robot
-
-# ---- Quantities of what cameras see: none where there is no pose
-
-
-def test_runs_and_images_that_give_nothing_have_no_numbers() -> None:
-    nothing: Any = SimpleNamespace(samples=0, time=[], is_rotation_only=False, pose=None)
-    assert control_run(nothing) == []
-    assert observation(nothing) == []
-
-
-# ---- Which quantities a result has
-
-
-def test_every_function_is_there() -> None:
-    for home, function in HOMES.values():
-        assert hasattr(importlib.import_module(f"nacelle.report.results.{home}"), function)
-
-
-def test_quantities_of_what_has_none() -> None:
-    robot = library_robot("fivebar")
-    assert quantities(nacelle.mobility(robot)) == []
-    assert robot_in(nacelle.base_parameters(robot)) is robot
-
 
 # ---- Quantities of dynamic results are their numbers
 
@@ -65,15 +35,6 @@ def test_frequencies() -> None:
     frequencies, damping = natural_frequencies(modes)
     np.testing.assert_array_equal(frequencies.values, modes.frequencies)
     assert (set(frequencies.units), set(damping.units)) == ({"Hz"}, {"-"})
-
-
-# ---- Samples of several runs are numbered, those of one are over time
-
-
-def test_time_or_numbers() -> None:
-    assert over_time(np.array([0.0, 0.1, 0.3]))["across"] == "time (s)"
-    assert over_time(np.array([0.0, 0.1, 0.0]))["across"] == "sample (-)"
-    assert over_time(np.array([0.0, np.nan]))["across"] == "sample (-)"
 
 
 # ---- Quantities of kinematic results are their numbers

@@ -10,7 +10,6 @@ import dataclasses
 import json
 import math
 import shlex
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,9 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.about import about
-from nacelle.report.sheet.content import long_table, short, span_words
 from nacelle.report.sheet.counts import operations_table
 from nacelle.report.sheet.drives import ActuatorLoads
-from nacelle.report.sheet.engines import engine_table, engines
-from nacelle.report.sheet.freedoms import freedoms
-from nacelle.report.sheet.frequencies import frequencies
+from nacelle.report.sheet.engines import engine_table
 from nacelle.report.sheet.masses import WeightTable
 from nacelle.report.sheet.motion import shown_motion
 from nacelle.report.sheet.parameters import parameters
@@ -39,6 +34,7 @@ from nacelle.report.sheet.structure import leg_letters, structure
 from nacelle.report.sheet.subject import subject_of
 from support import described
 from support.browser import chromium_page, fits, until
+from support.page_reader import PageReader
 
 # ---- sheet
 #
@@ -59,47 +55,15 @@ def hostile(robot: Robot) -> Robot:
     return dataclasses.replace(robot, name=HOSTILE, title=HOSTILE, sources=(HOSTILE,), **parts)
 
 
-class Tags(HTMLParser):
-    """The elements of a page; those that are open must be closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.words = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-        if tag not in ("meta", "br", "img", "input", "rect"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag != "rect":
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
-def tags_of(page: str) -> Tags:
-    tags = Tags()
-    tags.feed(page)
-    assert tags.open == []
-    return tags
-
-
 def test_hostile_names_stay_names(tmp_path: Path) -> None:
     sheet = data_sheet(hostile(nacelle.load("fivebar")), sections=CHEAP)
-    tags = tags_of(sheet.html())
-    assert "img" not in tags.seen
+    read = PageReader(sheet.html())
+    assert "img" not in read.tags
     shown = HOSTILE.replace("\u202e", "�")
-    assert f"Data sheet of {shown}" in tags.words
-    assert f"{shown}0 – " in tags.words  # a body in the table of joints
+    assert f"Data sheet of {shown}" in read.text
+    assert f"{shown}0 – " in read.text  # a body in the table of joints
     assert json.loads(sheet.json())["robot"] == HOSTILE
-    assert "made in Python" in tags.words
+    assert "made in Python" in read.text
     file = sheet.save(tmp_path / "sheet.html")
     with pytest.raises(NacelleError, match="exists already"):
         sheet.save(file)
@@ -118,7 +82,7 @@ def test_a_section_that_fails_says_why_and_ends_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_MAKERS", makers)
     sheet = data_sheet("fivebar", sections=["mobility", "workspace", "verification", "check"], verifier=None)
     assert [part.name for part in sheet.sections] == ["mobility", "workspace", "verification", "check"]
-    words = tags_of(sheet.html()).words
+    words = PageReader(sheet.html()).text
     assert "This section could not be made: the moon is <full>." in words
     assert "unexpected KeyError" in words
     assert "nacelle verify fivebar compares the robot" in words
@@ -130,7 +94,7 @@ def test_sections_that_are_done_remain_after_an_interruption() -> None:
     subject = subject_of("fivebar")
     made = make_sections(subject, tuple(TITLES))
     sheet = DataSheet(subject, (next(made), next(made)), ("mobility",))
-    words = tags_of(sheet.html()).words
+    words = PageReader(sheet.html()).text
     assert "what is missing: Mobility" in words
     assert "left.proximal-input" in words
     with pytest.raises(NacelleError, match=r"no section is called .structur.; .*structure"):
@@ -151,34 +115,6 @@ def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
         assert page.locator("#workspace svg.map").is_visible()
         page.set_viewport_size({"width": 1280, "height": 900})
         assert fits(page)
-
-
-# ---- The head of a data sheet
-
-
-def test_the_figure_moves_and_sources_are_named() -> None:
-    made = about(subject_of("fivebar"))
-    assert made.moves
-    assert "[OAM]" in made.markup()
-    assert "scene-data" in made.figure
-
-
-# ---- Numbers and tables of data sheets
-
-
-def test_numbers_in_few_digits() -> None:
-    assert short(1.23456) == "1.235"
-    assert short(-1e-16) == "0"
-    assert short(-12953.6, 4, "N") == "-12950 N"
-    assert short(1.5e9) == "1.5e+09"
-    assert short(math.nan) == short(None) == "–"
-    assert span_words((-math.pi, math.inf), True) == "-180 to … deg"
-    assert span_words((None, None), False) == "–"
-
-
-def test_long_tables_are_folded() -> None:
-    assert "<details>" not in long_table("a", ["b"], [["1"]])
-    assert "a (13 rows)" in long_table("a", ["b"], [["1"]] * 13)
 
 
 # ---- Operation counts on a data sheet, beside published ones
@@ -216,30 +152,6 @@ def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
     assert "<strong>1.0e-03 fails</strong>" in shown
     assert "<strong>no number fails</strong>" in shown
     assert shown.count("–") == 2
-
-
-def test_without_engines_the_command_is_named() -> None:
-    with pytest.raises(NacelleError, match="nacelle verify fivebar"):
-        engines(subject_of("fivebar"), None)
-
-
-# ---- Mobility on a data sheet
-
-
-def test_planar_robots_are_counted_in_the_plane_too() -> None:
-    made = freedoms(subject_of("fivebar"))
-    assert made.data()["mobility"]["counted_planar"] == 2
-    assert "counted in the plane" in made.markup()
-    assert "counted in the plane" not in freedoms(subject_of("delta")).markup()
-
-
-# ---- Natural frequencies on a data sheet: a rigid robot without springs has none
-
-
-def test_a_rigid_robot_says_why_it_has_none() -> None:
-    made = frequencies(subject_of("fivebar"))
-    assert "the robot is rigid" in made.markup()
-    assert "no joint has a spring" in made.linear["reason"]
 
 
 # ---- Masses on a data sheet: sums, and reasons where forces are not determined
@@ -358,12 +270,6 @@ def test_letters_of_legs(name: str, letters: str) -> None:
     robot = nacelle.load(name)
     shown = "".join(f"({a.sign})" if a.active else a.sign for a in leg_letters(robot, robot.legs[0]))
     assert shown == letters
-
-
-def test_the_drive_is_underlined_and_active_joints_are_named() -> None:
-    made = structure(subject_of("gough-stewart"))
-    assert "U<u>P</u>S" in made.markup()
-    assert all(len(names) == 1 for names in made.active)
 
 
 def test_a_robot_without_legs_has_no_table_of_them() -> None:
