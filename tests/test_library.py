@@ -276,14 +276,6 @@ def test_robots_that_do_not_exist(
         assert len(str(caught.value)) < 500
 
 
-@pytest.mark.filterwarnings("error")
-def test_folders_are_no_robots(tmp_path: Path) -> None:
-    folder = tmp_path / "robot.yaml"
-    folder.mkdir()
-    with pytest.raises(UnknownRobotError, match="is a folder: name the YAML file in it"):
-        nacelle.load(folder)
-
-
 def test_a_mistyped_file_is_answered_with_the_one_beside_it(tmp_path: Path) -> None:
     (tmp_path / "my-delta.yaml").write_text(robots.text("delta"), encoding="utf-8")
     with pytest.raises(UnknownRobotError, match=r"there is no file .*; did you mean 'my-delta\.yaml'\?$"):

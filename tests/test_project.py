@@ -6,7 +6,6 @@ capacity, examples, files, house, notebook, one thread, pictures, progress, publ
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import json
 import re
@@ -24,20 +23,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-import numpy as np
 import pytest
 import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nacelle
-from nacelle import pictures
 from nacelle.capacity import memory, require_memory
-from nacelle.files import why_unread, write_whole
+from nacelle.files import write_whole
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
 from nacelle.pictures import _DRAWN
 from nacelle.progress import reported_to, task
-from nacelle.public import HOMES
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
 from support.house import ROOT, House, draw, many_arguments, read_house
@@ -176,19 +172,6 @@ def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> Non
     assert sorted(path.read_text(encoding="utf-8") for path in tmp_path.iterdir()) == ["new", "third"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("none.csv", "no such file"), (".", "a folder"), ("binary.csv", "byte 2 (0xff) is not UTF-8 text")],
-)
-def test_why_a_file_is_not_read(name: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "binary.csv").write_bytes(b"ab\xff")
-    with pytest.raises((OSError, UnicodeDecodeError)) as caught:
-        (tmp_path / name).read_text(encoding="utf-8")
-    message, hint = why_unread(tmp_path / name, caught.value, "CSV file")
-    assert words in message
-    assert "CSV file" in hint
-
-
 # ---- house
 #
 # The house stays one that one can live in: no cycles, no longer chains of imports, small signatures.
@@ -215,12 +198,6 @@ def test_cycles_are_found_and_drawn() -> None:
     round_ = House(lines, {}, folder, frozenset({*ties, ("nacelle.model.c", "nacelle.model.a")}))
     assert round_.cycles == [sorted(lines)]
     assert draw(round_).count("#c33") == 3
-
-
-def test_the_longest_chain() -> None:
-    lines = dict.fromkeys(("a", "b", "c", "d"), 10)
-    house = House(lines, {}, lines, frozenset({("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")}))
-    assert house.chain == ["a", "b", "c"]
 
 
 # ---- The example notebook runs and shows tables; the page of pictures lists all results
@@ -318,40 +295,6 @@ def test_excitation_has_it(monkeypatch):
     assert seen == [{1}]
 
 
-# ---- Pictures and tables: a class has those that somebody else registers
-
-
-def test_a_plot_is_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "_DRAWN", {})
-
-    class Result(pictures.Drawn):
-        pass
-
-    class Special(Result):
-        pass
-
-    with pytest.raises(AttributeError, match="no picture is registered for Result"):
-        Result().plot()
-    pictures.register_pictures(Result=lambda result, colour="red": (result, colour))
-    found = Result()
-    assert found.plot(colour="blue") == (found, "blue")
-    assert Result.plot(found) == (found, "red")
-    assert Special().plot()[1] == "red"
-    assert tuple(pictures._DRAWN) == ("Result",)
-
-
-def test_a_table_is_that_of_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "_PAGES", {})
-
-    class Result(pictures.Shown):
-        name = "first"
-        flags = np.array([0, 2, 0])
-
-    pictures.register_page(lambda result: f"<p>{result.name}</p>")
-    assert Result()._repr_html_() == "<p>first</p>"
-    assert repr(Result()) == "<Result first: 3 samples, 1 flagged>"
-
-
 # ---- Long work says what it does: the hook, and what the command line shows
 
 
@@ -393,21 +336,6 @@ def test_workspaces_and_runs_report() -> None:
     assert "begin 9 poses of fivebar" in heard.lines
     assert "begin simulating fivebar" in heard.lines
     assert "part 1" in heard.lines
-
-
-# ---- Where public names are: each is at its home, and the package has no others
-
-
-def test_every_name_is_at_its_home() -> None:
-    for name, (module, there) in HOMES.items():
-        home = importlib.import_module(module)
-        assert hasattr(home, there), name
-        assert getattr(nacelle, name) is getattr(home, there), name
-
-
-def test_all_is_what_has_a_home() -> None:
-    assert set(HOMES) <= set(nacelle.__all__)
-    assert sorted(set(nacelle.__all__)) == sorted(nacelle.__all__)
 
 
 # ---- site
@@ -520,9 +448,6 @@ STEPS = steps((ROOT_OF_TUTORIAL / "docs" / "tutorial.md").read_text(encoding="ut
 # Commands that need a C compiler and make.
 _COMPILED = re.compile(r"(make|cc|\./first)\b")
 
-# Commands that take a second or more: pictures, other engines, compiled programs.
-_LONGER = re.compile(r"nacelle (draw|workspace|dynamics|verify|export)|python|" + _COMPILED.pattern)
-
 
 def follow(folder: Path, left_out: re.Pattern[str] | None) -> int:
     """Do what the tutorial says; how many commands were run."""
@@ -542,12 +467,6 @@ def test_every_command_answers_as_printed(tmp_path, monkeypatch):
     compiler = shutil.which("cc") and shutil.which("make")
     count = follow(tmp_path, None if compiler else _COMPILED)
     assert count == sum(isinstance(step, Command) for step in STEPS) - (0 if compiler else 3)
-
-
-def test_description_check_mobility_and_kinematics_answer_as_printed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert follow(tmp_path, _LONGER) >= 10
-    assert sum(isinstance(step, Saved) for step in STEPS) == 3
 
 
 def test_wrong_numbers_and_missing_lines_are_noticed():

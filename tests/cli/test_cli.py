@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shlex
 from importlib.metadata import version
@@ -12,85 +11,44 @@ import numpy as np
 import pytest
 import typer
 import typer.main
-from typer.testing import CliRunner
 
-from nacelle.cli import app
 from nacelle.cli.commands import COMMANDS as ALL_COMMANDS
 from nacelle.cli.commands import app as help_app
-from nacelle.cli.common import check_new, print_json, write_new
 from nacelle.cli.help import SUBJECTS, examples
+from nacelle.cli.ops import MODELS
 from nacelle.cli.trajectory import MotionOptions, make_trajectory
 from nacelle.cli.versions import version_lines
-from nacelle.errors import NacelleError
+from nacelle.dynamics.models import NAMES
+from nacelle.elastic.named import ELASTIC_NAMES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.library import check
 from support.command import run, run_json
+from support.golden import FOLDER
 from support.uncompiled import any_robot
 from support.urdf_files import ENDS, SIDE, TREE, robot, written
 
-# ---- What commands share: JSON without NaN, files that are never overwritten, errors in one form
+# ---- The command `import`: what it writes, and that it writes nothing where it fails
 
 
-def test_json_has_null_where_there_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"a": np.array([1.0, np.nan]), "b": float("inf"), "c": [np.float64(2.0)], "d": {"e": True}})
-    assert json.loads(capsys.readouterr().out) == {"a": [1.0, None], "b": None, "c": [2.0], "d": {"e": True}}
-
-
-def test_new_files_only(tmp_path: Path) -> None:
-    place = tmp_path / "table.csv"
-    check_new(None)
-    check_new(place)
-    write_new(place, "1,2\n")
-    assert place.read_text() == "1,2\n"
-    with pytest.raises(NacelleError, match=r"table\.csv"):
-        check_new(place)
-    with pytest.raises(NacelleError):
-        write_new(place, "other")
-    assert place.read_text() == "1,2\n"
-    with pytest.raises(NacelleError):
-        check_new(tmp_path / "picture.txt", (".png", ".svg"))
-    with pytest.raises(NacelleError):
-        check_new(tmp_path / "nowhere" / "table.csv")
-
-
-# ---- The command `import`: what it prints and writes, and that it writes nothing where it fails
-
-TEXT = """<mujoco model="swing"><worldbody>
-  <body name="arm"><joint name="turn" axis="0 1 0"/><inertial mass="1" pos="0 0 0.1" diaginertia="1 1 1"/>
-    <geom type="mesh" mesh="a"/></body>
-</worldbody></mujoco>"""
-
-
-def test_import_reports_and_writes(tmp_path: Path) -> None:
-    file, out = tmp_path / "swing.xml", tmp_path / "swing.yaml"
-    file.write_text(TEXT)
-    result = CliRunner().invoke(app, ["import", str(file), "--out", str(out)])
-    assert result.exit_code == 0, result.output
-    assert "lost: meshes left out (1)" in result.output
-    before = out.read_text()
-    again = ["import", str(file), "--out", str(out), "--name", "arm", "--json"]
-    refused = CliRunner().invoke(app, again)
-    assert refused.exit_code == 1
-    assert "exists already" in json.loads(refused.stdout)["error"]
-    assert out.read_text() == before
-    result = CliRunner().invoke(app, [*again, "--overwrite"])
-    answer = json.loads(result.stdout)
+def test_import_writes_a_new_file() -> None:
+    command = ("import", str(FOLDER / "cli" / "files" / "swing.xml"), "--out", "swing.yaml")
+    run(*command)
+    before = Path("swing.yaml").read_text()
+    named = (*command, "--name", "arm")
+    assert "exists already" in run_json(*named, code=1)["error"]
+    assert Path("swing.yaml").read_text() == before
+    answer = run_json(*named, "--overwrite")
     assert (answer["robot"], answer["losses"]) == ("arm", ["meshes left out (1)"])
-    assert out.read_text().startswith("format: nacelle/2\nname: arm\n")
-    assert CliRunner().invoke(app, ["check", str(out)]).exit_code == 0
+    assert check("swing.yaml").require().robot.name == "arm"
 
 
 def test_a_urdf_with_its_closure_file(tmp_path: Path) -> None:
-    file, out = written(tmp_path, robot(TREE + ENDS)), tmp_path / "bars.yaml"
-    command = ["import", str(file), "--out", str(out), "--closures"]
+    command = ("import", str(written(tmp_path, robot(TREE + ENDS))), "--out", "bars.yaml", "--closures")
     wrong = written(tmp_path, SIDE.replace("tip_B", "tip_C"), "wrong.yaml")
-    result = CliRunner().invoke(app, [*command, str(wrong)])
-    assert result.exit_code == 1
-    assert "the URDF has no joint or link 'tip_C'" in " ".join(result.output.split())
-    assert not out.exists()
-    side = written(tmp_path, SIDE, "side.yaml")
-    assert CliRunner().invoke(app, [*command, str(side), "--floating"]).exit_code == 0
-    assert "motion: [se3, left_motor, right_motor, tip_A]" in out.read_text()
+    assert "no joint or link 'tip_C'" in " ".join(run(*command, str(wrong), code=1).output.split())
+    assert not Path("bars.yaml").exists()
+    run(*command, str(written(tmp_path, SIDE, "side.yaml")), "--floating")
+    assert "motion: [se3, left_motor, right_motor, tip_A]" in Path("bars.yaml").read_text()
 
 
 # ---- Every command has a subject and examples that could be typed
@@ -134,33 +92,15 @@ def test_a_robot_from_its_leg_types() -> None:
 CAMERA = "position: 0 140 770 mm\nlooks at: 0 140 0 mm\nup: y\nsize: [400, 400]\n"
 
 
-@pytest.fixture
-def camera(tmp_path: Path) -> Path:
-    path = tmp_path / "camera.yaml"
-    path.write_text(CAMERA)
-    return path
-
-
-def run_of_observe(*arguments: object):
-    return CliRunner().invoke(app, ["observe", *map(str, arguments)])
-
-
-def test_table_and_picture(camera: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "seen.png"
-    result = run_of_observe("fivebar", "--camera", camera, "--at", "x=10mm", "--out", picture)
-    assert result.exit_code == 0, result.output
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    again = run_of_observe("fivebar", "--camera", camera, "--out", picture)
-    assert again.exit_code == 1
-    assert "exists already" in again.output
-
-
-def test_json(camera: Path) -> None:
-    result = run_of_observe("fivebar", "--camera", camera, "--noise", "4", "--blur", "1.2", "--json")
-    data = json.loads(result.stdout)
-    assert len(data["cylinders"]) == 4
-    assert all(one["edges"] == 2 for one in data["cylinders"])
+def test_what_a_camera_sees() -> None:
+    Path("camera.yaml").write_text(CAMERA)
+    command = ("observe", "fivebar", "--camera", "camera.yaml", "--noise", "4", "--blur", "1.2")
+    data = run_json(*command)
+    assert [one["edges"] for one in data["cylinders"]] == [2] * 4
     assert max(abs(value) for value in data["pose"]["error"]) < 5.0 * max(data["pose"]["sigma"])
+    run(*command, "--out", "seen.png")
+    assert Path("seen.png").read_bytes().startswith(b"\x89PNG")
+    assert "exists already" in run(*command, "--out", "seen.png", code=1).output
 
 
 # ---- Motions that options describe: where they begin and end, and options that do not fit
@@ -201,3 +141,36 @@ def test_a_page_is_written_without_a_server(tmp_path: Path) -> None:
     run("view", "fivebar", "--trajectory", "circle", "--radius", "20mm", "--out", str(page))
     assert "scene-data" in page.read_text(encoding="utf-8")
     assert "exists already" in run("view", "fivebar", "--out", str(page), code=1).stderr
+
+
+# ---- Operations, pictures, other engines
+
+# Operations of a rotation matrix from a quaternion: models take the pose with one.
+QUATERNION = 24
+
+
+def test_operations() -> None:
+    data = run_json("ops", "palida", "--friction")
+    assert data["total"] == data["add"] + data["mul"] <= 1100 + QUATERNION
+    assert (data["sqrt"], data["trig"], data["sign"], data["reason"]) == (12, 0, 18, "")
+    assert [stage["name"] for stage in data["stages"]] == ["rigid", "friction"]
+    assert data["published"][0]["total"] == 1987
+    assert set(MODELS) == {*NAMES, *ELASTIC_NAMES}
+
+
+def test_draw() -> None:
+    run("draw", "fivebar", "--out", "d.svg", "--at", "x=50mm", "--names", "--frames")
+    assert "<svg" in Path("d.svg").read_text()
+    before = Path("d.svg").read_text()
+    assert "--overwrite" in run("draw", "fivebar", "--out", "d.svg", code=1).stderr
+    assert Path("d.svg").read_text() == before
+    run("draw", "fivebar", "--out", "d.svg", "--overwrite")
+    assert "<svg" in Path("d.svg").read_text() != before
+    # It counts for one line.
+    assert "exists already" in run("draw", "fivebar", "--out", "d.svg", code=1).stderr
+
+
+def test_verify_agrees() -> None:
+    found = run_json("verify", "prrrp", "--states", "3")
+    assert found["ok"] is True
+    assert "agrees" in run("verify", "prrrp", "--against", "pinocchio", "--states", "2").stdout

@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import nacelle
-from nacelle.cli import app
+from support.command import run as run_command
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 
 def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["export", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    return result.output
+    return str(run_command("export", *arguments, code=code).output)
 
 
 def test_a_users_own_robot(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What commands print, word by word: sessions in tests/golden/cli; `make golden` writes their answers again.
 
-A new case is a new line `$ nacelle ...` in one of the sessions. Commands of a session run one after the other
+A new case is a new line `$ nacelle ...` in one of the sessions, or `$ cat FILE` for what one has written.
 in a folder with the files of tests/golden/cli/files, and of `written` below.
 """
 
@@ -58,7 +58,10 @@ def _files(_in_an_empty_folder: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answer(line: str) -> str:
     """What a command prints, and its exit code; what goes wrong is data for programs, and writes nothing."""
-    words, before = shlex.split(line)[1:], sorted(os.listdir())
+    program, *words = shlex.split(line)
+    if program == "cat":
+        return f"$ {line}\n{Path(words[0]).read_text(encoding='utf-8')}"
+    before = sorted(os.listdir())
     result = CliRunner().invoke(app, words)
     assert result.exception is None or isinstance(result.exception, SystemExit), line
     if result.exit_code in (1, 2):

@@ -125,24 +125,6 @@ def test_split_and_join_are_inverse() -> None:
     assert FIELDS.split(np.zeros((4, 6)))["gain"].shape == (4, 2)
 
 
-def test_one_number_for_all() -> None:
-    joined = FIELDS.join({"gain": 2.0, "period": [1.0], "none": [], "limit": 9.0})
-    assert joined.tolist() == [2.0, 2.0, 1.0, 9.0, 9.0, 9.0]
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ({"gain": 1.0}, "'period' is missing"),
-        ({"gains": 1.0}, "nothing is called 'gains'"),
-        ({"gain": [1.0], "period": 1.0, "none": [], "limit": 1.0}, "'gain' has 2 numbers"),
-    ],
-)
-def test_errors(parts, words: str) -> None:
-    with pytest.raises(KinematicsError, match=words):
-        FIELDS.join(parts)
-
-
 # ---- Default gains: well damped over the workspace, by the robot's linear model; warnings beyond
 
 NAMES = ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart")
@@ -220,11 +202,6 @@ def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     assert np.max(np.abs(np.asarray(result["force"], dtype=float) - expected)) < 1e-9
 
 
-def test_the_same_kind_has_the_same_law() -> None:
-    assert law_of(KINDS["sj"]()) is law_of(KINDS["sj"]())
-    assert law_of(KINDS["cf-rb"]()) is not law_of(KINDS["cf-rb-friction"]())
-
-
 # ---- Controllers by their names
 
 
@@ -240,12 +217,6 @@ def test_the_model_of_a_name_is_fed_forward(name: str, fivebar: Robot) -> None:
         fivebar, x, v, a, friction=friction, smooth=1e-3 if friction else None
     ).force
     assert force == pytest.approx(expected, rel=1e-9)
-
-
-def test_names_near_by_are_suggested(fivebar: Robot) -> None:
-    assert {"sj", "cf-rb", "cf-rb-friction"} <= set(CONTROLLERS)
-    with pytest.raises(KinematicsError, match="no controller is called 'cf-rd'; did you mean 'cf-rb'"):
-        controller(fivebar, "cf-rd")
 
 
 # ---- Poles of sampled loops, against differences of the native loop over one sample

@@ -8,22 +8,8 @@ import pytest
 import nacelle
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.joint import JointKind
 from nacelle.scene.placed import scene
-from nacelle.spatial.pose import Pose
-from support.drawings import spans
 from support.library import library_robot
-
-
-def test_bodies_without_shapes_are_lines_between_their_joints():
-    robot = library_robot("delta")
-    bare = replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
-    view = scene(bare)
-    assert [part.name for part in view.bodies] == [part.name for part in scene(robot).bodies]
-    rod = next(part for part in view.bodies if "rod" in part.name)
-    assert len(rod.solids) == 1
-    meshes = tuple(replace(body, display=({"mesh": {"file": "a.stl"}},)) for body in robot.bodies)
-    assert len(scene(replace(robot, bodies=meshes)).bodies) == len(view.bodies)
 
 
 def bare(name):
@@ -33,27 +19,6 @@ def bare(name):
 
 def body_of(view, name):
     return next(part for part in view.bodies if part.name == name)
-
-
-@pytest.mark.parametrize("name", ["gough-stewart", "palida", "3rps", "space"])
-def test_struts_without_shapes_are_telescopic(name):
-    """The tube and the rod of every strut overlap and reach from joint to joint; the tube is thicker."""
-    robot = bare(name)
-    view = scene(robot)
-    poses = [
-        Pose(R, p) for R, p in zip(*inverse_kinematics(robot, reference_pose(robot)).bodies, strict=True)
-    ]
-    struts = [robot.joints[a.joint] for a in robot.actuators]
-    for joint in (joint for joint in struts if joint.kind is JointKind.PRISMATIC):
-        start = (poses[joint.predecessor] @ joint.frame_predecessor).p
-        stop = (poses[joint.successor] @ joint.frame_successor).p
-        length = np.linalg.norm(stop - start)
-        axis = (stop - start) / length
-        (tube,) = spans(body_of(view, robot.bodies[joint.predecessor].name), start, axis)
-        (rod,) = spans(body_of(view, robot.bodies[joint.successor].name), start, axis)
-        np.testing.assert_allclose([tube[0], rod[1]], [0.0, length], atol=1e-9 * length)
-        assert 0.0 <= rod[0] < tube[1] <= length
-        assert tube[2] > 1.5 * rod[2] > 0.0
 
 
 @pytest.mark.parametrize(("name", "corners"), [("gough-stewart", 6), ("3rps", 3), ("3rrr", 3)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from nacelle.errors import TableError
 from nacelle.tables.columns import LENGTH, TIME, Columns
-from nacelle.tables.csv import Table, read_table, table_text, write_table
+from nacelle.tables.csv import Table, read_table, table_text
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -28,20 +26,6 @@ def test_numbers_are_read_back_as_the_same_floats(rows: list[tuple[float, float,
         same = np.where(np.isnan(column), np.isnan(found.values[:, k]), found.values[:, k] == column)
         assert same.all()
         assert (np.signbit(found.values[:, k]) == np.signbit(column))[~np.isnan(column)].all()
-
-
-def test_integers_stay_integers_and_gaps_are_nan() -> None:
-    lines = "".join(table_text(["x", "flags"], ["m", ""], [np.array([0.5, np.nan]), np.array([0, 2])]))
-    assert lines == "x [m],flags\n0.5,0\nnan,2\n"
-
-
-def test_files(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).normal(size=(30, 3))
-    file = tmp_path / "t.csv"
-    write_table(file, ["t", "x", "y"], ["s", "m", ""], values)
-    assert np.array_equal(read_table(file).entries([0, 1, 2]).values, values)
-    write_table(file, ["t"], [""], np.zeros((0, 1)))
-    assert len(read_table(file)) == 0
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
-from nacelle.errors import TableError
 from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns
 from nacelle.tables.csv import read_table
 from nacelle.tables.json_text import json_text
@@ -39,22 +37,7 @@ def test_gaps_are_nan_where_they_may_be() -> None:
     assert [(problem.line, problem.column) for problem in columns.problems] == [(2, 3), (3, 3)]
 
 
-def test_the_first_mistakes_are_listed_and_all_counted() -> None:
-    columns = columns_of("t [m],x,x\n" + "0,far,1\n" * 50)
-    columns.require(["t", "x", "a"])
-    columns.values()
-    with pytest.raises(TableError, match="53 problems in the table, the first 20"):
-        columns.stop("table")
-    assert len(columns.problems) == 20
-    assert sorted(columns.problems) == columns.problems
-
-
 # ---- Results as JSON: what the standard reader gives back
-
-
-def test_arrays_come_back_as_lists() -> None:
-    data = {"x": np.arange(6.0).reshape(2, 3), "name": "delta", "n": np.int64(3)}
-    assert json.loads(json_text(data)) == {"x": [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], "name": "delta", "n": 3}
 
 
 def test_what_is_no_number_is_null() -> None:

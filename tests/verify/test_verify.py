@@ -15,7 +15,7 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.verify import verify
 from nacelle.verify.efforts import friction
 from nacelle.verify.engines.pinocchio import build
-from nacelle.verify.loops import closure_at_state, skew
+from nacelle.verify.loops import closure_at_state
 from nacelle.verify.ours import dynamics, kinematics
 from nacelle.verify.projection import independent
 from nacelle.verify.report import EngineReport, Quantity
@@ -87,11 +87,6 @@ def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
             # Six motions in all: those that are forbidden and those of its axes.
             freedoms = sum(len(axis.rows) for axis in found.axes) + (3 if joint.at_point else 0)
             assert len(found.forbidden) + freedoms == 6
-
-
-def test_skew_is_the_cross_product() -> None:
-    a, b = np.random.default_rng(0).normal(size=(2, 3))
-    np.testing.assert_allclose(skew(a) @ b, np.cross(a, b))
 
 
 # ---- What nacelle says of states: rates and Jacobians agree with differences of its own poses

@@ -16,28 +16,18 @@ import pytest
 
 import nacelle
 from nacelle.robots import text
-from nacelle.view.colours import ARROW_COLOURS, rgb_bytes
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot, viewer_page
 from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
-from nacelle.view.loads import ACTUATORS, KINDS, REACTIONS, largest_load, segments, state_loads
-from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
+from nacelle.view.loads import ACTUATORS, REACTIONS, largest_load, state_loads
+from nacelle.view.reasons import singularity_words
 from nacelle.view.runs import read_run
 from nacelle.view.session import Session, Standing
-from nacelle.view.side_by_side import joint_box, offsets, row
+from nacelle.view.side_by_side import joint_box, offsets
 from nacelle.view.slices import slice_choices, workspace_slice
 from nacelle.view.timeline import playable_motion
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 from nacelle.view.watch import Watched, in_mode
-
-# ----
-
-
-def test_colours_are_numbers_and_every_kind_of_load_has_its_own() -> None:
-    assert rgb_bytes("#c4262e") == (196, 38, 46)
-    assert set(ARROW_COLOURS) == set(KINDS)
-    assert len({colour for pair in ARROW_COLOURS.values() for colour in pair}) == 4
-
 
 # ----
 
@@ -60,12 +50,6 @@ def test_ranges_end_just_beyond_the_reach() -> None:
         poses = np.repeat(start[None], 4, axis=0)
         poses[:, k] = [one.low, one.high, *(start[k] + 0.6 * (end - start[k]) for end in (one.low, one.high))]
         assert nacelle.inverse_kinematics(robot, poses).ok.tolist() == [False, False, True, True]
-
-
-def test_angles_are_degrees() -> None:
-    rx = next(one for one in motion_coordinates(nacelle.load("3rps")) if one.name == "rx")
-    assert rx.unit == "deg"
-    assert rx.factor == pytest.approx(180.0 / np.pi)
 
 
 # ----
@@ -187,34 +171,7 @@ def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
     assert largest_load(none) == (0.0, 0.0)
 
 
-def test_arrows_have_the_length_of_the_scale() -> None:
-    arrows = segments(np.ones((1, 3)), np.array([[0.0, 0.0, 10.0]]), 0.01)
-    np.testing.assert_allclose(arrows, [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.1]]])
-
-
 # ----
-
-
-def test_legs_that_do_not_reach_are_named() -> None:
-    robot = nacelle.load("fivebar")
-    with pytest.raises(nacelle.UnreachableError) as caught:
-        nacelle.inverse_kinematics(robot, [5.0, 0.0])
-    assert failure_words(caught.value) == "out of reach: left, right are too short or too long"
-
-
-def test_loops_that_do_not_close_are_said_without_the_name_of_the_robot() -> None:
-    error = nacelle.UnreachableError("h4: the loops do not close at the pose [5]")
-    assert failure_words(error) == "out of reach: the loops do not close at the pose [5]"
-    error = nacelle.SingularError("h4: a leg is stretched", "serial")
-    assert failure_words(error) == "serial singularity: a leg is stretched"
-
-
-def test_limits_within_are_nothing() -> None:
-    robot = nacelle.load("gough-stewart")
-    solution = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    assert limit_words(solution) == ""
-    assert branch_words(int(solution.flags)) == ""
-    assert branch_words(int(nacelle.Flag.OTHER_BRANCH)) != ""
 
 
 def test_the_nearest_singularity_is_the_least_measure() -> None:
@@ -319,23 +276,7 @@ def test_parasitic_coordinates_follow() -> None:
         assert value == pytest.approx(1e3 * session.platform.p[k], abs=1e-9)
 
 
-def test_what_is_no_pose_is_said() -> None:
-    session = Session(nacelle.load("fivebar"))
-    assert session.move([np.nan, 0.0]).standing is Standing.OUT
-    assert "2 numbers" in session.move([0.0, 0.0, 0.0]).words
-
-
 # ----
-
-
-def test_boxes_in_a_row_do_not_meet() -> None:
-    boxes = [
-        (np.array([-1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])),
-        (np.array([-5.0, 0, 0]), np.array([0.5, 1, 1])),
-    ]
-    first, second = row(boxes)
-    np.testing.assert_array_equal(first, 0.0)
-    assert second[0] - 5.0 > 2.0
 
 
 def test_the_box_holds_all_joints() -> None:
@@ -398,14 +339,6 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     reach = max(float(np.max(np.linalg.norm(lines[name] - straight[name], axis=-1))) for name in lines)
     assert 0.5 * SHOWN * 0.5 < reach <= 1.001 * SHOWN * 0.5
     assert set(shaking.bent) == set(lines)
-
-
-def test_rigid_robots_have_no_modes_and_it_says_why() -> None:
-    robot = nacelle.load("fivebar")
-    given = lowest_modes(robot, nacelle.reference_pose(robot))
-    assert given.modes is None
-    assert "no flexible link" in given.words
-    assert given.labels == ()
 
 
 # ----

@@ -435,13 +435,6 @@ ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 MODEL_OF_REGION = PixelModel(blur=0.7, read_noise=1e-3)
 
 
-def test_a_region_is_a_part_of_the_image() -> None:
-    scene = scene_of(small_camera(), ROD)
-    corner, size = (40, 30), (64, 48)
-    region = render(scene.region(corner, size), MODEL_OF_REGION)
-    assert np.allclose(region, render(scene, MODEL_OF_REGION)[30:78, 40:104], atol=1e-9)
-
-
 def test_measured_in_a_region() -> None:
     scene = scene_of(small_camera(), ROD)
     corner = region_of_interest(scene, 0, (40, 40))

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 import nacelle
-from nacelle.control.scenario.built_in import BUILT_IN
 from nacelle.control.scenario.fields import for_actuators, pose_by_names
 from nacelle.control.scenario.fit import fitting_size, offset, usable_poses, workspace_middle
 from nacelle.control.scenario.round import Round
@@ -157,16 +156,6 @@ def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
     assert np.max(run.saturation) == 0.0
     # It moves, and follows.
     assert np.max(np.ptp(run.desired, axis=0)) > 10.0 * np.max(np.abs(run.error))
-
-
-# ---- Scenarios that come with the package
-
-
-def test_all_can_be_read_and_have_their_names() -> None:
-    for name in BUILT_IN:
-        scenario = read_scenario(name)
-        assert scenario.name == name
-        assert scenario.spec.notes
 
 
 # ---- Entries of scenarios that depend on the robot

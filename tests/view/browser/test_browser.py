@@ -16,7 +16,7 @@ import pytest
 import nacelle
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
-from nacelle.view.browser.camera import FOV, free_part, nice_step, view_of
+from nacelle.view.browser.camera import FOV, view_of
 from nacelle.view.browser.controls import Controls
 from nacelle.view.browser.loop import EventLoop
 from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
@@ -46,15 +46,6 @@ def test_all_corners_are_seen(across: int | None, aspect: float, upper: float, w
         # Within the width, and within the upper part: on a phone the lower one belongs to the controls.
         parts += [abs(way @ right) / (aspect * depth), abs(height - (1.0 - upper)) / upper]
     assert 0.5 < max(parts) < 1.0
-
-
-def test_controls_take_their_part_of_a_window() -> None:
-    assert free_part(1280, 800) == (956 / 800, 1.0)
-    assert free_part(390, 844) == (390 / 844, 0.4)
-
-
-def test_steps_are_round() -> None:
-    assert [nice_step(extent) for extent in (1.0, 2.4, 0.6)] == pytest.approx([0.1, 0.2, 0.05])
 
 
 # ---- Controls give what users give, and nothing else, to the thread that handles events

@@ -324,10 +324,3 @@ def test_motion_blurs_across_the_edge() -> None:
     assert render_pixels(instants, MODEL_OF_RENDER, patch)[0] == pytest.approx(moving[52, 80])
     with pytest.raises(KinematicsError, match="at least one"):
         render([], MODEL_OF_RENDER)
-
-
-def test_noise_is_seeded() -> None:
-    scene = scene_of(small_camera(), *SOLIDS)
-    first, again = (render(scene, MODEL_OF_RENDER, rng=np.random.default_rng(7)) for _ in range(2))
-    assert np.array_equal(first, again)
-    assert np.std(first - render(scene, MODEL_OF_RENDER)) == pytest.approx(2.0, rel=0.05)

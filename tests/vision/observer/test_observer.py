@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
 
 import nacelle
 from nacelle.errors import ObserverError
@@ -34,7 +33,7 @@ from nacelle.vision.observer.sight import (
     edges,
     readings,
 )
-from nacelle.vision.observer.update import Innovation, Rows, Said, quantile, updated
+from nacelle.vision.observer.update import Innovation, Rows, Said, updated
 from nacelle.vision.shutter import Exposure, Shutter
 from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
 from support.sightings import poses
@@ -605,7 +604,3 @@ def test_what_contradicts_is_left_out(state):
     same, _ = updated(before, impossible, 1e-5, Displacer(robot), kind=0)
     assert same.P is before.P
     assert same.rejected == (5, 2)
-
-
-def test_quantiles():
-    assert quantile(6, 0.05) == pytest.approx(chi2.ppf(0.95, 6))
