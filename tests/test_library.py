@@ -109,7 +109,7 @@ def test_repeated_legs_are_named_after_a_prefix():
     assert [leg.name for leg in nacelle.load(FOLDER / "redundant.yaml").legs] == ["arm-1", "arm-2", "arm-3"]
 
 
-# ---------------------------------------------------------------------------- the library
+# ---- the library
 
 
 @pytest.mark.parametrize("name", NAMES)

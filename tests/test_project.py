@@ -155,10 +155,8 @@ def test_every_example_is_run():
     assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))
 
 
-# ---- Files are written whole or not at all
-
-
 def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> None:
+    """Files are written whole or not at all."""
     file = tmp_path / "a.txt"
     write_whole(file, "first Ω")
     with pytest.raises(UnicodeEncodeError):
@@ -172,9 +170,7 @@ def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> Non
     assert sorted(path.read_text(encoding="utf-8") for path in tmp_path.iterdir()) == ["new", "third"]
 
 
-# ---- house
-#
-# The house stays one that one can live in: no cycles, no longer chains of imports, small signatures.
+# ---- The house stays one that one can live in: no cycles, no longer chains of imports, small signatures
 
 # The longest chain of imports. It only ever falls.
 LONGEST_CHAIN = 64
@@ -259,9 +255,7 @@ def test_every_result_is_on_the_page() -> None:
             assert f"`{kind}`" in drawn or f"`{kind}`" in alone, (name, kind)
 
 
-# ---- one thread
-#
-# Work of many small decompositions runs with one thread of BLAS, and leaves the setting as it was.
+# ---- Work of many small decompositions runs with one thread of BLAS, and leaves the setting as it was
 
 
 def _threads() -> set[int]:
@@ -338,9 +332,7 @@ def test_workspaces_and_runs_report() -> None:
     assert "part 1" in heard.lines
 
 
-# ---- site
-#
-# The built site: links and anchors in the pages as they are served, and what a browser makes of them.
+# ---- The built site: links and anchors in the pages as they are served, and what a browser makes of them
 
 ROOT_OF_SITE = Path(__file__).parent.parent
 
@@ -437,9 +429,7 @@ def test_pages_in_a_browser(site: Path, address: str, width: int) -> None:
     assert formulas > 300
 
 
-# ---- tutorial
-#
-# The tutorial, followed word by word in an empty folder: its commands run and answer as printed.
+# ---- The tutorial, followed word by word in an empty folder: its commands run and answer as printed
 
 ROOT_OF_TUTORIAL = Path(__file__).parent.parent
 

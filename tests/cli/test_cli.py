@@ -75,10 +75,8 @@ def test_help_ends_with_examples() -> None:
     assert "Example: nacelle verify delta" in " ".join(run("verify", "--help").output.split())
 
 
-# ---- New robots: copies of others, and sketches from leg types
-
-
 def test_a_robot_from_its_leg_types() -> None:
+    """New robots: copies of others, and sketches from leg types."""
     data = run_json("new", "lift", "--leg", "3-PPP", "--motion", "xyz")
     assert data == {"ok": True, "file": "lift.yaml", "name": "lift", "legs": ["[P]PP"] * 3, "motion": "xyz"}
     robot = check("lift.yaml").require().robot
@@ -86,8 +84,6 @@ def test_a_robot_from_its_leg_types() -> None:
     run("new", "lift", "--leg", "3-PRR", "--overwrite")
     assert check("lift.yaml").require().robot.motion.name == "xy+rz"
 
-
-# ---- The command `observe`
 
 CAMERA = "position: 0 140 770 mm\nlooks at: 0 140 0 mm\nup: y\nsize: [400, 400]\n"
 
@@ -103,14 +99,12 @@ def test_what_a_camera_sees() -> None:
     assert "exists already" in run(*command, "--out", "seen.png", code=1).output
 
 
-# ---- Motions that options describe: where they begin and end, and options that do not fit
-
-
 def options(kind: str, **changes: object) -> MotionOptions:
     return MotionOptions(kind, None, None, "", 1.0, "")._replace(**changes)
 
 
 def test_lines_circles_and_rest() -> None:
+    """Motions that options describe: where they begin and end, and options that do not fit."""
     robot = any_robot("delta")
     line = make_trajectory(robot, options("line", at=["x=10mm"], to=["z=-650mm"]))
     np.testing.assert_allclose(line(0.0).x[0], 0.01, atol=1e-15)
@@ -122,18 +116,13 @@ def test_lines_circles_and_rest() -> None:
     np.testing.assert_allclose(rest(0.5).x, mechanism_of(robot).reference[0])
 
 
-# ---- What a report of a mistake needs to say
-
-
 def test_versions_are_those_of_what_is_installed() -> None:
+    """What a report of a mistake needs to say."""
     first, python, packages = version_lines()
     assert first == f"nacelle {version('nacelle')}"
     assert platform.python_version() in python
     assert f"numpy {version('numpy')}," in packages
     assert run("--version").output.splitlines() == [first, python, packages]
-
-
-# ----
 
 
 def test_a_page_is_written_without_a_server(tmp_path: Path) -> None:

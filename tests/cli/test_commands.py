@@ -115,9 +115,6 @@ def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...]) -> None:
     assert "BrokenPipe" not in errors
 
 
-# ---- checks of descriptions
-
-
 def test_a_reference_at_full_stretch_is_refused() -> None:
     """Nothing can be computed from there; of two legs the one that is stretched is named."""
     one = f"{-0.1 + 0.45 * math.cos(1.0)!r} {0.45 * math.sin(1.0)!r} 0 m"
@@ -217,9 +214,6 @@ def test_ctrl_c_names_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr.splitlines()[-1] == "interrupted: kept forces.csv"
     assert Path("forces.csv").is_file()
     assert done.stdout == ""
-
-
-# ---- JSON
 
 
 # Commands that print no data: what they write is a picture, or is JSON anyway.

@@ -46,7 +46,7 @@ def broken(file: str = "broken.yaml") -> str:
     return file
 
 
-# ---------------------------------------------------------------------------- robots, show
+# ---- robots, show
 
 
 def test_robots_as_json() -> None:
@@ -98,7 +98,7 @@ def test_robots_that_do_not_exist(command: str, name: str) -> None:
     assert data["error"]
 
 
-# ---------------------------------------------------------------------------- check
+# ---- check
 
 
 def test_check_the_library() -> None:
@@ -176,7 +176,7 @@ def test_check_files_with_odd_names() -> None:
         assert f"{name}:3:1: moton" in run("check", "--", name, code=1).stderr
 
 
-# ---------------------------------------------------------------------------- new
+# ---- new
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -252,7 +252,7 @@ def test_new_never_keeps_the_old_name(line: str) -> None:
         assert os.listdir() == ["first.yaml"]
 
 
-# ---------------------------------------------------------------------------- the rest
+# ---- the rest
 
 
 def test_schema() -> None:

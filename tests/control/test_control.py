@@ -111,12 +111,11 @@ def test_every_motion_needs_an_actuator() -> None:
         controller(mechanism("cart_pole"), "sj", period=T, bandwidth=10.0)
 
 
-# ---- Vectors with named parts
-
 FIELDS = Fields(gain=2, period=1, none=0, limit=3)
 
 
 def test_split_and_join_are_inverse() -> None:
+    """Vectors with named parts."""
     vector = np.arange(6.0)
     parts = FIELDS.split(vector)
     assert FIELDS.size == 6
@@ -175,9 +174,6 @@ def test_unknown_controllers() -> None:
         controller(library_robot("fivebar"), "cf-rp")
 
 
-# ---- Kinds of controllers: what each declares, and the law that comes of it, for every name
-
-
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     """At rest at the desired pose the model's holding force is given, and the memory keeps its size."""
@@ -200,9 +196,6 @@ def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     held = nacelle.inverse_dynamics(robot, x, np.zeros(2), np.zeros(2)).force
     expected = 0.0 * held if name == "sj" else held
     assert np.max(np.abs(np.asarray(result["force"], dtype=float) - expected)) < 1e-9
-
-
-# ---- Controllers by their names
 
 
 @pytest.mark.parametrize("name", ["cf-rb", "cf-rb-friction"])
@@ -306,11 +299,9 @@ def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) ->
             assert np.max(np.abs(own[output] - values)) < 1e-12 * np.max(np.abs(values))
 
 
-# ---- Every part of every controller is explained
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_every_part_has_words(name: str) -> None:
+    """Every part of every controller is explained."""
     robot, kind = library_robot("fivebar"), KINDS[name]()
     words = kind.words()
     for what, fields in (("memory", kind.memory(robot)), ("gains", kind.gains(robot))):

@@ -39,9 +39,7 @@ def test_pages_without_scripts_run_none() -> None:
     assert "</style" not in bundled.style()
 
 
-# ---- markup
-#
-# Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words.
+# ---- Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words
 
 
 @given(st.text())
@@ -119,10 +117,8 @@ def test_many_points_in_a_pixel_keep_their_extremes() -> None:
     assert np.all(np.diff(points[:, 0]) >= 0.0)
 
 
-# ---- Maps: every cell is drawn once, in its own colour
-
-
 def test_areas_of_cells_are_those_of_the_map() -> None:
+    """Maps: every cell is drawn once, in its own colour."""
     places = (np.linspace(0.0, 3.0, 4), np.linspace(0.0, 2.0, 3))
     kind_of = np.array([[0, 0, -1], [0, 1, 1], [1, 1, 1], [-1, 0, 1]])
     page = map_chart(

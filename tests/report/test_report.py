@@ -80,9 +80,6 @@ def test_the_command_writes_pictures_and_page(tmp_path, capsys):
     assert "![fivebar](p/fivebar.png)" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
-# ---- The picture of lumped rods is written, with the errors in its legend
-
-
 def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     """[CB1997] section 4.2: rods divided 2/3 and 1/3 are far better than rods that are left out."""
     path = draw_lumping(tmp_path / "lumping.svg")
@@ -94,10 +91,8 @@ def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     assert 0.0 < float(divided[1]) < 0.2 * float(without[1])
 
 
-# ---- Counts of models: stages add up, and published counts stand beside
-
-
 def test_stages_add_up() -> None:
+    """Counts of models: stages add up, and published counts stand beside."""
     found = operation_count(any_robot("fivebar"))
     assert found.total == found.count.total
     measured = operation_count(any_robot("fivebar"), input="elements")
@@ -109,10 +104,8 @@ def test_stages_add_up() -> None:
     assert all(entry.total > found.total for entry in found.published)
 
 
-# ---- Results as plain data: the nearest singularity of a grid is that of its poses
-
-
 def test_the_nearest_singularities_of_a_grid() -> None:
+    """Results as plain data: the nearest singularity of a grid is that of its poses."""
     robot = nacelle.load("fivebar")
     grid = nacelle.workspace(robot, {"x": (-0.2, 0.2, 9), "y": (0.1, 0.4, 9)})
     found = workspace_data(grid, singular=True)["singularities"]
@@ -140,19 +133,15 @@ def test_stages_add_up_to_no_more_than_the_whole() -> None:
                 assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
 
 
-# ---- The table of [BK2013] is symmetric, as the mechanism is
-
-
 def test_both_sides_are_alike() -> None:
+    """The table of [BK2013] is symmetric, as the mechanism is."""
     assert all(PRRRP[-slider] == row for slider, row in PRRRP.items())
     assert all(list(row) == sorted(row) and len(row) == 6 for row in PRRRP.values())
 
 
-# ---- A robot at a glance: numbers that fit the robot
-
-
 @pytest.mark.parametrize("name", ["fivebar", "delta", "quattro"])
 def test_numbers_fit(name: str) -> None:
+    """A robot at a glance: numbers that fit the robot."""
     robot = library_robot(name)
     data = summary(nacelle.check(name))
     json.dumps(data)
@@ -163,9 +152,6 @@ def test_numbers_fit(name: str) -> None:
     assert sorted(j for joints in tree.values() for j in joints) == list(range(robot.tree))
     for body, joints in tree.items():
         assert all(robot.joints[j].predecessor == body for j in joints)
-
-
-# ---- Tables on a terminal: columns aligned as their names say
 
 
 def test_columns_move_together_where_there_is_little_room() -> None:
@@ -185,9 +171,6 @@ def test_columns_move_together_where_there_is_little_room() -> None:
     assert len(wide) == len(narrow) == 2
 
 
-# ---- The summary of a robot on a terminal: its numbers, and names that are no markup
-
-
 def shown(robot) -> str:
     console = Console(record=True, width=200, file=io.StringIO())
     show(check_robot(robot), console)
@@ -195,6 +178,7 @@ def shown(robot) -> str:
 
 
 def test_names_are_no_markup() -> None:
+    """The summary of a robot on a terminal: its numbers, and names that are no markup."""
     robot = dataclasses.replace(library_robot("fivebar"), name="[bold]x[/nothing]", title="[red]t")
     assert "[bold]x[/nothing]  [red]t" in shown(robot)
     line = problem_line(Problem("a[b].yaml", 3, 4, "legs[0]", "no [x]", "write [y]", "warning"))

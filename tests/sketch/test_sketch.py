@@ -19,9 +19,7 @@ from nacelle.sketch.search import Arrangement, arranged
 from nacelle.sketch.sketch import Sketch, sketch
 from nacelle.spatial.inertia import inertia_about_com
 
-# ---- sketch
-#
-# Sketched robots pass the check with the motion that their legs promise; other engines agree with them.
+# ---- Sketched robots pass the check with the motion that their legs promise; other engines agree with them
 
 
 def checked(made: Sketch) -> None:

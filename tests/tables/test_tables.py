@@ -37,9 +37,6 @@ def test_gaps_are_nan_where_they_may_be() -> None:
     assert [(problem.line, problem.column) for problem in columns.problems] == [(2, 3), (3, 3)]
 
 
-# ---- Results as JSON: what the standard reader gives back
-
-
 def test_what_is_no_number_is_null() -> None:
     """JSON has neither NaN nor infinity, also deep inside arrays and tuples."""
     data = {"a": np.array([1.0, np.nan]), "b": (np.inf, {"c": -np.inf}), "d": "nan"}

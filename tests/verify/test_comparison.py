@@ -135,7 +135,7 @@ def test_library_compiled(name: str) -> None:
     agrees(verify(library_robot(name), states=20))
 
 
-# ------------------------------------------------------------------------------------------- damage
+# ---- damage
 
 
 def scaled_mass(robot: Robot) -> Robot:
@@ -232,7 +232,7 @@ class TestSensitivity:
             assert engine["mass matrix"].ok
 
 
-# ------------------------------------------------------------------------------------------- report
+# ---- report
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,6 @@ from nacelle.view.timeline import playable_motion
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 from nacelle.view.watch import Watched, in_mode
 
-# ----
-
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
 def test_values_are_a_pose_and_back(name: str) -> None:
@@ -52,9 +50,6 @@ def test_ranges_end_just_beyond_the_reach() -> None:
         assert nacelle.inverse_kinematics(robot, poses).ok.tolist() == [False, False, True, True]
 
 
-# ----
-
-
 def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
@@ -70,9 +65,6 @@ def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     assert still["times"] == [0.0]
     np.testing.assert_allclose(still["offset"], [1.0, 0.0, 0.0])
     assert not re.search(r'(?:src|href)="https?:', text)
-
-
-# ----
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])
@@ -131,9 +123,6 @@ def test_tilts_have_rings_about_base_axes() -> None:
     assert TURN not in {grip.kind for grip in found}
 
 
-# ----
-
-
 def test_the_base_carries_the_weight() -> None:
     """Reactions of the joints on the base add up to the weight of all that moves."""
     robot = nacelle.load("gough-stewart")
@@ -171,18 +160,12 @@ def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
     assert largest_load(none) == (0.0, 0.0)
 
 
-# ----
-
-
 def test_the_nearest_singularity_is_the_least_measure() -> None:
     robot = nacelle.load("fivebar")
     measures = nacelle.singularities(robot, nacelle.reference_pose(robot))
     kind, value = singularity_words(measures)
     assert value == pytest.approx(min(*measures.serial, measures.parallel, measures.constraint))
     assert kind in ("serial (left)", "serial (right)", "parallel", "constraint")
-
-
-# ----
 
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:
@@ -214,9 +197,6 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no numbers", encoding="utf-8")
     with pytest.raises(nacelle.NacelleError, match="no npz file"):
         read_run(robot, tmp_path / "text.npz")
-
-
-# ----
 
 
 def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
@@ -276,9 +256,6 @@ def test_parasitic_coordinates_follow() -> None:
         assert value == pytest.approx(1e3 * session.platform.p[k], abs=1e-9)
 
 
-# ----
-
-
 def test_the_box_holds_all_joints() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
@@ -286,9 +263,6 @@ def test_the_box_holds_all_joints() -> None:
     assert np.all(low[:2] < x)
     assert np.all(high[:2] > x)
     assert offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
-
-
-# ----
 
 
 def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
@@ -320,9 +294,6 @@ def test_angles_are_drawn_as_lengths() -> None:
     assert "angles are drawn as lengths" in shown.words
 
 
-# ----
-
-
 def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     robot = nacelle.load("fivebar-flexible")
     x = nacelle.reference_pose(robot)
@@ -339,9 +310,6 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     reach = max(float(np.max(np.linalg.norm(lines[name] - straight[name], axis=-1))) for name in lines)
     assert 0.5 * SHOWN * 0.5 < reach <= 1.001 * SHOWN * 0.5
     assert set(shaking.bent) == set(lines)
-
-
-# ----
 
 
 def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:

@@ -89,9 +89,7 @@ def test_boxes_are_listed_apart(name: str, rods: int, boxes: int) -> None:
     assert all(block.size.shape == (3,) for block in leg_blocks(robot))
 
 
-# ---- measure
-#
-# From a predicted scene and an image to a line, with the right covariance, and the times of the exposure.
+# ---- From a predicted scene and an image to a line, with the right covariance, and the times of the exposure
 
 TRUE = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 
@@ -153,9 +151,7 @@ def test_what_is_not_there_is_not_measured() -> None:
         one.line(0.05)
 
 
-# ---- measurement
-#
-# The line of two edges against the true one, its covariance against finite differences and samples.
+# ---- The line of two edges against the true one, its covariance against finite differences and samples
 
 U = np.array([0.3, -0.8, 0.4]) / np.linalg.norm([0.3, -0.8, 0.4])
 
@@ -205,9 +201,7 @@ def test_what_gives_no_line() -> None:
         line_from_edges(first, same, RADIUS)
 
 
-# ---- observation
-#
-# One look at a robot: pose and directions within their deviations, and reasons where there are none.
+# ---- One look at a robot: pose and directions within their deviations, and reasons where there are none
 
 
 @pytest.fixture(scope="module")
@@ -291,9 +285,7 @@ def test_directions_are_spread() -> None:
     assert np.min(np.max(tries @ spread.T, axis=1)) > np.cos(np.radians(40.0))
 
 
-# ---- pose from edges
-#
-# Poses from exact edges are exact; their covariance is that of many noisy ones, too few are refused.
+# ---- Poses from exact edges are exact; their covariance is that of many noisy ones, too few are refused
 
 SIGMA = 1e-5
 
@@ -365,9 +357,7 @@ def test_too_few_edges_are_refused(robot_of_pose_from_edges: nacelle.Robot) -> N
         pose_from_edges(robot_of_pose_from_edges, CAMERA, [], x, visible_cylinders(robot_of_pose_from_edges))
 
 
-# ---- ray casting
-#
-# Rays against points of the solids: a point is inside if and only if its depth is within the span.
+# ---- Rays against points of the solids: a point is inside if and only if its depth is within the span
 
 TURN = rotation_vector(np.array([0.4, -0.7, 0.3]))
 

@@ -63,10 +63,8 @@ def test_the_package_has_passed_its_self_test(tmp_path: Path) -> None:
     assert not (tmp_path / "palida-c" / "build").exists()
 
 
-# ---- Table II of [BK2013]; that the commands give it too is a part of the whole run
-
-
 def test_the_printed_table(tmp_path: Path) -> None:
+    """Table II of [BK2013]; that the commands give it too is a part of the whole run."""
     result = flexible(DemoFolder(tmp_path))
     assert result.same == result.printed.size == 30
     assert result.above == pytest.approx(0.27, abs=0.01)
@@ -143,12 +141,8 @@ def test_the_list_grows_with_every_file(tmp_path: Path) -> None:
         assert name in json.loads((tmp_path / LIST).read_text())["files"]
 
 
-# ---- identified
-#
-# What the sensors of the demonstration show; the identification itself is a part of the whole run.
-
-
 def test_encoders_count_and_forces_are_noisy() -> None:
+    """What the sensors of the demonstration show; the identification itself is a part of the whole run."""
     robot = load("palida")
     still = np.full((4000, 6), 0.123456789)
     run: Any = SimpleNamespace(actual=still, acting=7.0 + 0.0 * still, time=5e-4 * np.arange(4000))
@@ -161,10 +155,8 @@ def test_encoders_count_and_forces_are_noisy() -> None:
     assert abs(np.mean(data.force) - 7.0) < 0.1
 
 
-# ---- The machine is the one that the pages describe: its path, its parameters
-
-
 def test_path_and_parameters(tmp_path: Path) -> None:
+    """The machine is the one that the pages describe: its path, its parameters."""
     robot, folder = load("palida"), DemoFolder(tmp_path)
     scenario = machine(robot, folder)
     path = scenario_path(robot, scenario.spec.path, tmp_path).trajectory
@@ -186,9 +178,6 @@ def test_path_and_parameters(tmp_path: Path) -> None:
     assert (tmp_path / SCENARIO).stat().st_mtime_ns == kept
 
 
-# ---- Steps that go well, fail, break and are stopped
-
-
 @pytest.mark.parametrize(
     ("error", "state", "message"),
     [
@@ -199,6 +188,8 @@ def test_path_and_parameters(tmp_path: Path) -> None:
     ],
 )
 def test_what_comes_of_a_step(error: BaseException | None, state: str, message: str) -> None:
+    """Steps that go well, fail, break and are stopped."""
+
     def compute() -> Any:
         if error is not None:
             raise error

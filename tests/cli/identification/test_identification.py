@@ -24,9 +24,6 @@ def test_printed_and_as_json() -> None:
     assert data == base.data() | {"robot": data.get("robot", base.data().get("robot"))}
 
 
-# ---- Options that commands of identification share
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -38,13 +35,12 @@ def test_printed_and_as_json() -> None:
     ],
 )
 def test_legs_that_share(given: list[str] | None, expected: object) -> None:
+    """Options that commands of identification share."""
     assert sharing(given) == expected
 
 
-# ---- The command `rehearse`: data of a simulated robot, in a new file
-
-
 def test_a_rehearsal_makes_data_from_a_motion():
+    """The command `rehearse`: data of a simulated robot, in a new file."""
     run(
         *("excite", "fivebar", "--starts", "1", "--iterations", "3", "--harmonics", "5"),
         *("--duration", "1", "--out", "motion.yaml"),
@@ -58,9 +54,6 @@ def test_a_rehearsal_makes_data_from_a_motion():
     )
 
 
-# ---- The command `validate`: a robot's numbers against forces that they have made
-
-
 @pytest.fixture
 def data() -> str:
     run_ = measured("fivebar")
@@ -72,6 +65,7 @@ def data() -> str:
 
 
 def test_forces_of_the_model_are_predicted_to_their_noise(data: str) -> None:
+    """The command `validate`: a robot's numbers against forces that they have made."""
     found = run_json("validate", "fivebar", data)
     assert len(found["rows"]) == 2
     for row in found["rows"]:

@@ -171,9 +171,7 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
     )
 
 
-# ---- desired
-#
-# The desired motion at the actuators: legs that are followed, forces of the model, redundant drives.
+# ---- The desired motion at the actuators: legs that are followed, forces of the model, redundant drives
 
 
 def test_legs_found_by_iteration_are_followed() -> None:
@@ -205,10 +203,8 @@ def test_redundant_drives_keep_what_moves_the_robot() -> None:
     assert np.linalg.norm(kept) < np.linalg.norm(force)
 
 
-# ---- Friction along the twist
-
-
 def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
+    """Friction along the twist."""
     robot = library_robot("fivebar")
     x, y = mechanism_of(robot).reference
     v, zero = np.array([0.3, -0.2]), np.zeros(2)

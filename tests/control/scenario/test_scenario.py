@@ -219,10 +219,8 @@ def test_size_is_half_of_the_largest(fivebar: Robot) -> None:
         fitting_size(fivebar, lambda size: line(size) + 10.0, 1.0, "line")
 
 
-# ---- Round and round in any two coordinates
-
-
 def test_coordinates_and_derivatives() -> None:
+    """Round and round in any two coordinates."""
     motion = read_layout("se3").motion
     axes = np.zeros((2, 6))
     axes[0, 0], axes[1, 5] = 0.1, 0.3

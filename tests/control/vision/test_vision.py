@@ -158,10 +158,8 @@ def test_sizes_are_checked() -> None:
         Deviation.drawn(nacelle.load("fivebar"), 0, anchors=-1.0)
 
 
-# ---- The observer in the loop: clocks that differ by what is stated change nothing
-
-
 def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
+    """The observer in the loop: clocks that differ by what is stated change nothing."""
     robot = nacelle.load("fivebar")
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     bench = LookingBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
@@ -255,11 +253,9 @@ def test_a_delay_beyond_the_sample_time_is_refused(robot: nacelle.Robot) -> None
         run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired, delay=2e-3)
 
 
-# ---- A path that fits any robot
-
-
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "gough-stewart"])
 def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
+    """A path that fits any robot."""
     robot = nacelle.load(name)
     path = round_path(robot, 0.4)
     samples = nacelle.along(robot, path, np.linspace(0.0, path.duration, 50))
@@ -269,9 +265,7 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
     assert np.max(np.ptp(samples.x, axis=0)) > 0.01
 
 
-# ---- plant
-#
-# The true robot, stepped from Python, against the simulation of a robot with these numbers folded in.
+# ---- The true robot, stepped from Python, against the simulation of a robot with these numbers folded in
 
 
 def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.ndarray]:
@@ -325,9 +319,6 @@ def test_an_unreachable_start_is_refused() -> None:
     plant = TruePlant(robot, Deviation.none(robot))
     with pytest.raises(nacelle.UnreachableError):
         plant.start([5.0, 5.0], np.zeros(2), 0.0)
-
-
-# ---- Edges from images and from the model of their fits have the same statistics
 
 
 @pytest.fixture(scope="module")

@@ -79,10 +79,8 @@ def test_torques_are_apart() -> None:
     np.testing.assert_allclose(np.linalg.norm(arrows.vectors[0], axis=1), [1.0, 2.0])
 
 
-# ---- Steps as plain data
-
-
 def test_all_steps_are_plain_data() -> None:
+    """Steps as plain data."""
     import json
 
     listed = json.loads(json.dumps([step.data() for step in steps()], allow_nan=False))
@@ -96,10 +94,8 @@ def test_all_steps_are_plain_data() -> None:
     }
 
 
-# ---- Agreement with engines in words
-
-
 def test_a_quantity_of_one_engine_alone() -> None:
+    """Agreement with engines in words."""
     more = Agreement("mujoco", "4.0.0", {"own solver": 2e-13})
     result = dataclasses.replace(verified(), agreements=(verified().agreements[0], more))
     chart, cells = result.content()

@@ -65,20 +65,16 @@ def test_matplotlib_is_loaded_only_for_a_picture():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-# ---- Numbers beside each other: bars of engines and of published counts
-
-
 def test_errors_of_engines_beside_what_is_allowed() -> None:
+    """Numbers beside each other: bars of engines and of published counts."""
     ax = plot_agreement(agreement(), ax=figure_axes(True))
     assert [bar.get_width() for bar in ax.patches] == [3e-12, 0.0, 3e-12, 2e-8]
     assert "does not agree" in ax.get_title()
     assert ax.get_xscale() == "log"
 
 
-# ---- Curves of forces along a motion
-
-
 def test_forces_along_a_motion_have_their_limits():
+    """Curves of forces along a motion."""
     robot = library_robot("delta")
     path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
     found = nacelle.size_motors(robot, path, rate=100.0)
@@ -264,9 +260,7 @@ def test_poles() -> None:
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.eigenvalues.imag)
 
 
-# ---- result
-#
-# Pictures of all results: each is drawn, its axes have units, its numbers are those of the result.
+# ---- Pictures of all results: each is drawn, its axes have units, its numbers are those of the result
 
 UNITS = r"m|mm|rad|mrad|deg|s|N|N m|J|W|Hz|%|-|1/s|rad/s|m/s|m/s²|rad/s²|SI|m( or rad)? for N or N m"
 

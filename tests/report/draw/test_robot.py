@@ -24,7 +24,7 @@ def scene_of(name):
     return scene(library_robot(name))
 
 
-# ------------------------------------------------------------------------------ robots
+# ---- robots
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -42,8 +42,6 @@ def test_members(name: str) -> None:
     assert mass == pytest.approx(sum(body.mass for body in robot.bodies), rel=1e-12)
 
 
-# ---- Kinematic coordinates on the page: what is printed is what the model computes
-
 Array = np.ndarray
 
 _TOKEN = re.compile(

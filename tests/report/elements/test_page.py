@@ -12,7 +12,7 @@ from nacelle.report.elements.page import element_report
 from support.element_pages import COVERED, SOME_CASES, robot_of
 from support.uncompiled import any_robot
 
-# ---------------------------------------------------------------------------- LaTeX
+# ---- LaTeX
 
 
 def latex_faults(text: str) -> list[str]:
@@ -86,9 +86,7 @@ def test_hostile_names() -> None:
     assert HOSTILE in report.text()
 
 
-# ---------------------------------------------------------------------------- what the page says
-
-
 def test_not_covered() -> None:
+    """What the page says."""
     with pytest.raises(KinematicsError, match="URU"):
         element_report(any_robot("dymo"))

@@ -42,10 +42,8 @@ def test_bodies_are_listed_with_both_masses() -> None:
     assert np.all(np.isfinite(consistent.values))
 
 
-# ---- The section of forces: rows, verdicts and words of a validation
-
-
 def test_predicted_down_to_the_noise_or_well() -> None:
+    """The section of forces: rows, verdicts and words of a validation."""
     validation = validated("fivebar")
     assert predicted_well(validation) == [True, True]
     # Ten times the noise and half of the force left; half of the force, but all of it noise.
@@ -127,9 +125,7 @@ def test_units_of_base_parameters_and_rows() -> None:
     assert row_units(identified("redundant").fit.regression) == ["N", "N"]
 
 
-# ---- verdict
-#
-# The verdict follows the data: forces that are predicted or not, robots that can be built or not.
+# ---- The verdict follows the data: forces that are predicted or not, robots that can be built or not
 
 
 def off_by(validation: Validation, noises: float, seed: int = 0) -> Validation:

@@ -53,10 +53,8 @@ def test_numbers_and_flags() -> None:
     assert "N m" in text
 
 
-# ---- Tables of results that have more to say
-
-
 def test_tables() -> None:
+    """Tables of results that have more to say."""
     robot = library_robot("fivebar")
     mobility = nacelle.mobility(robot)
     text = "".join(tables(mobility))
@@ -66,10 +64,9 @@ def test_tables() -> None:
     assert tables(nacelle.reference_pose(robot)) == []
 
 
-# ---- A robot in a notebook: its actuators, and a picture where there can be one
-
-
 def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot in a notebook: its actuators, and a picture where there can be one."""
+
     def missing(name: str) -> object:
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"')
 

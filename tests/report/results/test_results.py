@@ -26,10 +26,8 @@ def test_forces_by_both_forms() -> None:
     assert forces.units == ("N m", "N m")
 
 
-# ---- Quantities of flexible robots are their numbers
-
-
 def test_frequencies() -> None:
+    """Quantities of flexible robots are their numbers."""
     robot = prrrp()
     modes = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=2)
     frequencies, damping = natural_frequencies(modes)
@@ -37,10 +35,8 @@ def test_frequencies() -> None:
     assert (set(frequencies.units), set(damping.units)) == ({"Hz"}, {"-"})
 
 
-# ---- Quantities of kinematic results are their numbers
-
-
 def test_coordinates_and_motions() -> None:
+    """Quantities of kinematic results are their numbers."""
     robot = library_robot("fivebar")
     x = nacelle.reference_pose(robot)
     found = nacelle.inverse_kinematics(robot, x)
@@ -54,10 +50,8 @@ def test_coordinates_and_motions() -> None:
     assert twist.units == ("m/s", "m/s")
 
 
-# ---- Units of actuators and coordinates, joints of the nacelle included
-
-
 def test_units() -> None:
+    """Units of actuators and coordinates, joints of the nacelle included."""
     robot = library_robot("palida")
     assert {unit for _, unit in names.actuators(robot)} == {"N"}
     assert names.pose(robot.motion)[2:5] == [("z", "m"), ("qx", "-"), ("qy", "-")]
@@ -66,10 +60,8 @@ def test_units() -> None:
     assert len(names.legs(robot, 7)) == 7
 
 
-# ---- Quantities: batches become rows, names belong to their numbers
-
-
 def test_a_batch_becomes_a_row_of_samples() -> None:
+    """Quantities: batches become rows, names belong to their numbers."""
     values = np.arange(24.0).reshape(2, 3, 4)
     one = quantity_of_rows("forces", [("a", "N"), ("b", "N m"), ("c", "N"), ("d", "")], values)
     np.testing.assert_array_equal(one.values, values.reshape(6, 4))

@@ -36,9 +36,7 @@ from support import described
 from support.browser import chromium_page, fits, until
 from support.page_reader import PageReader
 
-# ---- sheet
-#
-# Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page.
+# ---- Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'`$(rm)\u202e"
 
@@ -117,20 +115,16 @@ def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
         assert fits(page)
 
 
-# ---- Operation counts on a data sheet, beside published ones
-
-
 def test_published_counts_are_beside_ours() -> None:
+    """Operation counts on a data sheet, beside published ones."""
     count = nacelle.operation_count(nacelle.load("3rrr"), "jacobian")
     page = operations_table((("nacelle ops 3rrr jacobian", count),))
     assert f"<strong>{count.total}</strong>" in page
     assert "93: HybrDyn" in page
 
 
-# ---- Actuators on a data sheet: without a motion the reason is given
-
-
 def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
+    """Actuators on a data sheet: without a motion the reason is given."""
     actuators = subject_of("delta").summary["actuators"]
     made = ActuatorLoads("nacelle show delta", actuators, "", None, "it <cannot> move")
     page = made.markup()
@@ -139,10 +133,9 @@ def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
     assert made.data()["motion"] == {"reason": "it <cannot> move"}
 
 
-# ---- The table of engines: what fails is seen
-
-
 def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
+    """The table of engines: what fails is seen."""
+
     def quantity(name: str, error: float | None, ok: bool) -> dict[str, object]:
         return {"name": name, "error": error, "tolerance": 1e-9, "ok": ok}
 
@@ -154,10 +147,8 @@ def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
     assert shown.count("–") == 2
 
 
-# ---- Masses on a data sheet: sums, and reasons where forces are not determined
-
-
 def test_sums_and_reasons() -> None:
+    """Masses on a data sheet: sums, and reasons where forces are not determined."""
     data, robot = subject_of("delta").summary, nacelle.load("delta")
     reason = {"reason": "too few actuators"}
     page = WeightTable(
@@ -167,11 +158,9 @@ def test_sums_and_reasons() -> None:
     assert page.count("Not determined: too few actuators.") == 2
 
 
-# ---- Motions that are chosen: within reach, and the same as the command's
-
-
 @pytest.mark.parametrize("name", ["fivebar", "c5"])
 def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
+    """Motions that are chosen: within reach, and the same as the command's."""
     robot = nacelle.load(name)
     times, x = shown_motion(robot)
     assert np.all(nacelle.inverse_kinematics(robot, x).ok)
@@ -182,20 +171,16 @@ def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
     assert np.max(np.abs(np.diff(x, axis=0))) < 0.15
 
 
-# ---- Base parameters on a data sheet
-
-
 def test_counts_are_those_of_the_base_parameters() -> None:
+    """Base parameters on a data sheet."""
     base = nacelle.base_parameters(nacelle.load("fivebar"))
     page = parameters(subject_of("fivebar")).markup()
     assert f"All {len(base)} base parameters" in page
     assert page.count("<tr>") == len(base) + 1
 
 
-# ---- Warnings on a data sheet
-
-
 def test_warnings_beyond_the_first_are_counted() -> None:
+    """Warnings on a data sheet."""
     warning = {"path": "legs", "message": "<too> heavy", "hint": "weigh it"}
     page = Problems("nacelle check a", 3, [warning]).markup()
     assert "&lt;too&gt; heavy" in page
@@ -203,10 +188,8 @@ def test_warnings_beyond_the_first_are_counted() -> None:
     assert "warns of nothing" in Problems("nacelle check a", 0, []).markup()
 
 
-# ---- Maps of slices: cells are coloured where the nacelle can be
-
-
 def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
+    """Maps of slices: cells are coloured where the nacelle can be."""
     grid = nacelle.workspace(nacelle.load("fivebar"), {"x": (-0.5, 0.5, 21), "y": (-0.5, 0.5, 21)})
     page = slice_map(grid)
     assert 'fill="url(#hatch)" shape-rendering' in page
@@ -216,10 +199,9 @@ def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
     assert page.count("<path d=") > slice_map(high).count("<path d=")
 
 
-# ---- Singularities on a data sheet: the nearest of all slices is named
-
-
 def test_the_nearest_is_named_with_its_leg() -> None:
+    """Singularities on a data sheet: the nearest of all slices is named."""
+
     def entry(measure: float, leg: str = "") -> dict[str, object]:
         return {"measure": measure, "at": [0.5], "leg": leg}
 
@@ -280,10 +262,8 @@ def test_a_robot_without_legs_has_no_table_of_them() -> None:
     assert "there is no nacelle" in page
 
 
-# ---- How data sheets name a robot in commands
-
-
 def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:
+    """How data sheets name a robot in commands."""
     robot = nacelle.load("fivebar")
     assert subject_of(robot).command("ops", "jacobian") == "nacelle ops fivebar jacobian"
     named = subject_of(dataclasses.replace(robot, name="a 'b' $(c)"))

@@ -130,10 +130,8 @@ def test_derivatives(edge):
         np.testing.assert_allclose(rows.by_lens[:, k], slope, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-# ---- A rehearsed calibration is right within its deviations
-
-
 def test_the_camera_is_right_within_its_deviations() -> None:
+    """A rehearsed calibration is right within its deviations."""
     robot = nacelle.load("fivebar")
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
     result = rehearse_calibration(robot, camera, PixelModel(), poses=6, seed=3)
@@ -145,10 +143,8 @@ def test_the_camera_is_right_within_its_deviations() -> None:
         rehearse_calibration(robot, camera, PixelModel(), poses=2)
 
 
-# ---- A first guess from nowhere
-
-
 def test_a_camera_is_found_without_a_guess():
+    """A first guess from nowhere."""
     robot = nacelle.load("fivebar")
     camera = camera_of(robot)
     seen = sightings(robot, camera, np.random.default_rng(1), count=4)

@@ -39,9 +39,7 @@ from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors
 from support.sightings import poses
 from support.simulated_camera import SimulatedCamera
 
-# ---- observer
-#
-# The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence.
+# ---- The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence
 
 # How often a right observer may fail a test, were its seeds drawn anew.
 CHANCE = 1e-3
@@ -290,9 +288,7 @@ def test_innovations():
     assert np.isnan(consistency([Said(each[1:])]).average)
 
 
-# ---- edge noise
-#
-# Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it.
+# ---- Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it
 
 
 def test_noise_is_that_of_fitted_lines():
@@ -342,11 +338,9 @@ def test_out_of_view_there_is_nothing():
     assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
 
 
-# ---- Directions of legs and their rates against motions in time; their covariances by differences
-
-
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
 def test_element_states(name):
+    """Directions of legs and their rates against motions in time; their covariances by differences."""
     robot = nacelle.load(name)
     cylinders, displaced, n = visible_cylinders(robot), Displacer(robot), robot.motion.n
     rng = np.random.default_rng(2)
