@@ -134,15 +134,6 @@ def test_bodies_with_mass_have_inertia_and_a_shape(name):
             assert body.display, body.name
 
 
-def in_mode(robot, mode):
-    """The robot in one of its modes."""
-    guess = dict(mode.guess)
-    joints = tuple(
-        dataclasses.replace(joint, guess=guess.get(k, joint.guess)) for k, joint in enumerate(robot.joints)
-    )
-    return dataclasses.replace(robot, joints=joints, motion=mode.motion, reference=mode.reference, modes=())
-
-
 @pytest.mark.parametrize(
     ("mode", "free", "locked", "coupled"),
     [
@@ -154,8 +145,7 @@ def in_mode(robot, mode):
 )
 def test_modes_of_the_dymo(mode, free, locked, coupled):
     """Three motions in every mode, of different kinds, all controlled, none at a singularity."""
-    robot = library_robot("dymo")
-    own = in_mode(robot, next(m for m in robot.modes if m.name == mode))
+    own = library_robot("dymo").in_mode(mode)
     found = assemble(own)
     assert not found.open
     np.testing.assert_allclose(found.platform.p, own.reference.p, rtol=0, atol=1e-9)

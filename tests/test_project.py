@@ -91,7 +91,7 @@ def test_trajectories() -> None:
 
 # ---- Every example runs, and shows what it says
 
-FOLDER = Path(__file__).parent.parent / "examples"
+FOLDER = ROOT / "examples"
 
 
 def _printed(path, capsys):
@@ -198,12 +198,10 @@ def test_cycles_are_found_and_drawn() -> None:
 
 # ---- The example notebook runs and shows tables; the page of pictures lists all results
 
-ROOT_OF_NOTEBOOK = Path(__file__).parent.parent
-
 
 @pytest.fixture(scope="module")
 def notebook() -> Any:
-    return json.loads((ROOT_OF_NOTEBOOK / "examples" / "first_steps.ipynb").read_text(encoding="utf-8"))
+    return json.loads((ROOT / "examples" / "first_steps.ipynb").read_text(encoding="utf-8"))
 
 
 def test_it_is_a_notebook_without_outputs(notebook: Any) -> None:
@@ -232,7 +230,7 @@ def test_it_runs(notebook: Any, monkeypatch: pytest.MonkeyPatch, cells: int | No
 
 
 def test_every_result_is_on_the_page() -> None:
-    page = (ROOT_OF_NOTEBOOK / "docs" / "plots.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     drawn, alone = page.split("These have a table alone:")
     for name in _DRAWN:
         assert f"`{name}`" in drawn, name
@@ -334,8 +332,6 @@ def test_workspaces_and_runs_report() -> None:
 
 # ---- The built site: links and anchors in the pages as they are served, and what a browser makes of them
 
-ROOT_OF_SITE = Path(__file__).parent.parent
-
 # In the page: formulas not typeset, or wrongly; escapes that are shown; what is wider than its place.
 _WRONG = """() => {
   const wrong = [];
@@ -362,8 +358,8 @@ class _Quiet(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built in a folder of its own as `make docs` builds it."""
     folder = tmp_path_factory.mktemp("pages")
-    shutil.copytree(ROOT_OF_SITE / "docs", folder / "docs", ignore=shutil.ignore_patterns("api"))
-    shutil.copy(ROOT_OF_SITE / "mkdocs.yml", folder)
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api"))
+    shutil.copy(ROOT / "mkdocs.yml", folder)
     write_api_pages(folder / "docs" / "api")
     program = Path(sys.executable).with_name("zensical")
     done = subprocess.run(
@@ -431,9 +427,7 @@ def test_pages_in_a_browser(site: Path, address: str, width: int) -> None:
 
 # ---- The tutorial, followed word by word in an empty folder: its commands run and answer as printed
 
-ROOT_OF_TUTORIAL = Path(__file__).parent.parent
-
-STEPS = steps((ROOT_OF_TUTORIAL / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+STEPS = steps((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
 
 # Commands that need a C compiler and make.
 _COMPILED = re.compile(r"(make|cc|\./first)\b")

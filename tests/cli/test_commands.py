@@ -26,25 +26,6 @@ from support.command import run, run_json
 FIVEBAR = robots.text("fivebar")
 
 
-@pytest.fixture(autouse=True)
-def _unfit_files(_in_an_empty_folder: None) -> None:
-    Path("binary.csv").write_bytes(b"\xff\xfe\x00x,y\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("ik fivebar --csv binary.csv", "binary.csv: byte 0 (0xff) is not UTF-8 text (name a CSV file saved"),
-        ("simulate fivebar --until 1 --method rk4 --step 1e-12", "1e+12 steps of 1e-12 s need about"),
-        ("dynamics fivebar --duration 1e9 --rate 1e6", "1e+15 samples over 1e+09 s need about"),
-        ("workspace fivebar --over x=0:1:999999 --over y=0:1:999999", "1e+12 points of the grid need about"),
-    ],
-)
-def test_one_clear_line(arguments: str, words: str) -> None:
-    done = run(*arguments.split(), code=1)
-    assert words in re.sub(r"\s+", " ", done.output)
-
-
 def test_problems_of_two_columns_are_listed_in_the_order_of_the_file() -> None:
     text = "x,y\n" + "0,a\n" * 30 + "b,0\n" * 30
     Path("bad.csv").write_text(text, encoding="utf-8")

@@ -1,7 +1,8 @@
 """What commands print, word by word: sessions in tests/golden/cli; `make golden` writes their answers again.
 
 A new case is a new line `$ nacelle ...` in one of the sessions, or `$ cat FILE` for what one has written.
-in a folder with the files of tests/golden/cli/files, and of `written` below.
+Commands of a session run one after the other, in a folder with the files of tests/golden/cli/files and those
+that `written` has.
 """
 
 from __future__ import annotations

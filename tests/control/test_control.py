@@ -84,9 +84,11 @@ def test_gains_by_name() -> None:
         dataclasses.replace(law, period=-1.0)
 
 
-def test_a_sample_is_that_of_the_law_on_numbers() -> None:
+@pytest.mark.parametrize("name", ["cf-rb", "adaptive"])
+def test_a_sample_is_that_of_the_law_on_numbers(name: str) -> None:
+    """One program: the law over floats and as native code."""
     robot = library_robot("fivebar")
-    law = controller(robot, "cf-rb", period=T, bandwidth=10.0)
+    law = controller(robot, name, period=T, bandwidth=10.0)
     x = nacelle.reference_pose(robot)
     motion = DesiredMotion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
     row = np.concatenate(motion)

@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +75,6 @@ def test_the_page_of_the_gallery_shows_the_library(request):
     assert all(path.stat().st_size < 110_000 for path in pictures)
 
 
-def test_the_command_writes_pictures_and_page(tmp_path, capsys):
-    gallery.main([str(tmp_path / "p"), "--page", str(tmp_path / "page.md"), "--robot", "fivebar"])
-    assert "1 pictures" in capsys.readouterr().out
-    assert "![fivebar](p/fivebar.png)" in (tmp_path / "page.md").read_text(encoding="utf-8")
-
-
 def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     """[CB1997] section 4.2: rods divided 2/3 and 1/3 are far better than rods that are left out."""
     path = draw_lumping(tmp_path / "lumping.svg")
@@ -124,13 +119,9 @@ def test_counts_of_the_papers() -> None:
     assert 801 + 1186 in {entry.total for entry in published("palida", "inverse_dynamics", "pose")}
     assert 404 + 656 in {entry.total for entry in published("fivebar", "inverse_dynamics", "elements")}
     assert published("fivebar", "nothing", "pose") == ()
-
-
-def test_stages_add_up_to_no_more_than_the_whole() -> None:
-    for robot in ("palida", "fivebar", "prrrp"):
-        for source in ("pose", "elements", "encoders"):
-            for entry in published(robot, "inverse_dynamics", source):
-                assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
+    for robot, source in product(("palida", "fivebar", "prrrp"), ("pose", "elements", "encoders")):
+        for entry in published(robot, "inverse_dynamics", source):
+            assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
 
 
 def test_both_sides_are_alike() -> None:

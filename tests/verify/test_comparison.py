@@ -14,7 +14,7 @@ import nacelle
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
-from nacelle.verify import MissingEngineError, Report, VerifyError, verify
+from nacelle.verify import Report, VerifyError, verify
 from nacelle.verify.comparison import compared
 from support.compliant import with_all
 from support.leg_robots import CASES
@@ -257,21 +257,17 @@ class TestReport:
 
 
 class TestErrors:
-    def test_no_engine(self) -> None:
-        with pytest.raises(VerifyError, match="no engine is named"):
-            verify(library_robot("prrrp"), ())
-
-    def test_no_state(self) -> None:
-        with pytest.raises(VerifyError, match="at least one state"):
-            verify(library_robot("prrrp"), states=0)
-
-    @pytest.mark.parametrize("engine", BOTH)
-    def test_missing_package(self, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        import sys
-
-        monkeypatch.setitem(sys.modules, engine, None)
-        with pytest.raises(MissingEngineError, match=r'pip install "nacelle\[verify\]"'):
-            verify(library_robot("prrrp"), engine)
+    @pytest.mark.parametrize(
+        ("engines", "states", "words"),
+        [
+            ((), 2, "no engine is named"),
+            ("all", 0, "at least one state"),
+            ("mojuco", 2, "did you mean 'mujoco'"),
+        ],
+    )
+    def test_nothing_to_compare(self, engines: tuple[str, ...] | str, states: int, words: str) -> None:
+        with pytest.raises(VerifyError, match=words):
+            verify(library_robot("prrrp"), engines, states=states)
 
     def test_loops_that_do_not_close(self) -> None:
         robot = library_robot("fivebar")

@@ -24,21 +24,6 @@ from nacelle.spatial.scalar import Array
 
 # ---- Scenarios
 
-WRONG = """\
-path:
-  circl: {centre: middle, radius: 200 s}
-sample: 0.5 mm
-controllers:
-  - sj
-  - {nam: cf-rb}
-plant:
-  moved: 10
-  drives: {lag: 1 ms, bandwidth: 300 Hz}
-sensors: {dropout: 2}
-changes:
-  - {at: 1 s, until: 500 ms, load: {mass: 0.1 kg}}
-"""
-
 RIGHT = """\
 name: a turn
 robot: fivebar
@@ -55,45 +40,6 @@ sensors: {resolution: 0.001 deg, noise: 0.01 mrad, gaps: [{from: 0.2 s, until: 0
 changes:
   - {at: 0.3 s, until: 0.4 s, wrench: {force: 0 -5 0 N}}
 """
-
-
-def test_all_that_is_wrong_is_said_with_its_place() -> None:
-    with pytest.raises(DescriptionError) as said:
-        read_scenario(WRONG)
-    found = {
-        (problem.line, problem.path): f"{problem.message} | {problem.hint}" for problem in said.value.problems
-    }
-    expected = {
-        (2, "path.circl"): "did you mean 'circle'?",
-        (3, "sample"): "is not a unit of time",
-        (6, "controllers[1].nam"): "did you mean 'name'?",
-        (6, "controllers[1].name"): "missing key",
-        (8, "plant.moved"): 'write "10 %"',
-        (9, "plant.drives"): "lag and bandwidth are given",
-        (10, "sensors.dropout"): "from 0 to 1",
-        (12, "changes[0]"): "is not after at",
-    }
-    for key, words in expected.items():
-        assert words in found.get(key, ""), (key, found)
-
-
-def test_what_does_not_fit_the_robot_is_said_with_its_place(fivebar: Robot) -> None:
-    text = (
-        "path:\n  line: {end: {z: 10 mm}, speed: 1 m/s}\ndelay: 1 s\n"
-        "controllers:\n  - sjj\n  - {name: sj, options: {colour: red}}\nsensors:\n  resolution: 3 mm\n"
-    )
-    with pytest.raises(DescriptionError) as said:
-        read_scenario(text).prepare(fivebar)
-    found = {problem.line: problem.message for problem in said.value.problems}
-    assert "no coordinate 'z'" in found[1]
-    assert "beyond the sample time" in found[3]
-    assert "no controller is called 'sjj'" in found[5]
-    assert "does not take these options" in found[6]
-    assert "'mm' is not a unit of angle" in found[7]
-    with pytest.raises(DescriptionError, match="names no robot"):
-        read_scenario(text).prepare()
-    with pytest.raises(DescriptionError, match="or one of circle, pick-and-place"):
-        read_scenario("nowhere.yaml")
 
 
 def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
@@ -118,6 +64,14 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     assert result["sj"].delay == pytest.approx(2e-4)
     during = (result["sj"].time > 0.35) & (result["sj"].time < 0.4)
     assert np.max(np.abs(result["sj"].error[during])) > 2.0 * np.max(np.abs(result["sj"].error[:200]))
+
+
+def test_options_and_robots_that_a_scenario_lacks(fivebar: Robot) -> None:
+    text = "path: {circle: {}}\ncontrollers:\n  - {name: sj, options: {colour: red}}\n"
+    with pytest.raises(DescriptionError, match="does not take these options"):
+        read_scenario(text).prepare(fivebar)
+    with pytest.raises(DescriptionError, match="names no robot"):
+        read_scenario(text).prepare()
 
 
 def test_a_load_is_picked_up_and_held(fivebar: Robot) -> None:

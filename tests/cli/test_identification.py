@@ -1,4 +1,4 @@
-"""The commands `rehearse`, `identify` and `validate`, as one would use them after another."""
+"""Commands about parameters: base, excite, rehearse, identify and validate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,134 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command import run, run_json
-from tests.support.library import library_robot
 
 import nacelle
+from nacelle.cli.identification.options import sharing
+from nacelle.identification.excitation.problem import Design
+from nacelle.identification.excitation.result import read_motion
 from nacelle.identification.rehearsal import Experiment, moved
+from nacelle.tables.csv import write_table
+from support.command import run, run_json
+from support.identified import measured
+from support.library import library_robot
+
+# ---- The command `base`: what is printed is the base parameters of Python
+
+
+def test_printed_and_as_json() -> None:
+    base = nacelle.base_parameters(library_robot("fivebar"), shared="legs")
+    assert "which is what the rules of mechanics leave" in run("base", "fivebar", "--shared", "legs").stdout
+    data = run_json("base", "fivebar", "--shared", "legs")
+    assert data == base.data() | {"robot": data.get("robot", base.data().get("robot"))}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, None),
+        ([], None),
+        (["legs"], "legs"),
+        (["leg1, leg2"], [["leg1", "leg2"]]),
+        (["a,mirror b", "c,d"], [["a", "mirror b"], ["c", "d"]]),
+    ],
+)
+def test_legs_that_share(given: list[str] | None, expected: object) -> None:
+    """Options that commands of identification share."""
+    assert sharing(given) == expected
+
+
+def test_a_rehearsal_makes_data_from_a_motion():
+    """The command `rehearse`: data of a simulated robot, in a new file."""
+    run(
+        *("excite", "fivebar", "--starts", "1", "--iterations", "3", "--harmonics", "5"),
+        *("--duration", "1", "--out", "motion.yaml"),
+    )
+    data = run_json("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2")
+    assert data["samples"] == 2000
+    assert len(nacelle.read_measurement("new.csv", library_robot("fivebar"))) == 2000
+    assert (
+        "exists already"
+        in run("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
+    )
+
+
+@pytest.fixture
+def data() -> str:
+    run_ = measured("fivebar")
+    names = [actuator.name for actuator in run_.robot.actuators]
+    header = ["time", *(f"q.{name}" for name in names), *(f"force.{name}" for name in names)]
+    table = np.column_stack([run_.time, run_.q, run_.force])
+    write_table(Path("measured.csv"), header, [""] * len(header), table)
+    return "measured.csv"
+
+
+def test_forces_of_the_model_are_predicted_to_their_noise(data: str) -> None:
+    """The command `validate`: a robot's numbers against forces that they have made."""
+    found = run_json("validate", "fivebar", data)
+    assert len(found["rows"]) == 2
+    for row in found["rows"]:
+        assert row["rms"] < 3.0 * row["floor"]
+    text = run("validate", "fivebar", data, "--report", "page.html").stdout
+    assert "fivebar: forces: R^2 0.99" in text
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "exists already" in run("validate", "fivebar", data, "--report", "page.html", code=1).output
+    assert Path("page.html").read_text(encoding="utf-8") == page
+
+
+QUICK = ("fivebar", "--starts", "1", "--iterations", "8", "--harmonics", "6", "--duration", "1")
+
+
+def test_the_motion_is_printed_and_written():
+    result = run("excite", *QUICK, "--csv", "motion.csv", "--rate", "100", "--out", "motion.yaml")
+    for words in ("fivebar: combined excitation of 21 base parameters, 1 s", "condition", "least well", "%"):
+        assert words in result.stdout
+    for kind in ("speed", "acceleration", "force", "position", "leg margin", "conditioning"):
+        assert kind in result.stdout
+    motion = read_motion("motion.yaml")
+    table = nacelle.read_waypoints(Path("motion.csv"), library_robot("fivebar").motion)
+    assert len(table.points) == 101
+    assert np.allclose(table.points, motion(table.times).x)
+    assert "exists already" in run("excite", *QUICK, "--out", "motion.yaml", code=1).output
+
+
+def test_an_excitation_is_that_of_python():
+    data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
+    options = {"starts": 1, "iterations": 8, "harmonics": 6, "duration": 1.0}
+    made = nacelle.excite(library_robot("fivebar"), **options, seed=2, speed=8.0, force=6.0)
+    assert data["condition"] == pytest.approx(made.condition, rel=1e-12)
+    assert data["parts"] == made.data()["parts"]
+    assert data["limits"]["speed"] == [8.0, 8.0]
+    assert data["limits"]["force"] == [6.0, 6.0]
+    assert all(use["use"] <= 1.0 for use in data["uses"])
+
+
+def test_limits_of_single_actuators():
+    limited = ("--acceleration", "300rad/s^2", "--acceleration", "left.motor=100rad/s^2")
+    data = run_json("excite", *QUICK[:-2], "--frequency", "1.25", *limited)
+    assert data["limits"]["acceleration"] == [100.0, 300.0]
+    assert data["duration"] == pytest.approx(0.8)
+
+
+def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
+    evaluate, calls = Design.evaluate, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) > 5:
+            raise KeyboardInterrupt
+        return evaluate(self, *arguments)
+
+    monkeypatch.setattr(Design, "evaluate", interrupted)
+    result = run("excite", *QUICK, "--out", "motion.yaml", code=130)
+    assert "interrupted: the best motion so far is kept" in result.stdout
+    assert read_motion("motion.yaml").duration == 1.0
+
+
+@pytest.mark.slow
+def test_a_picture_of_the_forces():
+    run("excite", *QUICK, "--plot", "forces.png", "--strategy", "separate")
+    assert Path("forces.png").stat().st_size > 10_000
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +158,8 @@ def _with_the_runs(runs):
 
 
 def test_parameters_are_printed_written_and_validated():
-    result = run(
-        "identify",
-        "fivebar",
-        "run.csv",
-        "--validate",
-        "other.csv",
-        "--out",
-        "identified.yaml",
-        "--report",
-        "page.html",
-    )
+    line = "fivebar run.csv --validate other.csv --out identified.yaml --report page.html"
+    result = run("identify", *line.split())
     for words in ("21 base parameters by InstrumentalVariables", "left.proximal.Izz", "validation: R^2"):
         assert words in result.stdout
     assert "<html" in Path("page.html").read_text(encoding="utf-8")
@@ -60,7 +174,7 @@ def test_parameters_are_printed_written_and_validated():
     assert abs(mine[k] - truth[k]) < 0.02 * truth[k]
 
 
-def test_json_is_the_data_of_python():
+def test_an_identification_is_that_of_python():
     data = run_json("identify", "fivebar", "run.csv", "--method", "wls", "--prior", "0.5")
     robot = library_robot("fivebar")
     result = nacelle.identify(
