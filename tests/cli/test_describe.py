@@ -121,16 +121,6 @@ def test_check_as_json() -> None:
     ]
 
 
-def test_check_warns_without_failing() -> None:
-    text = robots.text("delta").replace("position: [-50 deg, 95 deg]", "position: [80 deg, 95 deg]")
-    Path("warned.yaml").write_text(text, encoding="utf-8")
-    found = run_json("check", "warned.yaml")
-    assert found["ok"] is True
-    if found["problems"]:
-        assert {problem["severity"] for problem in found["problems"]} == {"warning"}
-        assert "warning: " in run("check", "warned.yaml").stderr
-
-
 @pytest.mark.parametrize(
     "content",
     [

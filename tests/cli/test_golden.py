@@ -36,6 +36,7 @@ def written() -> dict[str, str]:
     weightless, heavy = "gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2"
     return {
         "stretched.yaml": FIVEBAR.replace("0 0.28 0 m", f"0 {height!r} 0 m"),
+        "warned.yaml": robots.text("delta").replace("[-50 deg, 95 deg]", "[80 deg, 95 deg]"),
         "motion.yaml": FIVEBAR.replace("motion: xy", "motion: [x]"),
         "coordinates.yaml": FIVEBAR.replace("motion: xy", "motion: [x, z]"),
         "heavy.yaml": robots.text("prrrp").replace(weightless, heavy),

@@ -75,6 +75,12 @@ def test_payload_and_external_are_those_of_python() -> None:
     np.testing.assert_allclose(
         [row["peak_force"] for row in found["actuators"]], np.abs(expected), rtol=1e-12
     )
+    # Units say what a vector is: a moment alone.
+    found = run_json("dynamics", "gough-stewart", *rest, "--external", "1 2 3 N*m")
+    expected = nacelle.inverse_dynamics(robot, x, external={robot.bodies[1].name: [0, 0, 0, 1, 2, 3]}).force
+    np.testing.assert_allclose(
+        [row["peak_force"] for row in found["actuators"]], np.abs(expected), rtol=1e-12
+    )
     peaks = run_json("reactions", "gough-stewart", *rest, *options)
     wrench = nacelle.joint_reactions(heavy, x, external=external).wrench
     np.testing.assert_allclose(
@@ -91,16 +97,3 @@ def test_verify_takes_a_payload() -> None:
     heavy = run_json("verify", "fivebar", "--states", "2", "--against", "pinocchio", "--payload", "3kg")
     assert bare["ok"] is heavy["ok"] is True
     assert bare["hash"] != heavy["hash"]
-
-
-def test_a_moment_alone() -> None:
-    """Units say what a vector is."""
-    robot = nacelle.load("gough-stewart")
-    rest = ("--trajectory", "rest", "--duration", "0.02", "--rate", "100")
-    found = run_json("dynamics", "gough-stewart", *rest, "--external", "1 2 3 N*m")
-    x = nacelle.reference_pose(robot)
-    name = robot.bodies[1].name
-    expected = nacelle.inverse_dynamics(robot, x, external={name: [0, 0, 0, 1, 2, 3]}).force
-    np.testing.assert_allclose(
-        [row["peak_force"] for row in found["actuators"]], np.abs(expected), rtol=1e-12
-    )

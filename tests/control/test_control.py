@@ -12,7 +12,6 @@ import pytest
 import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
-from nacelle.control.fields import Fields
 from nacelle.control.gains import ControlWarning, masses_of, tuned
 from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
 from nacelle.control.law import law_of
@@ -111,19 +110,6 @@ def test_a_start_out_of_reach() -> None:
 def test_every_motion_needs_an_actuator() -> None:
     with pytest.raises(UnderactuatedError, match=r"nothing drives cart.pivot of cart-pole, and a controller"):
         controller(mechanism("cart_pole"), "sj", period=T, bandwidth=10.0)
-
-
-FIELDS = Fields(gain=2, period=1, none=0, limit=3)
-
-
-def test_split_and_join_are_inverse() -> None:
-    """Vectors with named parts."""
-    vector = np.arange(6.0)
-    parts = FIELDS.split(vector)
-    assert FIELDS.size == 6
-    assert parts["limit"].tolist() == [3.0, 4.0, 5.0]
-    assert np.array_equal(FIELDS.join(parts), vector)
-    assert FIELDS.split(np.zeros((4, 6)))["gain"].shape == (4, 2)
 
 
 # ---- Default gains: well damped over the workspace, by the robot's linear model; warnings beyond

@@ -17,10 +17,7 @@ from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates,
 from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.control.pieces.poles import gains_of_poles
 from nacelle.control.pieces.pose import Platform
-from nacelle.control.pieces.signals import (
-    difference,
-    rate_of,
-)
+from nacelle.control.pieces.signals import difference, rate_of
 from nacelle.control.pieces.sliding import sliding
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.trajectory.fourier import Fourier
