@@ -7,6 +7,7 @@ import fcntl
 import io
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -96,8 +97,9 @@ def test_on_a_real_terminal_the_line_lives(tmp_path: Path) -> None:
         [sys.executable, "-c", WAITING.format(during=during), "wait"],
         os.environ | {"NACELLE_CACHE": str(tmp_path), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"},
     )
-    assert "wait: waiting for nothing, 1 s" in shown
-    assert "wait: waiting for nothing, 50 %, 2 s" in shown
+    # On a busy machine seconds are more.
+    assert re.search(r"wait: waiting for nothing, \d+ s", shown)
+    assert re.search(r"wait: waiting for nothing, 50 %, \d+ s", shown)
     assert "\u2501" * 12 in shown
     assert "nacelle wait" not in shown
     # Erased before the result is printed.
