@@ -94,8 +94,8 @@ gallery: setup ## Draw every robot of the library again for the pages
 moving: setup ## Photograph the picture that moves on the first page again; needs Chromium
 	PYTHONPATH=tests $(BIN)/python -m support.moving_picture
 
-golden: setup ## Write the golden files of what commands print again; read the diff
-	NACELLE_GOLDEN=write $(BIN)/pytest -q tests/cli/test_cli.py
+golden: setup ## Write the golden files of what commands and pages say again; read the diff
+	NACELLE_GOLDEN=write $(BIN)/pytest -q tests/cli/test_golden.py tests/report/test_golden.py
 
 hashes: setup ## Write the hashes of the library's programs again, after a change of a form or a pass
 	PYTHONPATH=tests $(BIN)/python -m support.program_hashes

@@ -15,14 +15,13 @@ PAGES = [
 
 
 def blocks(language):
-    return list(found_blocks(language))
-
-
-def found_blocks(language):
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for k, match in enumerate(re.finditer(rf"```{language}\n(.*?)```", text, re.S)):
-            yield pytest.param(match[1], id=f"{page.name}-{k}")
+    return [
+        pytest.param(match[1], id=f"{page.name}-{k}")
+        for page in PAGES
+        for k, match in enumerate(
+            re.finditer(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+        )
+    ]
 
 
 @pytest.mark.costly
@@ -81,23 +80,13 @@ def test_the_mistakes_in_the_readme_are_reported_as_printed(tmp_path):
 
 
 def test_files_that_the_contributors_page_names_exist():
-    """A path is in the package, in one of its folders, or in the tests."""
+    """Where a name follows one, as in `inverse.py`, `inverse_dynamics`, the file defines that name."""
     text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py")]
-    files += [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")]
-    named = set(re.findall(r"`([\w/]+\.py)`", text))
+    files = [path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named, pairs = set(re.findall(r"`([\w/]+\.py)`", text)), re.findall(r"`([\w/]+\.py)`, `(\w+)`", text)
     assert len(named) > 40
-    assert sorted(name for name in named if not any(f.endswith(f"/{name}") or f == name for f in files)) == []
-
-
-def test_functions_that_the_contributors_page_names_are_in_their_files():
-    """Where a file is followed by a name, as in `inverse.py`, `inverse_dynamics`, it defines that name."""
-    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    pairs = re.findall(r"`([\w/]+\.py)`, `(\w+)`", text)
     assert len(pairs) >= 5
+    assert sorted(name for name in named if not any(f.as_posix().endswith(f"/{name}") for f in files)) == []
     for file, name in pairs:
-        sources = [path for path in (ROOT / "src").rglob("*.py") if path.as_posix().endswith(f"/{file}")]
-        assert any(
-            re.search(rf"^(def|class) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-            for path in sources
-        ), f"{name} is not in {file}"
+        sources = [path.read_text(encoding="utf-8") for path in files if path.as_posix().endswith(f"/{file}")]
+        assert any(re.search(rf"^(def|class) {name}\b", text, re.M) for text in sources), (name, file)

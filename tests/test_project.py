@@ -6,7 +6,6 @@ capacity, examples, files, house, notebook, one thread, pictures, progress, publ
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import json
 import re
@@ -24,20 +23,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-import numpy as np
 import pytest
 import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nacelle
-from nacelle import pictures
 from nacelle.capacity import memory, require_memory
-from nacelle.files import why_unread, write_whole
+from nacelle.files import write_whole
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
 from nacelle.pictures import _DRAWN
 from nacelle.progress import reported_to, task
-from nacelle.public import HOMES
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
 from support.house import ROOT, House, draw, many_arguments, read_house
@@ -95,7 +91,7 @@ def test_trajectories() -> None:
 
 # ---- Every example runs, and shows what it says
 
-FOLDER = Path(__file__).parent.parent / "examples"
+FOLDER = ROOT / "examples"
 
 
 def _printed(path, capsys):
@@ -163,10 +159,8 @@ def test_every_example_is_run():
     assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))
 
 
-# ---- Files are written whole or not at all
-
-
 def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> None:
+    """Files are written whole or not at all."""
     file = tmp_path / "a.txt"
     write_whole(file, "first Ω")
     with pytest.raises(UnicodeEncodeError):
@@ -180,22 +174,7 @@ def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> Non
     assert sorted(path.read_text(encoding="utf-8") for path in tmp_path.iterdir()) == ["new", "third"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("none.csv", "no such file"), (".", "a folder"), ("binary.csv", "byte 2 (0xff) is not UTF-8 text")],
-)
-def test_why_a_file_is_not_read(name: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "binary.csv").write_bytes(b"ab\xff")
-    with pytest.raises((OSError, UnicodeDecodeError)) as caught:
-        (tmp_path / name).read_text(encoding="utf-8")
-    message, hint = why_unread(tmp_path / name, caught.value, "CSV file")
-    assert words in message
-    assert "CSV file" in hint
-
-
-# ---- house
-#
-# The house stays one that one can live in: no cycles, no longer chains of imports, small signatures.
+# ---- The house stays one that one can live in: no cycles, no longer chains of imports, small signatures
 
 # The longest chain of imports. It only ever falls.
 LONGEST_CHAIN = 64
@@ -222,20 +201,12 @@ def test_cycles_are_found_and_drawn() -> None:
     assert draw(round_).count("#c33") == 3
 
 
-def test_the_longest_chain() -> None:
-    lines = dict.fromkeys(("a", "b", "c", "d"), 10)
-    house = House(lines, {}, lines, frozenset({("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")}))
-    assert house.chain == ["a", "b", "c"]
-
-
 # ---- The example notebook runs and shows tables; the page of pictures lists all results
-
-ROOT_OF_NOTEBOOK = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def notebook() -> Any:
-    return json.loads((ROOT_OF_NOTEBOOK / "examples" / "first_steps.ipynb").read_text(encoding="utf-8"))
+    return json.loads((ROOT / "examples" / "first_steps.ipynb").read_text(encoding="utf-8"))
 
 
 def test_it_is_a_notebook_without_outputs(notebook: Any) -> None:
@@ -264,7 +235,7 @@ def test_it_runs(notebook: Any, monkeypatch: pytest.MonkeyPatch, cells: int | No
 
 
 def test_every_result_is_on_the_page() -> None:
-    page = (ROOT_OF_NOTEBOOK / "docs" / "plots.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     drawn, alone = page.split("These have a table alone:")
     for name in _DRAWN:
         assert f"`{name}`" in drawn, name
@@ -287,9 +258,7 @@ def test_every_result_is_on_the_page() -> None:
             assert f"`{kind}`" in drawn or f"`{kind}`" in alone, (name, kind)
 
 
-# ---- one thread
-#
-# Work of many small decompositions runs with one thread of BLAS, and leaves the setting as it was.
+# ---- Work of many small decompositions runs with one thread of BLAS, and leaves the setting as it was
 
 
 def _threads() -> set[int]:
@@ -321,40 +290,6 @@ def test_excitation_has_it(monkeypatch):
     with threadpool_limits(2, user_api="blas"), pytest.raises(KeyError):
         nacelle.excite(library_robot("fivebar"))
     assert seen == [{1}]
-
-
-# ---- Pictures and tables: a class has those that somebody else registers
-
-
-def test_a_plot_is_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "_DRAWN", {})
-
-    class Result(pictures.Drawn):
-        pass
-
-    class Special(Result):
-        pass
-
-    with pytest.raises(AttributeError, match="no picture is registered for Result"):
-        Result().plot()
-    pictures.register_pictures(Result=lambda result, colour="red": (result, colour))
-    found = Result()
-    assert found.plot(colour="blue") == (found, "blue")
-    assert Result.plot(found) == (found, "red")
-    assert Special().plot()[1] == "red"
-    assert tuple(pictures._DRAWN) == ("Result",)
-
-
-def test_a_table_is_that_of_the_registered_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "_PAGES", {})
-
-    class Result(pictures.Shown):
-        name = "first"
-        flags = np.array([0, 2, 0])
-
-    pictures.register_page(lambda result: f"<p>{result.name}</p>")
-    assert Result()._repr_html_() == "<p>first</p>"
-    assert repr(Result()) == "<Result first: 3 samples, 1 flagged>"
 
 
 # ---- Long work says what it does: the hook, and what the command line shows
@@ -400,26 +335,7 @@ def test_workspaces_and_runs_report() -> None:
     assert "part 1" in heard.lines
 
 
-# ---- Where public names are: each is at its home, and the package has no others
-
-
-def test_every_name_is_at_its_home() -> None:
-    for name, (module, there) in HOMES.items():
-        home = importlib.import_module(module)
-        assert hasattr(home, there), name
-        assert getattr(nacelle, name) is getattr(home, there), name
-
-
-def test_all_is_what_has_a_home() -> None:
-    assert set(HOMES) <= set(nacelle.__all__)
-    assert sorted(set(nacelle.__all__)) == sorted(nacelle.__all__)
-
-
-# ---- site
-#
-# The built site: links and anchors in the pages as they are served, and what a browser makes of them.
-
-ROOT_OF_SITE = Path(__file__).parent.parent
+# ---- The built site: links and anchors in the pages as they are served, and what a browser makes of them
 
 # In the page: formulas not typeset, or wrongly; escapes that are shown; what is wider than its place.
 _WRONG = """() => {
@@ -447,8 +363,8 @@ class _Quiet(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built in a folder of its own as `make docs` builds it."""
     folder = tmp_path_factory.mktemp("pages")
-    shutil.copytree(ROOT_OF_SITE / "docs", folder / "docs", ignore=shutil.ignore_patterns("api"))
-    shutil.copy(ROOT_OF_SITE / "mkdocs.yml", folder)
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api"))
+    shutil.copy(ROOT / "mkdocs.yml", folder)
     write_api_pages(folder / "docs" / "api")
     program = Path(sys.executable).with_name("zensical")
     done = subprocess.run(
@@ -515,19 +431,12 @@ def test_pages_in_a_browser(site: Path, address: str, width: int) -> None:
     assert formulas > 300
 
 
-# ---- tutorial
-#
-# The tutorial, followed word by word in an empty folder: its commands run and answer as printed.
+# ---- The tutorial, followed word by word in an empty folder: its commands run and answer as printed
 
-ROOT_OF_TUTORIAL = Path(__file__).parent.parent
-
-STEPS = steps((ROOT_OF_TUTORIAL / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+STEPS = steps((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
 
 # Commands that need a C compiler and make.
 _COMPILED = re.compile(r"(make|cc|\./first)\b")
-
-# Commands that take a second or more: pictures, other engines, compiled programs.
-_LONGER = re.compile(r"nacelle (draw|workspace|dynamics|verify|export)|python|" + _COMPILED.pattern)
 
 
 def follow(folder: Path, left_out: re.Pattern[str] | None) -> int:
@@ -548,12 +457,6 @@ def test_every_command_answers_as_printed(tmp_path, monkeypatch):
     compiler = shutil.which("cc") and shutil.which("make")
     count = follow(tmp_path, None if compiler else _COMPILED)
     assert count == sum(isinstance(step, Command) for step in STEPS) - (0 if compiler else 3)
-
-
-def test_description_check_mobility_and_kinematics_answer_as_printed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert follow(tmp_path, _LONGER) >= 10
-    assert sum(isinstance(step, Saved) for step in STEPS) == 3
 
 
 def test_wrong_numbers_and_missing_lines_are_noticed():

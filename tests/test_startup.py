@@ -82,7 +82,7 @@ def test_the_list_of_robots_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads(kept) == json.loads(run(command("robots", "--json")))
 
 
-# ---------------------------------------------------------------------------- the public names
+# ---- the public names
 
 
 def declared() -> dict[str, tuple[str, str]]:
@@ -186,7 +186,7 @@ def test_types_of_users(tmp_path: Path) -> None:
     assert 'Module has no attribute "no_such_name"' in reported[1]
 
 
-# ---------------------------------------------------------------------------- the commands
+# ---- the commands
 
 
 def test_the_table_of_commands_is_true() -> None:

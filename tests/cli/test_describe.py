@@ -11,34 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from typer.testing import CliRunner
 
 import nacelle
 from nacelle import robots
 from nacelle.cli import app
+from support.command import run, run_json
 from support.library import library_robot
 
 NAMES = robots.all_names()
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def run(*arguments: str, code: int = 0) -> Result:
-    """Run a command in this process; demand its exit code and that it ends on purpose."""
-    result = CliRunner().invoke(app, list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result
-
-
-def run_json(*arguments: str, code: int = 0) -> Any:
-    """Run a command with --json; demand one JSON text without NaN, and nothing else."""
-    result = run(*arguments, "--json", code=code)
-    assert result.stderr == ""
-    return json.loads(result.stdout, parse_constant=pytest.fail)
 
 
 def run_process(*arguments: str | bytes, code: int = 0, **settings: Any) -> subprocess.CompletedProcess[str]:
@@ -63,17 +46,7 @@ def broken(file: str = "broken.yaml") -> str:
     return file
 
 
-# ---------------------------------------------------------------------------- robots, show
-
-
-def test_robots() -> None:
-    lines = run("robots").stdout.splitlines()
-    assert lines[0].split()[:3] == ["name", "legs", "bodies"]
-    assert [line.split()[0] for line in lines[1:]] == list(NAMES)
-
-
-def test_robots_by_name() -> None:
-    assert run("robots", "--names").stdout.split() == list(NAMES)
+# ---- robots, show
 
 
 def test_robots_as_json() -> None:
@@ -86,21 +59,10 @@ def test_robots_as_json() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_show(name: str) -> None:
-    robot = library_robot(name)
-    text = run("show", name).stdout
-    assert robot.title in text
-    assert robot.hash[:16] in text
-    assert robot.motion.name in text
-    for body in robot.bodies:
-        assert body.name in text
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_show_as_json(name: str) -> None:
     robot = library_robot(name)
     data = run_json("show", name)
-    assert data["name"] == name
+    assert (data["name"], data["title"], data["motion"]) == (name, robot.title, robot.motion.name)
     assert data["hash"] == robot.hash
     assert [joint["name"] for joint in data["joints"]] == [joint.name for joint in robot.joints]
     assert data["problems"] == []
@@ -111,28 +73,18 @@ def test_show_as_json(name: str) -> None:
 )
 def test_show_says_why_a_leg_has_no_closed_form(name: str, reason: str) -> None:
     data = run_json("show", name)
-    text = " ".join(run("show", name).stdout.split())
-    assert ("without closed form" in text) == bool(reason)
-    assert reason in text
     for leg in data["legs"]:
         assert leg["reason"].startswith(reason)
         assert bool(leg["reason"]) == (leg["method"] == "Newton")
 
 
-def test_show_texts_with_markup() -> None:
+def test_show_texts_with_markup_and_tiny_masses() -> None:
     """Brackets in texts are no colours."""
     title = "[red]x[/] [/foo] [bold"
     text = re.sub(r"(?m)^title: .*", f'title: "{title}"', robots.text("fivebar"))
-    Path("markup.yaml").write_text(text, encoding="utf-8")
-    assert title in run("show", "markup.yaml").stdout
-    assert run_json("show", "markup.yaml")["title"] == title
-
-
-def test_show_does_not_break_on_tiny_masses() -> None:
-    text = robots.text("fivebar").replace("mass: 0.4 kg", "mass: 1e-300 kg")
-    Path("tiny.yaml").write_text(text, encoding="utf-8")
-    run("show", "tiny.yaml")
-    run_json("show", "tiny.yaml")
+    Path("own.yaml").write_text(text.replace("mass: 0.4 kg", "mass: 1e-300 kg"), encoding="utf-8")
+    assert title in run("show", "own.yaml").stdout
+    assert run_json("show", "own.yaml")["title"] == title
 
 
 @pytest.mark.parametrize("command", ["show", "check"])
@@ -146,41 +98,13 @@ def test_robots_that_do_not_exist(command: str, name: str) -> None:
     assert data["error"]
 
 
-def test_the_nearest_name_is_suggested() -> None:
-    assert "did you mean 'delta'?" in run("check", "delt", code=1).stderr
-
-
-def test_show_a_broken_file() -> None:
-    result = run("show", broken(), code=1)
-    assert result.stdout == ""
-    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in result.stderr
-    data = run_json("show", "broken.yaml", code=1)
-    assert data["ok"] is False
-    assert {problem["line"] for problem in data["problems"]} == {1, 3, 4}
-
-
-# ---------------------------------------------------------------------------- check
+# ---- check
 
 
 def test_check_the_library() -> None:
-    lines = run("check", *NAMES).stdout.splitlines()
-    assert len(lines) == len(NAMES)
-    for line, name in zip(lines, NAMES, strict=True):
-        robot = library_robot(name)
-        assert line.startswith(f"ok {name}: ")
-        assert f"motion {robot.motion.name}," in line
-        assert line.endswith(robot.hash[:16])
-
-
-def test_check_a_broken_file() -> None:
-    result = run("check", broken(), code=1)
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert "broken.yaml:3:1: moton: unknown key 'moton' (did you mean 'motion'?)" in lines
-    assert [line.split(" ")[0] for line in lines[:-1]] == [
-        f"broken.yaml:{p}:" for p in ("1:1", "3:1", "4:11")
+    assert [line.split(":")[0] for line in run("check", *NAMES).stdout.splitlines()] == [
+        f"ok {name}" for name in NAMES
     ]
-    assert lines[-1] == "3 problems in broken.yaml"
 
 
 def test_check_as_json() -> None:
@@ -189,29 +113,12 @@ def test_check_as_json() -> None:
     assert (data["file"], data["ok"]) == ("broken.yaml", False)
     assert [(p["line"], p["column"]) for p in data["problems"]] == [(1, 1), (3, 1), (4, 11)]
     assert set(data["problems"][0]) == {"file", "line", "column", "path", "message", "hint", "severity"}
-
-
-def test_check_several_as_json() -> None:
-    data = run_json("check", "delta", "nope", broken(), code=1)
-    assert [entry["ok"] for entry in data] == [True, False, False]
-    assert [bool(entry["problems"]) for entry in data] == [False, False, True]
-
-
-def test_check_several_goes_on_after_an_error() -> None:
-    result = run("check", "nope", broken(), "fivebar", code=1)
-    assert result.stdout.startswith("ok fivebar: ")
-    assert "'nope'" in result.stderr
-    assert "broken.yaml:3:1" in result.stderr
-
-
-def test_check_warns_without_failing() -> None:
-    text = robots.text("delta").replace("position: [-50 deg, 95 deg]", "position: [80 deg, 95 deg]")
-    Path("warned.yaml").write_text(text, encoding="utf-8")
-    found = run_json("check", "warned.yaml")
-    assert found["ok"] is True
-    if found["problems"]:
-        assert {problem["severity"] for problem in found["problems"]} == {"warning"}
-        assert "warning: " in run("check", "warned.yaml").stderr
+    several = run_json("check", "delta", "nope", "broken.yaml", code=1)
+    assert [(entry["ok"], bool(entry["problems"])) for entry in several] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -259,28 +166,17 @@ def test_check_files_with_odd_names() -> None:
         assert f"{name}:3:1: moton" in run("check", "--", name, code=1).stderr
 
 
-def test_check_folders() -> None:
-    Path("folder.yaml").mkdir()
-    assert "'folder.yaml' is a folder" in run("check", "folder.yaml", code=1).stderr
-
-
-# ---------------------------------------------------------------------------- new
+# ---- new
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_new_from_the_library(name: str) -> None:
-    result = run("new", "mine", "--from", name)
-    assert "wrote mine.yaml" in result.stdout
-    robot = nacelle.load("mine.yaml")
+    data = run_json("new", "mine", "--from", name, "--out", "own.yaml")
+    assert data == {"ok": True, "file": "own.yaml", "name": "mine", "from": name}
+    robot = nacelle.load("own.yaml")
     assert robot.name == "mine"
     assert robot.hash == library_robot(name).hash
-    assert os.listdir() == ["mine.yaml"]
-
-
-def test_new_as_json() -> None:
-    data = run_json("new", "mine", "--from", "delta", "--out", "other.yaml")
-    assert data == {"ok": True, "file": "other.yaml", "name": "mine", "from": "delta"}
-    assert nacelle.load("other.yaml").name == "mine"
+    assert os.listdir() == ["own.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -302,35 +198,23 @@ def test_new_refuses_what_is_no_name(name: str) -> None:
 
 def test_new_overwrites_nothing() -> None:
     Path("mine.yaml").write_text("precious", encoding="utf-8")
-    for arguments in (["mine"], ["other", "--out", "mine.yaml"], ["mine", "--from", "delta"]):
+    Path("link.yaml").symlink_to("elsewhere.yaml")
+    Path("folder").mkdir()
+    kept = sorted(os.listdir())
+    for arguments in (["mine"], ["other", "--out", "mine.yaml"], ["mine", "--from", "delta"], ["link"]):
         assert "exists already" in run("new", *arguments, code=1).stderr
         assert run_json("new", *arguments, code=1)["ok"] is False
-    assert Path("mine.yaml").read_text(encoding="utf-8") == "precious"
-    assert os.listdir() == ["mine.yaml"]
-
-
-def test_new_overwrites_no_dangling_link() -> None:
-    Path("mine.yaml").symlink_to("elsewhere.yaml")
-    assert "exists already" in run("new", "mine", code=1).stderr
-    assert os.listdir() == ["mine.yaml"]
-
-
-def test_new_into_folders() -> None:
-    Path("folder").mkdir()
-    assert "there is no folder" in run("new", "mine", "--out", "nowhere/mine.yaml", code=1).stderr
     assert "folder is a folder: name a file" in run("new", "mine", "--out", "folder", code=1).stderr
+    assert Path("mine.yaml").read_text(encoding="utf-8") == "precious"
+    assert sorted(os.listdir()) == kept
     run("new", "mine", "--out", "folder/mine.yaml")
     assert os.listdir("folder") == ["mine.yaml"]
-
-
-def test_new_with_a_name_too_long_for_a_file() -> None:
-    assert run("new", "mine", "--out", "a" * 5000, code=1).stderr.startswith("error: ")
-    assert os.listdir() == []
 
 
 @pytest.mark.parametrize("source", ["nope", "nope.yaml", "", ".", "a" * 5000, "a" * 5000 + ".yaml", "\0"])
 def test_new_from_nothing(source: str) -> None:
     assert run("new", "mine", "--from", source, code=1).stderr.startswith("error: ")
+    assert run("new", "mine", "--out", "a" * 5000, code=1).stderr.startswith("error: ")
     assert os.listdir() == []
 
 
@@ -339,12 +223,6 @@ def test_new_from_a_file() -> None:
     run("new", "second", "--from", "first.yaml")
     assert Path("second.yaml").read_text(encoding="utf-8").startswith("# mine\n")
     assert nacelle.load("second.yaml") == library_robot("palida")
-
-
-def test_new_from_a_broken_file() -> None:
-    broken()
-    assert "broken.yaml:3:1" in run("new", "mine", "--from", "broken.yaml", code=1).stderr
-    assert os.listdir() == ["broken.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -364,7 +242,7 @@ def test_new_never_keeps_the_old_name(line: str) -> None:
         assert os.listdir() == ["first.yaml"]
 
 
-# ---------------------------------------------------------------------------- the rest
+# ---- the rest
 
 
 def test_schema() -> None:
@@ -374,34 +252,6 @@ def test_schema() -> None:
     assert data["$schema"].startswith("https://json-schema.org/")
 
 
-def test_version_and_help() -> None:
-    assert run("--version").stdout.splitlines()[0] == f"nacelle {nacelle.__version__}"
-    text = ANSI.sub("", run("--help").stdout)
-    for command in ("robots", "show", "check", "new", "schema"):
-        assert command in text
-        assert "Usage" in ANSI.sub("", run(command, "--help").stdout)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["foo"],
-        ["check"],
-        ["show"],
-        ["new"],
-        ["show", "delta", "fivebar"],
-        ["check", "--bogus"],
-        ["robots", "x"],
-    ],
-)
-def test_wrong_use(arguments: list[str]) -> None:
-    result = run(*arguments, code=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert "--help" in result.stderr
-
-
-@pytest.mark.slow
 def test_the_program_itself() -> None:
     broken()
     assert run_process("robots", "--names").stdout.split() == list(NAMES)
@@ -429,19 +279,5 @@ def test_file_names_that_are_no_text() -> None:
     assert data["ok"] is False
 
 
-@pytest.mark.slow
-def test_output_that_nobody_reads() -> None:
-    """As in `nacelle schema | head -1`."""
-    command = [sys.executable, "-m", "nacelle.cli", "schema"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert "Traceback" not in process.stderr.read()
-
-
-def test_show_elements() -> None:
-    assert "Kinematic elements" in run("show", "fivebar", "--elements").stdout
+def test_show_latex() -> None:
     assert "\\begin" in run("show", "fivebar", "--latex").stdout
-    assert run("show", "dymo", "--elements", code=1).stderr

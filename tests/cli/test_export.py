@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import nacelle
-from nacelle.cli import app
+from support.command import run as run_command
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 
 def run(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["export", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    return result.output
+    return str(run_command("export", *arguments, code=code).output)
 
 
 @pytest.mark.slow
@@ -38,16 +34,6 @@ def test_a_users_own_robot(tmp_path: Path) -> None:
     assert not list((tmp_path / "package").rglob("*.h"))
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
-    out = str(tmp_path / "package")
-    assert "did you mean" in run("fivebar", "--model", "inverse_dynamic", "--out", out, code=1)
-    assert "no target" in run("fivebar", "--target", "d", "--out", out, code=1)
-    assert "there is no folder" in run("fivebar", "--out", str(tmp_path / "a" / "b"), code=1)
-    assert json.loads(run("fivebra", "--out", out, "--json", code=1))["ok"] is False
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
 def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     out = tmp_path / "package"
     asked = ["fivebar", "--controller", "sj", "--bandwidth", "10", "--period", "1e-3", "--plant"]
@@ -55,9 +41,6 @@ def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     assert {"controller_law", "plant"} <= set(data["functions"])
     assert "inverse_dynamics" not in data["functions"]
     assert "FIVEBAR_CONTROLLER_PERIOD 0.001" in (out / "include" / "fivebar_controller.h").read_text()
-    other = str(tmp_path / "other")
-    assert "did you mean 'cf-rb'" in run("fivebar", "--controller", "cfrb", "--out", other, code=1)
-    assert "name one" in run("fivebar", "--period", "1e-3", "--out", other, code=1)
 
 
 @pytest.mark.slow
@@ -74,19 +57,10 @@ def test_an_fmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_robot_for_another_engine(tmp_path: Path) -> None:
     out = tmp_path / "fivebar.urdf"
-    printed = run("fivebar", "--target", "urdf", "--out", str(out))
-    assert "lost: rotor inertias are in the transmissions" in printed
-    assert "done: loops are cut through" in printed
+    run("fivebar", "--target", "urdf", "--out", str(out))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["fivebar.urdf", "fivebar.yaml"]
     assert "is there already" in run("fivebar", "--target", "urdf", "--out", str(out), code=1)
     data = json.loads(run("fivebar", "--target", "mjcf", "--name", "mine", "--out", str(tmp_path), "--json"))
     assert data["files"] == [str(tmp_path / "fivebar.xml")]
     assert '<mujoco model="mine">' in (tmp_path / "fivebar.xml").read_text()
     assert "lost: largest rates" in f"lost: {data['losses'][0]}"
-
-
-@pytest.mark.parametrize("option", [["--model", "jacobian"], ["--plant"], ["--parameters", "inertia"]])
-def test_options_of_models_are_none_of_a_robot(option: list[str], tmp_path: Path) -> None:
-    said = run("fivebar", "--target", "sdf", *option, "--out", str(tmp_path / "a.sdf"), code=1)
-    assert f"{option[0]} is an option of models" in said
-    assert not list(tmp_path.iterdir())

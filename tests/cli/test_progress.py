@@ -7,6 +7,7 @@ import fcntl
 import io
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -44,36 +45,6 @@ def test_lines_come_after_two_five_and_ten_seconds() -> None:
     lines = stream.getvalue().splitlines()
     assert len(lines) == 7
     assert "comparing with mujoco, 50 %" in lines[-1]
-
-
-class Screen(io.StringIO):
-    """A terminal that can show all letters."""
-
-    encoding = "utf-8"
-
-
-def test_a_terminal_shows_a_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    stream = Screen()
-    display = Display(stream, terminal=True)
-    display.begin("workspace delta")
-    aged(display, 0.5)
-    assert stream.getvalue() == ""
-    aged(display, 1.5)
-    assert "workspace delta" in stream.getvalue()
-    assert "\u2501" not in stream.getvalue()
-    display.part(0.5)
-    # The line is drawn anew several times a second.
-    display._line()
-    assert display._live is not None
-    display._live.refresh()
-    assert "\u2501" * 12 in stream.getvalue()
-    display.hide()
-    shown = stream.getvalue()
-    # The cursor goes back and the line is erased.
-    assert "\x1b[2K" in shown[shown.rindex("workspace delta") :]
-    aged(display, 0.5)
-    assert stream.getvalue() == shown
 
 
 # A program with a command `wait`; what it does while it waits is put in.
@@ -126,8 +97,9 @@ def test_on_a_real_terminal_the_line_lives(tmp_path: Path) -> None:
         [sys.executable, "-c", WAITING.format(during=during), "wait"],
         os.environ | {"NACELLE_CACHE": str(tmp_path), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"},
     )
-    assert "wait: waiting for nothing, 1 s" in shown
-    assert "wait: waiting for nothing, 50 %, 2 s" in shown
+    # On a busy machine seconds are more.
+    assert re.search(r"wait: waiting for nothing, \d+ s", shown)
+    assert re.search(r"wait: waiting for nothing, 50 %, \d+ s", shown)
     assert "\u2501" * 12 in shown
     assert "nacelle wait" not in shown
     # Erased before the result is printed.

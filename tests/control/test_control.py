@@ -12,7 +12,6 @@ import pytest
 import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
-from nacelle.control.fields import Fields
 from nacelle.control.gains import ControlWarning, masses_of, tuned
 from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
 from nacelle.control.law import law_of
@@ -84,9 +83,11 @@ def test_gains_by_name() -> None:
         dataclasses.replace(law, period=-1.0)
 
 
-def test_a_sample_is_that_of_the_law_on_numbers() -> None:
+@pytest.mark.parametrize("name", ["cf-rb", "adaptive"])
+def test_a_sample_is_that_of_the_law_on_numbers(name: str) -> None:
+    """One program: the law over floats and as native code."""
     robot = library_robot("fivebar")
-    law = controller(robot, "cf-rb", period=T, bandwidth=10.0)
+    law = controller(robot, name, period=T, bandwidth=10.0)
     x = nacelle.reference_pose(robot)
     motion = DesiredMotion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
     row = np.concatenate(motion)
@@ -97,7 +98,7 @@ def test_a_sample_is_that_of_the_law_on_numbers() -> None:
         expected = law_of(law.kind)(robot, z, q, row, law.gains)
         force, z = law.step(z, q, motion)
         assert np.max(np.abs(force - expected["force"])) < 1e-9 * np.max(np.abs(expected["force"]))
-        assert np.max(np.abs(z - expected["memory"])) < 1e-9
+        np.testing.assert_allclose(z, expected["memory"].astype(float), rtol=1e-7, atol=1e-9)
 
 
 def test_a_start_out_of_reach() -> None:
@@ -109,38 +110,6 @@ def test_a_start_out_of_reach() -> None:
 def test_every_motion_needs_an_actuator() -> None:
     with pytest.raises(UnderactuatedError, match=r"nothing drives cart.pivot of cart-pole, and a controller"):
         controller(mechanism("cart_pole"), "sj", period=T, bandwidth=10.0)
-
-
-# ---- Vectors with named parts
-
-FIELDS = Fields(gain=2, period=1, none=0, limit=3)
-
-
-def test_split_and_join_are_inverse() -> None:
-    vector = np.arange(6.0)
-    parts = FIELDS.split(vector)
-    assert FIELDS.size == 6
-    assert parts["limit"].tolist() == [3.0, 4.0, 5.0]
-    assert np.array_equal(FIELDS.join(parts), vector)
-    assert FIELDS.split(np.zeros((4, 6)))["gain"].shape == (4, 2)
-
-
-def test_one_number_for_all() -> None:
-    joined = FIELDS.join({"gain": 2.0, "period": [1.0], "none": [], "limit": 9.0})
-    assert joined.tolist() == [2.0, 2.0, 1.0, 9.0, 9.0, 9.0]
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ({"gain": 1.0}, "'period' is missing"),
-        ({"gains": 1.0}, "nothing is called 'gains'"),
-        ({"gain": [1.0], "period": 1.0, "none": [], "limit": 1.0}, "'gain' has 2 numbers"),
-    ],
-)
-def test_errors(parts, words: str) -> None:
-    with pytest.raises(KinematicsError, match=words):
-        FIELDS.join(parts)
 
 
 # ---- Default gains: well damped over the workspace, by the robot's linear model; warnings beyond
@@ -193,9 +162,6 @@ def test_unknown_controllers() -> None:
         controller(library_robot("fivebar"), "cf-rp")
 
 
-# ---- Kinds of controllers: what each declares, and the law that comes of it, for every name
-
-
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     """At rest at the desired pose the model's holding force is given, and the memory keeps its size."""
@@ -220,14 +186,6 @@ def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     assert np.max(np.abs(np.asarray(result["force"], dtype=float) - expected)) < 1e-9
 
 
-def test_the_same_kind_has_the_same_law() -> None:
-    assert law_of(KINDS["sj"]()) is law_of(KINDS["sj"]())
-    assert law_of(KINDS["cf-rb"]()) is not law_of(KINDS["cf-rb-friction"]())
-
-
-# ---- Controllers by their names
-
-
 @pytest.mark.parametrize("name", ["cf-rb", "cf-rb-friction"])
 def test_the_model_of_a_name_is_fed_forward(name: str, fivebar: Robot) -> None:
     """With no error the first force is that of inverse dynamics along the desired motion."""
@@ -240,12 +198,6 @@ def test_the_model_of_a_name_is_fed_forward(name: str, fivebar: Robot) -> None:
         fivebar, x, v, a, friction=friction, smooth=1e-3 if friction else None
     ).force
     assert force == pytest.approx(expected, rel=1e-9)
-
-
-def test_names_near_by_are_suggested(fivebar: Robot) -> None:
-    assert {"sj", "cf-rb", "cf-rb-friction"} <= set(CONTROLLERS)
-    with pytest.raises(KinematicsError, match="no controller is called 'cf-rd'; did you mean 'cf-rb'"):
-        controller(fivebar, "cf-rd")
 
 
 # ---- Poles of sampled loops, against differences of the native loop over one sample
@@ -335,11 +287,9 @@ def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) ->
             assert np.max(np.abs(own[output] - values)) < 1e-12 * np.max(np.abs(values))
 
 
-# ---- Every part of every controller is explained
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_every_part_has_words(name: str) -> None:
+    """Every part of every controller is explained."""
     robot, kind = library_robot("fivebar"), KINDS[name]()
     words = kind.words()
     for what, fields in (("memory", kind.memory(robot)), ("gains", kind.gains(robot))):

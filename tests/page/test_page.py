@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.page import bundled
-from nacelle.page.markup import document, element, number, percent, table, text
+from nacelle.page.markup import document, number, percent, text
 from nacelle.page.svg import ChartPanel, span, ticks
 from nacelle.page.svg_map import CellKind, MapPoint, map_chart
 
@@ -39,9 +39,7 @@ def test_pages_without_scripts_run_none() -> None:
     assert "</style" not in bundled.style()
 
 
-# ---- markup
-#
-# Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words.
+# ---- Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words
 
 
 @given(st.text())
@@ -69,16 +67,6 @@ def test_numbers() -> None:
     assert percent(1e6) == "over 10 000 %"
 
 
-def test_elements_and_tables() -> None:
-    assert element("p", "a", kind="x<y", id="") == '<p class="x&lt;y">a</p>'
-    made = table(["[name]a", "b>", "c"], [["1", "2", "3"]], ["poor"])
-    assert (
-        '<th class="name" scope="col">a</th><th class="number" scope="col">b</th><th scope="col">c</th>'
-        in made
-    )
-    assert '<tr class="poor"><td class="name">1</td><td class="number">2</td><td>3</td></tr>' in made
-
-
 # ---- Axes and curves: round numbers, gaps, and many points in a pixel
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
@@ -94,11 +82,6 @@ def test_ticks_are_round_and_within(low: float, width: float, most: int) -> None
     if len(values) > 1:
         step = values[1] - values[0]
         assert float(f"{step:.0e}"[0]) in (1.0, 2.0, 5.0) or width < 1e-9 * abs(low)
-
-
-def test_ticks_of_nothing() -> None:
-    assert ticks(1.0, 1.0) == [1.0]
-    assert ticks(0.0, 1.0, 5) == [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]
 
 
 @given(st.lists(st.one_of(FINITE, st.just(np.nan), st.just(np.inf)), max_size=8))
@@ -134,10 +117,8 @@ def test_many_points_in_a_pixel_keep_their_extremes() -> None:
     assert np.all(np.diff(points[:, 0]) >= 0.0)
 
 
-# ---- Maps: every cell is drawn once, in its own colour
-
-
 def test_areas_of_cells_are_those_of_the_map() -> None:
+    """Maps: every cell is drawn once, in its own colour."""
     places = (np.linspace(0.0, 3.0, 4), np.linspace(0.0, 2.0, 3))
     kind_of = np.array([[0, 0, -1], [0, 1, 1], [1, 1, 1], [-1, 0, 1]])
     page = map_chart(

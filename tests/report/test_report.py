@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,10 @@ import pytest
 from rich.console import Console
 
 import nacelle
-from nacelle import Flag
 from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.report import gallery
-from nacelle.report.flagged import flag_line, reasons
-from nacelle.report.formula import escaped, formula_text
-from nacelle.report.listing import library_rows
+from nacelle.report.flagged import flag_line
 from nacelle.report.lumping import draw_lumping
 from nacelle.report.operations import operation_count
 from nacelle.report.plain import workspace_data
@@ -38,17 +36,6 @@ from support.uncompiled import any_robot
 # ---- Flagged samples in words
 
 
-def test_reasons_are_counted() -> None:
-    both = int(Flag.NEAR_SINGULAR | Flag.OUT_OF_LIMITS)
-    flags = np.array([[0, 1, 2], [both, 16, 0]])
-    assert reasons(flags) == {"invalid": 1, "unreachable": 1, "near singular": 1, "out of limits": 2}
-    assert flag_line(flags, "poses") == (
-        "4 of 6 poses are flagged: 1 invalid, 1 unreachable, 1 near singular, 2 out of limits"
-    )
-    assert flag_line(np.zeros(4, dtype=int), "poses") == ""
-    assert reasons(np.zeros(0, dtype=int)) == {}
-
-
 def test_legs_that_do_not_reach_are_named() -> None:
     robot = nacelle.load("delta")
     x = np.array([[0, 0, -0.6], [0.9, 0, -0.6], [np.nan, 0, 0], [0, 0, -3]])
@@ -58,26 +45,6 @@ def test_legs_that_do_not_reach_are_named() -> None:
     legs = ", ".join(f"{leg.name}: {count}" for leg, count in zip(robot.legs, short, strict=True) if count)
     assert reported == f"3 of 4 poses are flagged: 1 invalid, 2 unreachable ({legs})"
     assert "leg1: 2" in legs
-
-
-# ---- Texts in formulas: LaTeX escaped and plain
-
-
-def test_escaped() -> None:
-    assert escaped("a_b & 50% #1") == r"a\_b \& 50\% \#1"
-    assert escaped("γ_i") == r"\ensuremath{\gamma}\_i"
-    assert escaped("λ") == r"\ensuremath{\lambda}"
-    assert escaped("☃\x07") == "??"
-    assert escaped("a\nb") == "a b"
-
-
-def test_plain() -> None:
-    assert formula_text(
-        r"\dot{\mathbf{x}}_{i,2} = \frac{\dot{B}_{i} - \ell_{i,1} \mathbf{y}}{\ell_{i,2}}"
-    ) == ("x'_i,2 = (B'_i - l_i,1 y) / (l_i,2)")
-    assert formula_text(r"[\mathbf{x}_{i,1}]_{\times}^{T} \boldsymbol{\tau}^{*}") == "[x_i,1]×ᵀ τ*"
-    assert formula_text(r"2 \cdot 10^{-5}") == "2e-5"
-    assert formula_text(r"\tau_{\text{" + escaped("a_b{c}[d]") + "}}") == "τ_a_b{c}[d]"
 
 
 # ---- The gallery of the library and its page
@@ -108,30 +75,6 @@ def test_the_page_of_the_gallery_shows_the_library(request):
     assert all(path.stat().st_size < 110_000 for path in pictures)
 
 
-def test_the_command_writes_pictures_and_page(tmp_path, capsys):
-    gallery.main([str(tmp_path / "p"), "--page", str(tmp_path / "page.md"), "--robot", "fivebar"])
-    assert "1 pictures" in capsys.readouterr().out
-    assert "![fivebar](p/fivebar.png)" in (tmp_path / "page.md").read_text(encoding="utf-8")
-
-
-# ---- The library in a list: a row for each robot, with numbers that are its own
-
-
-def test_rows_are_those_of_the_robots() -> None:
-    rows = {row["name"]: row for row in library_rows()}
-    assert set(rows) >= set(nacelle.robot_names())
-    for name in ("fivebar", "quattro"):
-        robot = library_robot(name)
-        numbers = set(rows[name].values()) - {name}
-        assert {len(robot.legs), len(robot.actuators)} <= {v for v in numbers if isinstance(v, int)}
-        assert robot.motion.name in numbers
-        assert robot.title in numbers
-
-
-# ---- The picture of lumped rods is written, with the errors in its legend
-
-
-@pytest.mark.slow
 def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     """[CB1997] section 4.2: rods divided 2/3 and 1/3 are far better than rods that are left out."""
     path = draw_lumping(tmp_path / "lumping.svg")
@@ -143,10 +86,8 @@ def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     assert 0.0 < float(divided[1]) < 0.2 * float(without[1])
 
 
-# ---- Counts of models: stages add up, and published counts stand beside
-
-
 def test_stages_add_up() -> None:
+    """Counts of models: stages add up, and published counts stand beside."""
     found = operation_count(any_robot("fivebar"))
     assert found.total == found.count.total
     measured = operation_count(any_robot("fivebar"), input="elements")
@@ -158,10 +99,8 @@ def test_stages_add_up() -> None:
     assert all(entry.total > found.total for entry in found.published)
 
 
-# ---- Results as plain data: the nearest singularity of a grid is that of its poses
-
-
 def test_the_nearest_singularities_of_a_grid() -> None:
+    """Results as plain data: the nearest singularity of a grid is that of its poses."""
     robot = nacelle.load("fivebar")
     grid = nacelle.workspace(robot, {"x": (-0.2, 0.2, 9), "y": (0.1, 0.4, 9)})
     found = workspace_data(grid, singular=True)["singularities"]
@@ -180,28 +119,20 @@ def test_counts_of_the_papers() -> None:
     assert 801 + 1186 in {entry.total for entry in published("palida", "inverse_dynamics", "pose")}
     assert 404 + 656 in {entry.total for entry in published("fivebar", "inverse_dynamics", "elements")}
     assert published("fivebar", "nothing", "pose") == ()
-
-
-def test_stages_add_up_to_no_more_than_the_whole() -> None:
-    for robot in ("palida", "fivebar", "prrrp"):
-        for source in ("pose", "elements", "encoders"):
-            for entry in published(robot, "inverse_dynamics", source):
-                assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
-
-
-# ---- The table of [BK2013] is symmetric, as the mechanism is
+    for robot, source in product(("palida", "fivebar", "prrrp"), ("pose", "elements", "encoders")):
+        for entry in published(robot, "inverse_dynamics", source):
+            assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
 
 
 def test_both_sides_are_alike() -> None:
+    """The table of [BK2013] is symmetric, as the mechanism is."""
     assert all(PRRRP[-slider] == row for slider, row in PRRRP.items())
     assert all(list(row) == sorted(row) and len(row) == 6 for row in PRRRP.values())
 
 
-# ---- A robot at a glance: numbers that fit the robot
-
-
 @pytest.mark.parametrize("name", ["fivebar", "delta", "quattro"])
 def test_numbers_fit(name: str) -> None:
+    """A robot at a glance: numbers that fit the robot."""
     robot = library_robot(name)
     data = summary(nacelle.check(name))
     json.dumps(data)
@@ -212,22 +143,6 @@ def test_numbers_fit(name: str) -> None:
     assert sorted(j for joints in tree.values() for j in joints) == list(range(robot.tree))
     for body, joints in tree.items():
         assert all(robot.joints[j].predecessor == body for j in joints)
-
-
-# ---- Tables on a terminal: columns aligned as their names say
-
-
-def test_numbers_are_aligned_to_the_right() -> None:
-    table = plain_table("name", "mass>")
-    table.add_row("rod", "1.5")
-    table.add_row("platform", "12.25")
-    console = Console(width=60)
-    with console.capture() as caught:
-        console.print(table)
-    rows = [line.rstrip() for line in caught.get().splitlines() if "rod" in line or "platform" in line]
-    assert ">" not in caught.get()
-    assert len(rows[0]) == len(rows[1])
-    assert rows[0].index("rod") == rows[1].index("platform")
 
 
 def test_columns_move_together_where_there_is_little_room() -> None:
@@ -247,29 +162,14 @@ def test_columns_move_together_where_there_is_little_room() -> None:
     assert len(wide) == len(narrow) == 2
 
 
-# ---- The summary of a robot on a terminal: its numbers, and names that are no markup
-
-
 def shown(robot) -> str:
     console = Console(record=True, width=200, file=io.StringIO())
     show(check_robot(robot), console)
     return console.export_text()
 
 
-def test_everything_is_named() -> None:
-    robot = library_robot("fivebar")
-    text = shown(robot)
-    for name in (*(joint.name for joint in robot.joints), *(body.name for body in robot.bodies)):
-        assert name in text
-    assert f"2 legs, {len(robot.bodies) - 1} moving bodies, {len(robot.joints)} joints" in text
-    assert robot.hash[:16] in text
-    for title in ("Legs", "Joints", "Actuators", "Bodies", "Mobility", "Parameters", "Platform"):
-        assert f"\n{title}\n" in text
-    assert " deg" in text
-    assert " N m" in text
-
-
 def test_names_are_no_markup() -> None:
+    """The summary of a robot on a terminal: its numbers, and names that are no markup."""
     robot = dataclasses.replace(library_robot("fivebar"), name="[bold]x[/nothing]", title="[red]t")
     assert "[bold]x[/nothing]  [red]t" in shown(robot)
     line = problem_line(Problem("a[b].yaml", 3, 4, "legs[0]", "no [x]", "write [y]", "warning"))

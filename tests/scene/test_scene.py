@@ -92,9 +92,6 @@ def test_colours() -> None:
         hexadecimal("red; background: url(x)")
 
 
-# ---- Solids are closed and look outwards
-
-
 @pytest.mark.parametrize(
     "solid",
     [
@@ -106,6 +103,7 @@ def test_colours() -> None:
     ],
 )
 def test_solids_are_closed(solid):
+    """Solids are closed and look outwards."""
     # The vector areas of the faces of a closed surface add up to nothing.
     areas = 0.5 * np.cross(solid[:, 2] - solid[:, 0], solid[:, 3] - solid[:, 1])
     out = outward_normals(solid)
@@ -113,10 +111,8 @@ def test_solids_are_closed(solid):
     np.testing.assert_allclose(total.sum(axis=0), 0.0, atol=1e-12)
 
 
-# ---- Marks of joints: where they are, and on which bodies
-
-
 def test_marks_are_at_their_joints() -> None:
+    """Marks of joints: where they are, and on which bodies."""
     for name in ("delta", "gough-stewart", "3rps"):
         robot = library_robot(name)
         bodies = inverse_kinematics(robot, reference_pose(robot)).bodies

@@ -1,8 +1,8 @@
-"""Tables: numbers come back bit by bit, fast and slow ways agree, and every mistake has its place."""
+"""Tables and JSON: numbers come back bit by bit, fast and slow ways agree, mistakes have their places."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.errors import TableError
-from nacelle.tables.columns import LENGTH, TIME, Columns
-from nacelle.tables.csv import Table, read_table, table_text, write_table
+from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns
+from nacelle.tables.csv import Table, read_table, table_text
+from nacelle.tables.json_text import json_text
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -28,20 +29,6 @@ def test_numbers_are_read_back_as_the_same_floats(rows: list[tuple[float, float,
         same = np.where(np.isnan(column), np.isnan(found.values[:, k]), found.values[:, k] == column)
         assert same.all()
         assert (np.signbit(found.values[:, k]) == np.signbit(column))[~np.isnan(column)].all()
-
-
-def test_integers_stay_integers_and_gaps_are_nan() -> None:
-    lines = "".join(table_text(["x", "flags"], ["m", ""], [np.array([0.5, np.nan]), np.array([0, 2])]))
-    assert lines == "x [m],flags\n0.5,0\nnan,2\n"
-
-
-def test_files(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).normal(size=(30, 3))
-    file = tmp_path / "t.csv"
-    write_table(file, ["t", "x", "y"], ["s", "m", ""], values)
-    assert np.array_equal(read_table(file).entries([0, 1, 2]).values, values)
-    write_table(file, ["t"], [""], np.zeros((0, 1)))
-    assert len(read_table(file)) == 0
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -119,3 +106,36 @@ def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     parts.clear()
     list(table_text(["a"], [""], [np.zeros(25)], parts.append))
     assert parts == pytest.approx([0.4, 0.8, 1.0])
+
+
+# ---- Columns in SI units, against conversions by hand; every mistake with its place
+
+DIMENSIONS = {"t": (TIME,), "x": (LENGTH,), "a": (ANGLE,)}
+
+
+def columns_of(text: str) -> Columns:
+    columns = Columns(read_table(text), DIMENSIONS)
+    for k, name in enumerate(columns.table.names):
+        columns.take(name, k)
+    return columns
+
+
+def test_units() -> None:
+    values = columns_of("t [ms],x [mm],a (deg)\n250,1.5,90\n-500,3000,-45\n").values()
+    np.testing.assert_array_equal(values["t"], [0.25, -0.5])
+    np.testing.assert_array_equal(values["x"], [0.0015, 3.0])
+    np.testing.assert_allclose(values["a"], np.radians([90.0, -45.0]), rtol=1e-16)
+
+
+def test_gaps_are_nan_where_they_may_be() -> None:
+    text = "t,x\n0,\n1,inf\n"
+    np.testing.assert_array_equal(columns_of(text).values(gaps=True)["x"], [np.nan, np.inf])
+    columns = columns_of(text)
+    columns.values()
+    assert [(problem.line, problem.column) for problem in columns.problems] == [(2, 3), (3, 3)]
+
+
+def test_what_is_no_number_is_null() -> None:
+    """JSON has neither NaN nor infinity, also deep inside arrays and tuples."""
+    data = {"a": np.array([1.0, np.nan]), "b": (np.inf, {"c": -np.inf}), "d": "nan"}
+    assert json.loads(json_text(data)) == {"a": [1.0, None], "b": [None, {"c": None}], "d": "nan"}

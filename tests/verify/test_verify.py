@@ -15,7 +15,7 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.verify import verify
 from nacelle.verify.efforts import friction
 from nacelle.verify.engines.pinocchio import build
-from nacelle.verify.loops import closure_at_state, skew
+from nacelle.verify.loops import closure_at_state
 from nacelle.verify.ours import dynamics, kinematics
 from nacelle.verify.projection import independent
 from nacelle.verify.report import EngineReport, Quantity
@@ -66,12 +66,10 @@ def test_in_a_spherical_joint() -> None:
         )
 
 
-# ---- Loops as another engine sees them: closed at our states, their rates zero, axes as our joints
-
-
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
+    """Loops as another engine sees them: closed at our states, their rates zero, axes as our joints."""
     robot = library_robot(name)
     states = random_states(robot, 3, 1)
     ours, engine = kinematics(robot, states), build(robot)
@@ -89,16 +87,9 @@ def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
             assert len(found.forbidden) + freedoms == 6
 
 
-def test_skew_is_the_cross_product() -> None:
-    a, b = np.random.default_rng(0).normal(size=(2, 3))
-    np.testing.assert_allclose(skew(a) @ b, np.cross(a, b))
-
-
-# ---- What nacelle says of states: rates and Jacobians agree with differences of its own poses
-
-
 @pytest.mark.usefixtures("uncompiled")
 def test_rates_and_energies() -> None:
+    """What nacelle says of states: rates and Jacobians agree with differences of its own poses."""
     robot = library_robot("fivebar")
     states = random_states(robot, 5, 0)
     ours = kinematics(robot, states)
@@ -118,19 +109,15 @@ def test_rates_and_energies() -> None:
     assert np.all(found.dissipation >= 0.0)
 
 
-# ---- Independent rates: as many as the motion has, at the places of the platform and its joints
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_places_are_those_of_the_motion(name: str) -> None:
+    """Independent rates: as many as the motion has, at the places of the platform and its joints."""
     robot = any_robot(name)
     assert tuple(independent(robot)) == mechanism_of(robot).independent
 
 
-# ---- Reports of comparisons: what is not a number does not agree
-
-
 def test_agreement() -> None:
+    """Reports of comparisons: what is not a number does not agree."""
     good, bad = Quantity("force", 1e-12, 1e-9, 3), Quantity("mass matrix", 1e-6, 1e-9, 2)
     nothing = Quantity("energy", math.nan, 1e-9, 0)
     assert (good.ok, bad.ok, nothing.ok) == (True, False, False)
@@ -138,9 +125,7 @@ def test_agreement() -> None:
     assert not EngineReport("e", "1", (good, nothing), ()).ok
 
 
-# ---- states
-#
-# Random states in the workspace: as many as wanted, reachable, well conditioned, the same for a seed.
+# ---- Random states in the workspace: as many as wanted, reachable, well conditioned, the same for a seed
 
 
 def test_states_can_be_compared() -> None:

@@ -16,30 +16,18 @@ import pytest
 
 import nacelle
 from nacelle.robots import text
-from nacelle.view.colours import ARROW_COLOURS, rgb_bytes
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot, viewer_page
 from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
-from nacelle.view.loads import ACTUATORS, KINDS, REACTIONS, largest_load, segments, state_loads
-from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
+from nacelle.view.loads import ACTUATORS, REACTIONS, largest_load, state_loads
+from nacelle.view.reasons import singularity_words
 from nacelle.view.runs import read_run
 from nacelle.view.session import Session, Standing
-from nacelle.view.side_by_side import joint_box, offsets, row
+from nacelle.view.side_by_side import joint_box, offsets
 from nacelle.view.slices import slice_choices, workspace_slice
-from nacelle.view.timeline import playable_motion
+from nacelle.view.timeline import Clock, playable_motion, shown_tool
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 from nacelle.view.watch import Watched, in_mode
-
-# ----
-
-
-def test_colours_are_numbers_and_every_kind_of_load_has_its_own() -> None:
-    assert rgb_bytes("#c4262e") == (196, 38, 46)
-    assert set(ARROW_COLOURS) == set(KINDS)
-    assert len({colour for pair in ARROW_COLOURS.values() for colour in pair}) == 4
-
-
-# ----
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
@@ -62,15 +50,6 @@ def test_ranges_end_just_beyond_the_reach() -> None:
         assert nacelle.inverse_kinematics(robot, poses).ok.tolist() == [False, False, True, True]
 
 
-def test_angles_are_degrees() -> None:
-    rx = next(one for one in motion_coordinates(nacelle.load("3rps")) if one.name == "rx")
-    assert rx.unit == "deg"
-    assert rx.factor == pytest.approx(180.0 / np.pi)
-
-
-# ----
-
-
 def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
@@ -86,9 +65,6 @@ def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     assert still["times"] == [0.0]
     np.testing.assert_allclose(still["offset"], [1.0, 0.0, 0.0])
     assert not re.search(r'(?:src|href)="https?:', text)
-
-
-# ----
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "h4", "fivebar"])
@@ -147,9 +123,6 @@ def test_tilts_have_rings_about_base_axes() -> None:
     assert TURN not in {grip.kind for grip in found}
 
 
-# ----
-
-
 def test_the_base_carries_the_weight() -> None:
     """Reactions of the joints on the base add up to the weight of all that moves."""
     robot = nacelle.load("gough-stewart")
@@ -187,45 +160,12 @@ def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
     assert largest_load(none) == (0.0, 0.0)
 
 
-def test_arrows_have_the_length_of_the_scale() -> None:
-    arrows = segments(np.ones((1, 3)), np.array([[0.0, 0.0, 10.0]]), 0.01)
-    np.testing.assert_allclose(arrows, [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.1]]])
-
-
-# ----
-
-
-def test_legs_that_do_not_reach_are_named() -> None:
-    robot = nacelle.load("fivebar")
-    with pytest.raises(nacelle.UnreachableError) as caught:
-        nacelle.inverse_kinematics(robot, [5.0, 0.0])
-    assert failure_words(caught.value) == "out of reach: left, right are too short or too long"
-
-
-def test_loops_that_do_not_close_are_said_without_the_name_of_the_robot() -> None:
-    error = nacelle.UnreachableError("h4: the loops do not close at the pose [5]")
-    assert failure_words(error) == "out of reach: the loops do not close at the pose [5]"
-    error = nacelle.SingularError("h4: a leg is stretched", "serial")
-    assert failure_words(error) == "serial singularity: a leg is stretched"
-
-
-def test_limits_within_are_nothing() -> None:
-    robot = nacelle.load("gough-stewart")
-    solution = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    assert limit_words(solution) == ""
-    assert branch_words(int(solution.flags)) == ""
-    assert branch_words(int(nacelle.Flag.OTHER_BRANCH)) != ""
-
-
 def test_the_nearest_singularity_is_the_least_measure() -> None:
     robot = nacelle.load("fivebar")
     measures = nacelle.singularities(robot, nacelle.reference_pose(robot))
     kind, value = singularity_words(measures)
     assert value == pytest.approx(min(*measures.serial, measures.parallel, measures.constraint))
     assert kind in ("serial (left)", "serial (right)", "parallel", "constraint")
-
-
-# ----
 
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:
@@ -257,9 +197,6 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no numbers", encoding="utf-8")
     with pytest.raises(nacelle.NacelleError, match="no npz file"):
         read_run(robot, tmp_path / "text.npz")
-
-
-# ----
 
 
 def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
@@ -319,25 +256,6 @@ def test_parasitic_coordinates_follow() -> None:
         assert value == pytest.approx(1e3 * session.platform.p[k], abs=1e-9)
 
 
-def test_what_is_no_pose_is_said() -> None:
-    session = Session(nacelle.load("fivebar"))
-    assert session.move([np.nan, 0.0]).standing is Standing.OUT
-    assert "2 numbers" in session.move([0.0, 0.0, 0.0]).words
-
-
-# ----
-
-
-def test_boxes_in_a_row_do_not_meet() -> None:
-    boxes = [
-        (np.array([-1.0, 0.0, 0.0]), np.array([2.0, 1.0, 1.0])),
-        (np.array([-5.0, 0, 0]), np.array([0.5, 1, 1])),
-    ]
-    first, second = row(boxes)
-    np.testing.assert_array_equal(first, 0.0)
-    assert second[0] - 5.0 > 2.0
-
-
 def test_the_box_holds_all_joints() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
@@ -345,9 +263,6 @@ def test_the_box_holds_all_joints() -> None:
     assert np.all(low[:2] < x)
     assert np.all(high[:2] > x)
     assert offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
-
-
-# ----
 
 
 def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
@@ -379,9 +294,6 @@ def test_angles_are_drawn_as_lengths() -> None:
     assert "angles are drawn as lengths" in shown.words
 
 
-# ----
-
-
 def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     robot = nacelle.load("fivebar-flexible")
     x = nacelle.reference_pose(robot)
@@ -398,17 +310,6 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     reach = max(float(np.max(np.linalg.norm(lines[name] - straight[name], axis=-1))) for name in lines)
     assert 0.5 * SHOWN * 0.5 < reach <= 1.001 * SHOWN * 0.5
     assert set(shaking.bent) == set(lines)
-
-
-def test_rigid_robots_have_no_modes_and_it_says_why() -> None:
-    robot = nacelle.load("fivebar")
-    given = lowest_modes(robot, nacelle.reference_pose(robot))
-    assert given.modes is None
-    assert "no flexible link" in given.words
-    assert given.labels == ()
-
-
-# ----
 
 
 def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
@@ -439,3 +340,75 @@ def test_robots_of_the_library_never_change_and_modes_are_checked() -> None:
     assert watched.changed() is None
     with pytest.raises(nacelle.NacelleError, match="nosuch"):
         in_mode(robot, "nosuch")
+
+
+def test_a_trajectory_is_played_as_it_is() -> None:
+    robot = nacelle.load("gough-stewart")
+    start = nacelle.reference_pose(robot)
+    path = nacelle.Circle(start, 0.05, motion=robot.motion, duration=2.0)
+    motion = playable_motion(robot, path, "circle")
+    for t in (0.0, 0.37, 1.1, 2.0, 9.0):
+        np.testing.assert_allclose(motion.pose(t), path(min(t, 2.0)).x, atol=2e-5)
+    differences = playable_motion(robot, (motion.times, motion.x))
+    for t in (0.4, 1.3):
+        sample = path(t)
+        for ours in (motion.rates(t), differences.rates(t)):
+            np.testing.assert_allclose(ours[0], sample.v, atol=2e-3)
+            np.testing.assert_allclose(ours[1], sample.a, atol=2e-2)
+    trace = motion.trace()
+    tool = shown_tool(robot)
+    place = nacelle.tool_pose(robot, start, tool.name).p
+    assert tool.name == "spindle"
+    assert np.min(np.linalg.norm(trace - place, axis=1)) < 0.06
+
+
+def test_orientations_are_turned_the_shorter_way() -> None:
+    robot = nacelle.load("gough-stewart")
+    first, last = (nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 0.2))
+    last[3:] *= -1.0
+    motion = playable_motion(robot, ([0.0, 1.0], [first, last]))
+    np.testing.assert_allclose(
+        np.abs(motion.pose(0.5)[3:]),
+        np.abs(nacelle.pose(robot, rotation_vector=[0.0, 0.0, 0.1])[3:]),
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "poses", "words"),
+    [
+        ([0.0, 1.0], [[0.0, 0.28, 0.0]] * 2, "times (N,) and poses (N, 2)"),
+        ([0.0, 0.0], [[0.0, 0.28]] * 2, "rising times"),
+        ([0.0, 1.0], [[90.0, 280.0]] * 2, "reaches none"),
+    ],
+)
+def test_what_cannot_be_played_is_said(times: list[float], poses: list[list[float]], words: str) -> None:
+    with pytest.raises(nacelle.NacelleError) as caught:
+        playable_motion(nacelle.load("fivebar"), (times, poses))
+    assert words in str(caught.value)
+    with pytest.raises(nacelle.NacelleError, match="cannot be played"):
+        playable_motion(nacelle.load("fivebar"), 3)
+
+
+def test_poses_out_of_reach_are_counted() -> None:
+    robot = nacelle.load("fivebar")
+    poses = [[0.0, 0.28], [0.0, 0.3], [5.0, 0.3], [np.nan, 0.0]]
+    assert playable_motion(robot, ([0.0, 1.0, 2.0, 3.0], poses)).lost == 2
+
+
+def test_the_clock() -> None:
+    clock = Clock(2.0)
+    assert not clock.advance(1.0)
+    clock.play()
+    clock.speed = 0.5
+    assert clock.advance(1.0)
+    assert clock.time == 0.5
+    clock.advance(4.0)
+    assert clock.time == pytest.approx(0.5)
+    clock.loop = False
+    clock.advance(10.0)
+    assert (clock.time, clock.playing) == (2.0, False)
+    clock.play()
+    assert (clock.time, clock.playing) == (0.0, True)
+    clock.seek(7.0)
+    assert clock.time == 2.0

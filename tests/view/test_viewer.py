@@ -212,30 +212,6 @@ def test_the_handle(viewer: Viewer, tmp_path: Path) -> None:
         viewer.show(x)
 
 
-def test_a_description_that_changes_on_disk(tmp_path: Path) -> None:
-    """The pose stays, errors are shown with their places, and go when the file is mended."""
-    from nacelle.robots import text
-
-    file = tmp_path / "own.yaml"
-    good = text("fivebar")
-    file.write_text(good, encoding="utf-8")
-    with view(file) as viewer:
-        x = nacelle.reference_pose(viewer.robots[0]) + np.array([0.02, 0.01])
-        viewer.show(x)
-        hash_before = viewer.robots[0].hash
-        (member,) = viewer._members
-        file.write_text(good + "\nwrong: 1\nworse: 2\n", encoding="utf-8")
-        wait(lambda: "data-problems" in member.panel.problems.content)
-        content = member.panel.problems.content
-        places = re.findall(r"own\.yaml:\d+:\d+", content)
-        assert len(places) == 2
-        assert viewer.robots[0].hash == hash_before
-        file.write_text(re.sub(r"mass: [0-9.]+", "mass: 0.777", good, count=1), encoding="utf-8")
-        wait(lambda: viewer.robots[0].hash != hash_before)
-        wait(lambda: viewer._loop.call(lambda: member.panel.problems.content) == "")
-        np.testing.assert_allclose(member.session.x, x)
-
-
 def test_robots_side_by_side_do_not_meet() -> None:
     with view("fivebar", nacelle.load("fivebar")) as viewer:
         first, second = viewer._members

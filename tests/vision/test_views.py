@@ -42,10 +42,7 @@ def test_a_good_view() -> None:
         ((rod((3.0, 0.0, 2.0), (4.0, 0.1, 2.0), 0.03),), ViewFlag.OUT_OF_VIEW),
         ((rod((-0.2, 0.0, -2.0), (0.2, 0.1, -2.0), 0.03),), ViewFlag.OUT_OF_VIEW),
         ((GOOD, Ball(np.array([0.0, 0.0, 1.0]), 0.2)), ViewFlag.OCCLUDED),
-        (
-            (GOOD, Block(Pose(np.eye(3), np.array([0.0, 0.0, 3.0])), np.array([1.5, 1.5, 0.1]))),
-            ViewFlag.OVERLAPPING,
-        ),
+        ((GOOD, WALL), ViewFlag.OVERLAPPING),
         ((GOOD, rod((-0.2, -0.101, 1.8), (0.25, 0.149, 2.2), 0.03)), ViewFlag.MIRRORED),
         ((GOOD, rod((0.25, 0.151, 2.2), (-0.2, -0.099, 1.8), 0.03)), ViewFlag.MIRRORED),
         ((rod((0.0, 0.0, 2.0), (0.04, 0.02, 2.0), 0.03),), ViewFlag.SHORT),

@@ -28,7 +28,7 @@ from nacelle.vision.image.render import render
 from nacelle.vision.measure import look, measure
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.placing import camera_for, view_directions
-from nacelle.vision.pose_from_edges import pose_from_edges
+from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
 from nacelle.vision.ray_casting import depth_span, entry, half_spaces, holds, vertices
 from nacelle.vision.region import region_of_interest
 from nacelle.vision.scene import Scenery
@@ -36,6 +36,7 @@ from nacelle.vision.sensitivity import edge_motion, image_jacobian, seen_motions
 from nacelle.vision.shutter import Exposure, Shutter
 from nacelle.vision.views import judge_view
 from nacelle.vision.visibility import ContactLines, edge_visibility
+from support.library import library_robot
 from support.vision_scenes import rod, scene_of, small_camera
 
 # ---- Contours against rays cast on the cylinder itself; the cylinders of all robots of the library
@@ -89,9 +90,7 @@ def test_boxes_are_listed_apart(name: str, rods: int, boxes: int) -> None:
     assert all(block.size.shape == (3,) for block in leg_blocks(robot))
 
 
-# ---- measure
-#
-# From a predicted scene and an image to a line, with the right covariance, and the times of the exposure.
+# ---- From a predicted scene and an image to a line, with the right covariance, and the times of the exposure
 
 TRUE = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 
@@ -153,9 +152,7 @@ def test_what_is_not_there_is_not_measured() -> None:
         one.line(0.05)
 
 
-# ---- measurement
-#
-# The line of two edges against the true one, its covariance against finite differences and samples.
+# ---- The line of two edges against the true one, its covariance against finite differences and samples
 
 U = np.array([0.3, -0.8, 0.4]) / np.linalg.norm([0.3, -0.8, 0.4])
 
@@ -205,9 +202,7 @@ def test_what_gives_no_line() -> None:
         line_from_edges(first, same, RADIUS)
 
 
-# ---- observation
-#
-# One look at a robot: pose and directions within their deviations, and reasons where there are none.
+# ---- One look at a robot: pose and directions within their deviations, and reasons where there are none
 
 
 @pytest.fixture(scope="module")
@@ -291,28 +286,20 @@ def test_directions_are_spread() -> None:
     assert np.min(np.max(tries @ spread.T, axis=1)) > np.cos(np.radians(40.0))
 
 
-# ---- pose from edges
-#
-# Poses from exact edges are exact; their covariance is that of many noisy ones, too few are refused.
+# ---- Poses from exact edges are exact; their covariance is that of many noisy ones, too few are refused
 
 SIGMA = 1e-5
-
-
-@pytest.fixture(scope="module")
-def robot_of_pose_from_edges() -> nacelle.Robot:
-    return nacelle.load("gough-stewart")
 
 
 CAMERA = Camera.looking([0.0, 0.0, 0.5], [1.8, 1.1, 0.4])
 
 
-def edges_at(
-    robot_of_pose_from_edges: nacelle.Robot, x: np.ndarray, rng: np.random.Generator | None
-) -> list[EdgeMeasurement]:
+def edges_at(x: np.ndarray, rng: np.random.Generator | None) -> list[EdgeMeasurement]:
     """Edges of all cylinders, with noise of SIGMA in both directions across each normal."""
-    bodies = nacelle.inverse_kinematics(robot_of_pose_from_edges, x).bodies
+    robot = library_robot("gough-stewart")
+    bodies = nacelle.inverse_kinematics(robot, x).bodies
     found = []
-    for k, cylinder in enumerate(visible_cylinders(robot_of_pose_from_edges)):
+    for k, cylinder in enumerate(visible_cylinders(robot)):
         A, B = cylinder.placed(*bodies)
         for side, n in enumerate(contour_normals(CAMERA, A, B - A, cylinder.radius)):
             if rng is not None:
@@ -323,51 +310,40 @@ def edges_at(
     return found
 
 
-def test_exact_edges_give_the_exact_pose(robot_of_pose_from_edges: nacelle.Robot) -> None:
-    x = nacelle.reference_pose(robot_of_pose_from_edges)
+def pose_found(edges: list[EdgeMeasurement], start: np.ndarray) -> SeenPose:
+    robot = library_robot("gough-stewart")
+    return pose_from_edges(robot, CAMERA, edges, start, visible_cylinders(robot))
+
+
+def test_exact_edges_give_the_exact_pose() -> None:
+    x = nacelle.reference_pose(library_robot("gough-stewart"))
     start = x.copy()
     start[:3] += [3e-3, -2e-3, 4e-3]
-    seen = pose_from_edges(
-        robot_of_pose_from_edges,
-        CAMERA,
-        edges_at(robot_of_pose_from_edges, x, None),
-        start,
-        visible_cylinders(robot_of_pose_from_edges),
-    )
+    seen = pose_found(edges_at(x, None), start)
     np.testing.assert_allclose(seen.x, x, atol=1e-10)
     assert seen.misfit < 1e-6
 
 
-def test_the_covariance_is_that_of_the_errors(robot_of_pose_from_edges: nacelle.Robot) -> None:
-    x, rng = nacelle.reference_pose(robot_of_pose_from_edges), np.random.default_rng(5)
+def test_the_covariance_is_that_of_the_errors() -> None:
+    x, rng = nacelle.reference_pose(library_robot("gough-stewart")), np.random.default_rng(5)
     squares = []
     for _ in range(30):
-        seen = pose_from_edges(
-            robot_of_pose_from_edges,
-            CAMERA,
-            edges_at(robot_of_pose_from_edges, x, rng),
-            x,
-            visible_cylinders(robot_of_pose_from_edges),
-        )
+        seen = pose_found(edges_at(x, rng), x)
         d = np.concatenate([seen.x[:3] - x[:3], 2.0 * (seen.x[3:6] - x[3:6])])
         squares.append(float(d @ np.linalg.solve(seen.covariance, d)) / 6.0)
     assert 0.75 < np.mean(squares) < 1.3  # 180 degrees of freedom
 
 
-def test_too_few_edges_are_refused(robot_of_pose_from_edges: nacelle.Robot) -> None:
-    x = nacelle.reference_pose(robot_of_pose_from_edges)
-    edges = edges_at(robot_of_pose_from_edges, x, None)
+def test_too_few_edges_are_refused() -> None:
+    x = nacelle.reference_pose(library_robot("gough-stewart"))
+    edges = edges_at(x, None)
     with pytest.raises(UnobservableError, match=r"2 edges leave . of 6 motions undetermined"):
-        pose_from_edges(
-            robot_of_pose_from_edges, CAMERA, edges[:2], x, visible_cylinders(robot_of_pose_from_edges)
-        )
+        pose_found(edges[:2], x)
     with pytest.raises(UnobservableError, match="no edge was measured"):
-        pose_from_edges(robot_of_pose_from_edges, CAMERA, [], x, visible_cylinders(robot_of_pose_from_edges))
+        pose_found([], x)
 
 
-# ---- ray casting
-#
-# Rays against points of the solids: a point is inside if and only if its depth is within the span.
+# ---- Rays against points of the solids: a point is inside if and only if its depth is within the span
 
 TURN = rotation_vector(np.array([0.4, -0.7, 0.3]))
 
@@ -433,13 +409,6 @@ def test_behind_the_camera_is_missed() -> None:
 ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 
 MODEL_OF_REGION = PixelModel(blur=0.7, read_noise=1e-3)
-
-
-def test_a_region_is_a_part_of_the_image() -> None:
-    scene = scene_of(small_camera(), ROD)
-    corner, size = (40, 30), (64, 48)
-    region = render(scene.region(corner, size), MODEL_OF_REGION)
-    assert np.allclose(region, render(scene, MODEL_OF_REGION)[30:78, 40:104], atol=1e-9)
 
 
 def test_measured_in_a_region() -> None:

@@ -84,13 +84,6 @@ def test_ctrl_c_leaves_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "54 % of the 1987" in page
 
 
-def test_a_folder_of_others_is_refused_before_any_work(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("x")
-    result = run("--out", str(tmp_path))
-    assert result.exit_code == 1
-    assert "not written by nacelle demo" in result.stderr
-
-
 @pytest.mark.slow
 def test_the_whole_demonstration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is computed, and the commands that the page names give its numbers."""

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.control.gains import tuned
-from nacelle.control.kind import DesiredMotion, desired_of_row
+from nacelle.control.kind import DesiredMotion
 from nacelle.control.law import law_of
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.named import controller
@@ -133,20 +133,6 @@ def test_parameters_rest_without_readings_and_at_limits():
     np.testing.assert_array_equal(force, 0.0)
 
 
-def test_native_equals_python():
-    """One program: the law over floats and as native code, after some samples of a motion."""
-    robot = library_robot("fivebar")
-    control = controller(robot, "adaptive")
-    rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
-    memory = control.start(rows[0, :2])
-    for k in range(100, 103):
-        q = control.coordinates(rows[k, :2] + 1e-5 * k)
-        plain = law_of(control.kind)(robot, memory, q, rows[k], control.gains)
-        force, memory = control.step(memory, q, desired_of_row(robot, rows[k]))
-        np.testing.assert_allclose(force, plain["force"].astype(float), rtol=1e-9)
-        np.testing.assert_allclose(memory, plain["memory"].astype(float), rtol=1e-7, atol=1e-9)
-
-
 def test_numbers_of_the_tuning_shape_no_program():
     """Controllers that differ by them alone share the law."""
     assert law_of(Adaptive(time_constant=1.0, payload=3.0)) is law_of(Adaptive(resolution=1e-6, margin=1.0))
@@ -223,12 +209,3 @@ def test_bounds_of_the_user_are_kept():
     p = _part(run, control, "parameters")
     assert np.all(np.abs(p - values) <= reach * (1.0 + 1e-9))
     assert np.any(np.abs(p - values) >= reach * (1.0 - 1e-9))
-
-
-def test_the_experiment_has_a_wrong_model():
-    """Its base parameters are half or one and a half times the true ones."""
-    robot = library_robot("fivebar")
-    base, wrong = adapted_parameters(robot), adapted_parameters(wrong_model(robot, 4))
-    assert base.names == wrong.names
-    ratio = (wrong.values / np.where(base.values == 0.0, 1.0, base.values))[base.values != 0.0]
-    np.testing.assert_allclose(np.abs(ratio - 1.0), 0.5, rtol=1e-6)

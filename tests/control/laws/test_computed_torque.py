@@ -127,24 +127,6 @@ def test_without_readings_it_stops() -> None:
     assert not force.any()
 
 
-@pytest.mark.parametrize("space", ["cartesian", "actuator"])
-def test_a_path_out_of_reach_ends_in_a_stop(space: str) -> None:
-    """A jump of the desired pose beyond the robot: a stop at that sample, without any force of it."""
-    robot = any_robot("fivebar")
-    loop = Loop(controller(robot, f"ct-{space}", period=T, bandwidth=10.0))
-    rows = np.tile(loop.rows(T)[0], (200, 1))
-    rows[20:, 1] += 10.0
-    law = loop.controller.sampled(loop.reference[0], rows)
-    plant = RigidPlant(robot, friction=False)
-    run = nacelle.simulate(plant, loop.reference[0], None, law, until=0.1, method="rk4", step=T / 2.0)
-    assert run.status == "event", run.message
-    assert np.isfinite(run.inputs).all()
-    assert run.message.startswith(f"at {20 * T:.9g} s the controller stopped: the desired motion is")
-    held = np.abs(run.inputs[run.t < 20.0 * T - 1e-9])
-    assert not run.inputs[run.t >= 20.0 * T - 1e-9].any()
-    assert np.max(np.abs(held - held[0])) < 1e-6
-
-
 def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
     robot = any_robot("fivebar")
     own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)

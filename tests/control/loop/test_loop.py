@@ -149,9 +149,6 @@ def test_mistakes(fivebar: Robot, turn: Circle) -> None:
         desired_motion(nacelle.load("3rrr"), turn, 1e-3, Course())
 
 
-# ---- Where tools are
-
-
 def test_nacelle_and_tool() -> None:
     robot = nacelle.load("gough-stewart")
     x = np.stack([nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 1e-9, 0.2)])
@@ -165,9 +162,6 @@ def test_nacelle_and_tool() -> None:
     assert tool.p[2] == pytest.approx(nacelle.tool_pose(robot, x[2], "spindle").p)
 
 
-# ---- Steps of the integration
-
-
 def _along(name: str) -> tuple[Array, Array, Array]:
     robot = nacelle.load(name)
     x = np.tile(nacelle.reference_pose(robot), (3, 1))
@@ -175,6 +169,7 @@ def _along(name: str) -> tuple[Array, Array, Array]:
 
 
 def test_current_loops_and_friction_shorten_steps() -> None:
+    """Steps of the integration."""
     robot = nacelle.load("fivebar")
     x, v, u = _along("fivebar")
     without = RigidPlant(robot, friction=False)

@@ -17,20 +17,7 @@ from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates,
 from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.control.pieces.poles import gains_of_poles
 from nacelle.control.pieces.pose import Platform
-from nacelle.control.pieces.signals import (
-    STOPPED,
-    UNLIMITED,
-    difference,
-    either,
-    finite_force,
-    finite_limits,
-    halted,
-    present,
-    rate_of,
-    waited,
-    weakest,
-    within_limits,
-)
+from nacelle.control.pieces.signals import difference, rate_of
 from nacelle.control.pieces.sliding import sliding
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.trajectory.fourier import Fourier
@@ -181,9 +168,7 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
     )
 
 
-# ---- desired
-#
-# The desired motion at the actuators: legs that are followed, forces of the model, redundant drives.
+# ---- The desired motion at the actuators: legs that are followed, forces of the model, redundant drives
 
 
 def test_legs_found_by_iteration_are_followed() -> None:
@@ -215,10 +200,8 @@ def test_redundant_drives_keep_what_moves_the_robot() -> None:
     assert np.linalg.norm(kept) < np.linalg.norm(force)
 
 
-# ---- Friction along the twist
-
-
 def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
+    """Friction along the twist."""
     robot = library_robot("fivebar")
     x, y = mechanism_of(robot).reference
     v, zero = np.array([0.3, -0.2]), np.zeros(2)
@@ -254,47 +237,12 @@ def test_without_a_sample_time_they_are_those_of_the_continuous_loop() -> None:
 
 # ---- Signals of a sample: what is missing, what is limited, what stops a controller
 
-Z = {"missed": np.array([2.0]), "stopped": np.zeros(1), "x": np.array([1.0, 2.0])}
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e12])
-def test_readings_that_cannot_be(bad: float) -> None:
-    assert present(bad) < 0.0 < present(-3.0)
-    assert weakest([present(1.0), present(bad)]) < 0.0 < weakest([present(1.0), present(0.0)])
-
-
-def test_waiting_ends_at_patience() -> None:
-    k = {"patience": np.array([3.0])}
-    missed, stopped = waited([1.0, -1.0], Z, k)
-    assert (missed[0], stopped[0]) == (3.0, 0.0)
-    missed, stopped = waited([-1.0], {**Z, "missed": missed}, k)
-    assert (missed[0], stopped[0]) == (4.0, STOPPED)
-    missed, stopped = waited([1.0], {**Z, "missed": missed, "stopped": stopped}, k)
-    assert (missed[0], stopped[0]) == (0.0, STOPPED)
-
 
 def test_angles_are_compared_within_half_a_turn() -> None:
     turned = difference(library_robot("fivebar"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
     np.testing.assert_allclose(turned, [6.0 - 2.0 * np.pi, -0.2])
     slid = difference(library_robot("prrrp"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
     np.testing.assert_allclose(slid, [6.0, -0.2])
-
-
-def test_forces_stay_within_limits() -> None:
-    limits = finite_limits(np.array([2.0, np.inf]))
-    assert limits.tolist() == [2.0, UNLIMITED]
-    assert within_limits(np.array([-5.0, 1e9]), limits).tolist() == [-2.0, 1e9]
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_forces_that_are_numbers(bad: float) -> None:
-    assert finite_force(np.array([1.0, UNLIMITED])) > 0.0 > finite_force(np.array([1.0, bad]))
-    assert halted(0.0, np.array([1.0, -2.0])).tolist() == [1.0, -2.0]
-    assert halted(3.0, np.array([1.0, bad])).tolist() == [0.0, 0.0]
-
-
-def test_nothing_to_choose_from() -> None:
-    assert either(1.0, np.zeros(0), np.zeros(0)).shape == (0,)
 
 
 def test_rate_follows_a_ramp_and_starts_at_zero() -> None:

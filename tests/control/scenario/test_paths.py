@@ -41,20 +41,8 @@ def test_an_inclined_circle() -> None:
 
 
 def test_pick_and_place_lifts_against_gravity_and_carries(fivebar: Robot) -> None:
-    plan = scenario_path(
-        fivebar,
-        PathSpec.model_validate(
-            {
-                "pick-and-place": {
-                    "distance": "0.1 m",
-                    "height": "20 mm",
-                    "duration": "0.4 s",
-                    "load": "0.1 kg",
-                }
-            }
-        ),
-        Path(),
-    )
+    given = {"distance": "0.1 m", "height": "20 mm", "duration": "0.4 s", "load": "0.1 kg"}
+    plan = scenario_path(fivebar, PathSpec.model_validate({"pick-and-place": given}), Path())
     way = plan.trajectory
     assert way.duration == pytest.approx(1.0)
     start, top, there = (way(t).x for t in (0.0, 0.2, 0.45))

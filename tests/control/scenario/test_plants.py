@@ -36,14 +36,9 @@ def test_true_robots(fivebar: Robot) -> None:
 
 
 def test_drives(fivebar: Robot) -> None:
-    spec = DrivesSpec.model_validate(
-        {
-            "bandwidth": "100 Hz",
-            "limits": ["3 N*m", 4.0],
-            "cogging": {"amplitude": 0.1, "cycles": 7},
-            "stiction": True,
-        }
-    )
+    cogging = {"amplitude": 0.1, "cycles": 7}
+    given = {"bandwidth": "100 Hz", "limits": ["3 N*m", 4.0], "cogging": cogging, "stiction": True}
+    spec = DrivesSpec.model_validate(given)
     robot, drives = drives_of(fivebar, spec)
     numbers = drives.numbers(robot)
     assert numbers.lag == pytest.approx([1.0 / (200.0 * np.pi)] * 2)

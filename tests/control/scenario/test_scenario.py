@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 import nacelle
-from nacelle.control.scenario.built_in import BUILT_IN
 from nacelle.control.scenario.fields import for_actuators, pose_by_names
 from nacelle.control.scenario.fit import fitting_size, offset, usable_poses, workspace_middle
 from nacelle.control.scenario.round import Round
@@ -24,21 +23,6 @@ from nacelle.spatial.rotation_path import quat_exp
 from nacelle.spatial.scalar import Array
 
 # ---- Scenarios
-
-WRONG = """\
-path:
-  circl: {centre: middle, radius: 200 s}
-sample: 0.5 mm
-controllers:
-  - sj
-  - {nam: cf-rb}
-plant:
-  moved: 10
-  drives: {lag: 1 ms, bandwidth: 300 Hz}
-sensors: {dropout: 2}
-changes:
-  - {at: 1 s, until: 500 ms, load: {mass: 0.1 kg}}
-"""
 
 RIGHT = """\
 name: a turn
@@ -58,46 +42,6 @@ changes:
 """
 
 
-def test_all_that_is_wrong_is_said_with_its_place() -> None:
-    with pytest.raises(DescriptionError) as said:
-        read_scenario(WRONG)
-    found = {
-        (problem.line, problem.path): f"{problem.message} | {problem.hint}" for problem in said.value.problems
-    }
-    expected = {
-        (2, "path.circl"): "did you mean 'circle'?",
-        (3, "sample"): "is not a unit of time",
-        (6, "controllers[1].nam"): "did you mean 'name'?",
-        (6, "controllers[1].name"): "missing key",
-        (8, "plant.moved"): 'write "10 %"',
-        (9, "plant.drives"): "lag and bandwidth are given",
-        (10, "sensors.dropout"): "from 0 to 1",
-        (12, "changes[0]"): "is not after at",
-    }
-    for key, words in expected.items():
-        assert words in found.get(key, ""), (key, found)
-
-
-def test_what_does_not_fit_the_robot_is_said_with_its_place(fivebar: Robot) -> None:
-    text = (
-        "path:\n  line: {end: {z: 10 mm}, speed: 1 m/s}\ndelay: 1 s\n"
-        "controllers:\n  - sjj\n  - {name: sj, options: {colour: red}}\nsensors:\n  resolution: 3 mm\n"
-    )
-    with pytest.raises(DescriptionError) as said:
-        read_scenario(text).prepare(fivebar)
-    found = {problem.line: problem.message for problem in said.value.problems}
-    assert "no coordinate 'z'" in found[1]
-    assert "beyond the sample time" in found[3]
-    assert "no controller is called 'sjj'" in found[5]
-    assert "does not take these options" in found[6]
-    assert "'mm' is not a unit of angle" in found[7]
-    with pytest.raises(DescriptionError, match="names no robot"):
-        read_scenario(text).prepare()
-    with pytest.raises(DescriptionError, match="or one of circle, pick-and-place"):
-        read_scenario("nowhere.yaml")
-
-
-@pytest.mark.slow
 def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "turn.yaml"
     file.write_text(RIGHT, encoding="utf-8")
@@ -120,6 +64,14 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     assert result["sj"].delay == pytest.approx(2e-4)
     during = (result["sj"].time > 0.35) & (result["sj"].time < 0.4)
     assert np.max(np.abs(result["sj"].error[during])) > 2.0 * np.max(np.abs(result["sj"].error[:200]))
+
+
+def test_options_and_robots_that_a_scenario_lacks(fivebar: Robot) -> None:
+    text = "path: {circle: {}}\ncontrollers:\n  - {name: sj, options: {colour: red}}\n"
+    with pytest.raises(DescriptionError, match="does not take these options"):
+        read_scenario(text).prepare(fivebar)
+    with pytest.raises(DescriptionError, match="names no robot"):
+        read_scenario(text).prepare()
 
 
 def test_a_load_is_picked_up_and_held(fivebar: Robot) -> None:
@@ -159,16 +111,6 @@ def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
     assert np.max(run.saturation) == 0.0
     # It moves, and follows.
     assert np.max(np.ptp(run.desired, axis=0)) > 10.0 * np.max(np.abs(run.error))
-
-
-# ---- Scenarios that come with the package
-
-
-def test_all_can_be_read_and_have_their_names() -> None:
-    for name in BUILT_IN:
-        scenario = read_scenario(name)
-        assert scenario.name == name
-        assert scenario.spec.notes
 
 
 # ---- Entries of scenarios that depend on the robot
@@ -232,10 +174,8 @@ def test_size_is_half_of_the_largest(fivebar: Robot) -> None:
         fitting_size(fivebar, lambda size: line(size) + 10.0, 1.0, "line")
 
 
-# ---- Round and round in any two coordinates
-
-
 def test_coordinates_and_derivatives() -> None:
+    """Round and round in any two coordinates."""
     motion = read_layout("se3").motion
     axes = np.zeros((2, 6))
     axes[0, 0], axes[1, 5] = 0.1, 0.3

@@ -65,32 +65,6 @@ def test_focal_and_centre_in_pixels() -> None:
     np.testing.assert_allclose(camera.project([0.1, 0.0, 0.0]), [590.0, 520.0])
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "words"),
-    [
-        ("position: 0 0 1 m\nlooks at: 0 0 0 kg\n", "2:1", "kg"),
-        ("size: [640, 480]\nfeild: 40 deg\n", "2:1", "did you mean 'field'"),
-        ("name: a\nposition: 0 0 1 m\n", "2:1", "go together"),
-        ("name: a\nshutter: {rate: 500 Hz, exposure: 5 ms}\n", "2:", "does not fit into 2 ms"),
-        ("name: a\nsize: [640, 48000000]\n", "2:", "16 to 16384"),
-        ("name: a\npixels: {leg: 40}\n", "2:", "cannot be seen"),
-        ("name: a\ndistortion: [.nan, 0, 0, 0, 0]\n", "2:", "finite number"),
-        ("name: a\nfield: 40 deg\nfocal: [1, 1]\n", "3:1", "give one of them"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(text: str, place: str, words: str) -> None:
-    with pytest.raises(DescriptionError) as caught:
-        read_camera(text)
-    (problem,) = caught.value.problems
-    assert f"{problem.line}:{problem.column}".startswith(place)
-    assert words in f"{problem.message} ({problem.hint})"
-
-
-def test_a_file_that_is_not_there(tmp_path) -> None:
-    with pytest.raises(DescriptionError, match="there is no such file"):
-        read_camera(tmp_path / "camera.yaml")
-
-
 def test_without_a_position_it_sees_all_legs() -> None:
     robot = nacelle.load("fivebar")
     camera = read_camera({"size": [512, 512]}).camera(robot)
@@ -153,15 +127,8 @@ def test_a_base_that_warms_grows_from_its_middle() -> None:
     np.testing.assert_allclose(d, 2e-4 * (places - places.mean(axis=0)), atol=1e-15)
 
 
-def test_sizes_are_checked() -> None:
-    with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
-        Deviation.drawn(nacelle.load("fivebar"), 0, anchors=-1.0)
-
-
-# ---- The observer in the loop: clocks that differ by what is stated change nothing
-
-
 def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
+    """The observer in the loop: clocks that differ by what is stated change nothing."""
     robot = nacelle.load("fivebar")
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     bench = LookingBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
@@ -210,12 +177,6 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
         np.testing.assert_allclose(command.acceleration, parts["acceleration"], rtol=1e-6, atol=1e-9)
 
 
-def test_another_law_is_refused() -> None:
-    robot = nacelle.load("fivebar")
-    with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
-        ObservedController(nacelle.controller(robot, "cf-rb"), nacelle.reference_pose(robot))
-
-
 # ---- The loop by itself: readings, delays, and that it is the loop of the native simulation
 
 
@@ -247,19 +208,9 @@ def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
     np.testing.assert_allclose(encoders.read(0), 1e-3 * np.floor(q / 1e-3 + 0.5), atol=1e-12)
 
 
-def test_a_delay_beyond_the_sample_time_is_refused(robot: nacelle.Robot) -> None:
-    law = nacelle.controller(robot, "ct-cartesian", period=1e-3)
-    none = Deviation.none(robot)
-    desired = desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0))
-    with pytest.raises(KinematicsError, match="not within the sample time"):
-        run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired, delay=2e-3)
-
-
-# ---- A path that fits any robot
-
-
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "gough-stewart"])
 def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
+    """A path that fits any robot."""
     robot = nacelle.load(name)
     path = round_path(robot, 0.4)
     samples = nacelle.along(robot, path, np.linspace(0.0, path.duration, 50))
@@ -269,9 +220,7 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
     assert np.max(np.ptp(samples.x, axis=0)) > 0.01
 
 
-# ---- plant
-#
-# The true robot, stepped from Python, against the simulation of a robot with these numbers folded in.
+# ---- The true robot, stepped from Python, against the simulation of a robot with these numbers folded in
 
 
 def pushed(name: str) -> tuple[TruePlant, nacelle.Robot, nacelle.Simulation, np.ndarray]:
@@ -319,16 +268,6 @@ def test_states_between_steps() -> None:
     plant.forget(0.02)
     assert plant.oldest > 0.018
     np.testing.assert_allclose(plant.split(plant.state_at(time))[0], finer.x[-1], atol=1e-11)
-
-
-def test_an_unreachable_start_is_refused() -> None:
-    robot = nacelle.load("fivebar")
-    plant = TruePlant(robot, Deviation.none(robot))
-    with pytest.raises(nacelle.UnreachableError):
-        plant.start([5.0, 5.0], np.zeros(2), 0.0)
-
-
-# ---- Edges from images and from the model of their fits have the same statistics
 
 
 @pytest.fixture(scope="module")
@@ -411,11 +350,6 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
     assert len(seen) in (16, 17)
 
 
-def test_a_camera_that_sees_nothing_is_refused(plant: TruePlant) -> None:
-    with pytest.raises(KinematicsError, match="sees no cylinder"):
-        TrueSight(plant, Shutter(), Recorder(), ())
-
-
 @pytest.mark.parametrize("blur", [0.6, 1.5])
 def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
     """Fisher's information of one row of pixels across an edge, averaged over where the edge is in them."""
@@ -424,3 +358,21 @@ def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
     slope = filled(s, np.ones_like(s), np.zeros_like(s), blur)[1]
     information = 0.25 * np.sum((160.0 * slope / 2.0) ** 2)
     assert edge_sigma(model) == pytest.approx(information**-0.5, rel=0.02)
+
+
+def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> None:
+    x, none = nacelle.reference_pose(robot), Deviation.none(robot)
+    law = nacelle.controller(robot, "ct-cartesian", period=1e-3)
+    desired = desired_motion(robot, round_path(robot, 0.1), 1e-3, Course(settle=0.0))
+    with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
+        Deviation.drawn(robot, 0, anchors=-1.0)
+    with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
+        ObservedController(nacelle.controller(robot, "cf-rb"), x)
+    with pytest.raises(KinematicsError, match="not within the sample time"):
+        run_loop(TruePlant(robot, none), EncoderFeedback(law, nacelle.Sensors(), none), desired, delay=2e-3)
+    with pytest.raises(nacelle.UnreachableError):
+        TruePlant(robot, none).start([5.0, 5.0], np.zeros(2), 0.0)
+    with pytest.raises(KinematicsError, match="sees no cylinder"):
+        TrueSight(plant, Shutter(), Recorder(), ())
+    with pytest.raises(DescriptionError, match="finite number"):
+        read_camera("name: a\ndistortion: [.nan, 0, 0, 0, 0]\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ import pytest
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.library import load
-from nacelle.report.demo.parts import ChartBar, bar_chart, command_lines, log_dots
+from nacelle.report.demo.page import demo_page
+from nacelle.report.demo.parts import ChartBar, bar_chart, log_dots
 from nacelle.report.demo.space import drive_arrows
-from nacelle.report.demo.step import FAILED, DemoStep
+from nacelle.report.demo.step import FAILED, STOPPED, DemoStep
 from nacelle.report.demo.verified import Agreement
 from nacelle.scene.motion import still
-from support.demo_steps import counted, exported, flexible, flown, identified, steps, verified
+from support.browser import chromium_page, fits, until
+from support.demo_steps import flown, steps, verified
 
 # ---- Errors along the circle
 
@@ -31,59 +34,6 @@ def test_errors_of_the_tool() -> None:
     assert "25 times as closely" in result.claim
     assert result.data()["tool_rms"]["sj"] == pytest.approx(by_hand)
     assert [line.split()[0] for line in result.lines()[1:]] == ["sj", "cf-rb", "cf-rb-friction"]
-
-
-# ---- Operations beside the published ones
-
-
-def test_words_and_bars() -> None:
-    result = counted()
-    assert "1074 operations, 54 % of the 1987 of [AGH2005] Table II" in result.claim
-    assert result.lines()[1].startswith(" 1987 [AGH2005] Table II")
-    chart, cells = result.content()
-    assert ">1074<" in chart
-    assert ">1987<" in chart
-    # The stages of Table II add up.
-    assert ">1897<" in cells
-    assert ">90<" in cells
-
-
-# ---- The exported package in words
-
-
-def test_with_and_without_a_compiler() -> None:
-    assert "compiled with cc, its self-test says: all is well." in exported().claim
-    assert "*force" in "".join(exported().content())
-    without = dataclasses.replace(exported(), compiler="", verdict="")
-    assert "left out" in without.claim
-    assert "no C compiler" in without.lines()[-1]
-
-
-# ---- Printed and computed frequencies
-
-
-def test_one_that_differs_is_not_counted() -> None:
-    result = flexible()
-    assert result.same == 29
-    assert result.above == pytest.approx(1.0 / 0.9 - 1.0)
-    chart, cells = result.content()
-    # All printed numbers and one mark in the legend; all three rows of each position.
-    assert chart.count("marker s1") == 31
-    assert cells.count("<tr") == 1 + 3 * 5
-    assert result.lines()[-1].startswith("29 of 30 frequencies at 5 positions")
-
-
-# ---- Identified parameters: what is weak, what is left
-
-
-def test_weak_parameters_and_words() -> None:
-    result = identified()
-    assert result.weak.tolist() == [False, True, False]
-    assert "leave 3.1 N (rms) of the measured forces; the description leaves 4.1 N" in result.claim
-    whole = "".join(result.content())
-    assert "1 of 3 parameters are weak" in whole
-    assert whole.count(">weak<") == 1
-    assert "strut&lt;1&gt;" in whole
 
 
 # ---- Bars and dots are where their numbers are
@@ -110,11 +60,6 @@ def test_dots_lie_on_a_logarithmic_axis() -> None:
     np.testing.assert_allclose(places[2:], [ticks[0], ticks[-1], ticks[0]], atol=0.11)
 
 
-def test_commands_are_escaped() -> None:
-    assert command_lines(["nacelle ops 'a<b>'"]).count("&lt;") == 1
-    assert command_lines([]) == ""
-
-
 # ---- Arrows of drives along their axes
 
 
@@ -137,10 +82,8 @@ def test_torques_are_apart() -> None:
     np.testing.assert_allclose(np.linalg.norm(arrows.vectors[0], axis=1), [1.0, 2.0])
 
 
-# ---- Steps as plain data
-
-
 def test_all_steps_are_plain_data() -> None:
+    """Steps as plain data."""
     import json
 
     listed = json.loads(json.dumps([step.data() for step in steps()], allow_nan=False))
@@ -154,19 +97,8 @@ def test_all_steps_are_plain_data() -> None:
     }
 
 
-# ---- Agreement with engines in words
-
-
-def test_words() -> None:
-    result = verified()
-    assert result.worst == 4e-14
-    assert "the largest relative error is 4.0e-14" in result.claim
-    lines = result.lines()
-    assert lines[0].split() == ["relative", "error,", "20", "states", "pinocchio", "4.1.0", "mujoco", "4.0.0"]
-    assert lines[-1].split() == ["largest", "of", "3", "quantities", "4.0e-14", "4.0e-14"]
-
-
 def test_a_quantity_of_one_engine_alone() -> None:
+    """Agreement with engines in words."""
     more = Agreement("mujoco", "4.0.0", {"own solver": 2e-13})
     result = dataclasses.replace(verified(), agreements=(verified().agreements[0], more))
     chart, cells = result.content()
@@ -175,3 +107,62 @@ def test_a_quantity_of_one_engine_alone() -> None:
     assert chart.count("marker s1") == 2
     assert "2.0e-13" in cells
     assert "nan" not in chart + cells
+
+
+# ---- The page, as a reader opens it
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("demo") / "a report.html"
+    file.write_text(demo_page(load("palida"), steps(), "0.1"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens_and_moves(page_file: Path, width: int) -> None:
+    """From file://, without a request, an error, or anything wider than the screen."""
+    with chromium_page(width) as page:
+        page.goto(page_file.as_uri())
+        until(page, "document.querySelector('.scene-view canvas') !== null")
+        clock = "document.querySelector('.scene-bar output').textContent"
+        first = page.evaluate(clock)
+        until(page, f"{clock} !== {first!r}")
+        assert fits(page)
+        assert page.evaluate("document.querySelectorAll('section').length") == 6
+        assert page.evaluate("document.querySelectorAll('section svg').length") >= 5
+        page.evaluate("location.hash = '#flexible'")
+        assert "Table II" in page.text_content("#flexible svg")
+
+
+def test_it_prints(page_file: Path) -> None:
+    """On A4 paper nothing is cut: commands wrap, folded tables are open, the robot keeps its proportion."""
+    with chromium_page(690) as page:
+        page.goto(page_file.as_uri())
+        until(page, "document.querySelector('.scene-view canvas') !== null")
+        page.emulate_media(media="print")
+        assert fits(page)
+        cut = "e => e.scrollWidth > e.clientWidth + 1"
+        assert page.evaluate(f"[...document.querySelectorAll('pre, .wide')].filter({cut}).length") == 0
+        folded = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.offsetHeight)"
+        heights = page.evaluate(folded)
+        assert heights
+        assert min(heights) > 20
+        shape = page.evaluate(
+            "(c => [c.width / c.height, c.clientWidth / c.clientHeight])"
+            "(document.querySelector('.scene-view canvas'))"
+        )
+        assert shape[1] == pytest.approx(shape[0], rel=0.01)
+        assert not page.is_visible(".scene-bar")
+
+
+def test_what_failed_is_said() -> None:
+    broken = [
+        DemoStep("a", "Broken <1>", FAILED, 2.0, None, "no <engine>"),
+        DemoStep("b", "Stopped", STOPPED, 1.0, None, "Ctrl-C"),
+        DemoStep("c", "Later"),
+    ]
+    page = demo_page(load("palida"), broken, "0.1")
+    assert "3 of 3 steps have no result" in page
+    assert "no &lt;engine&gt;" in page
+    assert "this step was not begun" in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import combinations
@@ -25,7 +24,7 @@ from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
 from nacelle.report.draw.names import apart
-from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of, runs
+from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of
 from nacelle.report.draw.robot import plot_robot
 from nacelle.report.results.quantity import quantity_of_rows
 from support.drawings import figure_axes
@@ -60,27 +59,16 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         canvas.save(figure, "never.png")
 
 
-@pytest.mark.slow
-def test_matplotlib_is_loaded_only_for_a_picture():
-    modules = "nacelle.report.draw.curves, nacelle.report.gallery"
-    code = f"import sys, {modules}; assert 'matplotlib' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-# ---- Numbers beside each other: bars of engines and of published counts
-
-
 def test_errors_of_engines_beside_what_is_allowed() -> None:
+    """Numbers beside each other: bars of engines and of published counts."""
     ax = plot_agreement(agreement(), ax=figure_axes(True))
     assert [bar.get_width() for bar in ax.patches] == [3e-12, 0.0, 3e-12, 2e-8]
     assert "does not agree" in ax.get_title()
     assert ax.get_xscale() == "log"
 
 
-# ---- Curves of forces along a motion
-
-
 def test_forces_along_a_motion_have_their_limits():
+    """Curves of forces along a motion."""
     robot = library_robot("delta")
     path = nacelle.Circle(reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)
     found = nacelle.size_motors(robot, path, rate=100.0)
@@ -201,13 +189,9 @@ def test_boxes_are_moved_apart(seed, count):
     centres, sizes = rng.uniform(0.0, 400.0, (count, 2)), rng.uniform(8.0, 60.0, (count, 2))
     places = apart(centres, sizes)
     assert overlaps(places, sizes) == []
+    assert overlaps(apart(0.0 * centres, sizes), sizes) == []
     alone = [k for k in range(count) if not any(k in pair for pair in overlaps(centres, sizes + 200.0))]
     assert np.array_equal(places[alone], centres[alone])
-
-
-def test_boxes_at_one_place():
-    places = apart(np.zeros((5, 2)), np.full((5, 2), 10.0))
-    assert overlaps(places, np.full((5, 2), 10.0)) == []
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "fivebar"])
@@ -247,10 +231,6 @@ def test_bars() -> None:
     assert [text.get_text() for text in ax.texts] == ["2", "no result", "0"]
 
 
-def test_runs() -> None:
-    assert list(runs(np.array([True, False, True, True]))) == [(0, 1), (2, 4)]
-
-
 # ---- Points: poles and boundaries are where the results have them
 
 
@@ -270,9 +250,7 @@ def test_poles() -> None:
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.eigenvalues.imag)
 
 
-# ---- result
-#
-# Pictures of all results: each is drawn, its axes have units, its numbers are those of the result.
+# ---- Pictures of all results: each is drawn, its axes have units, its numbers are those of the result
 
 UNITS = r"m|mm|rad|mrad|deg|s|N|N m|J|W|Hz|%|-|1/s|rad/s|m/s|m/s²|rad/s²|SI|m( or rad)? for N or N m"
 
@@ -333,11 +311,6 @@ def test_series_differ_without_colours() -> None:
     for one, other in combinations(looks, 2):
         assert (one["linestyle"], one.get("marker")) != (other["linestyle"], other.get("marker"))
     assert len(set(style.COLOURS)) == 7
-
-
-def test_units_are_in_labels() -> None:
-    assert style.axis_label("acceleration", "m/s^2") == "acceleration (m/s²)"
-    assert style.axis_label("margin", "") == f"margin ({style.NO_UNIT})"
 
 
 def test_any_name_can_be_written() -> None:

@@ -24,7 +24,7 @@ def scene_of(name):
     return scene(library_robot(name))
 
 
-# ------------------------------------------------------------------------------ robots
+# ---- robots
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,20 +69,14 @@ def test_robots_in_a_plane_are_seen_flat():
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("x (m)", "z (m)", 1.0)
 
 
-def test_a_robot_in_a_plane_on_axes_in_space_is_looked_at_squarely():
+def test_axes_in_space():
+    """A robot in a plane is looked at squarely; scales are equal; a robot in space needs them."""
     ax = plot_robot(library_robot("fivebar"), ax=figure_axes(False))
-    assert (ax.elev, ax.azim) == (90.0, -90.0)
-    assert len(ax.get_zticks()) == 0
-
-
-def test_scales_are_equal_in_space():
+    assert (ax.elev, ax.azim, len(ax.get_zticks())) == (90.0, -90.0, 0)
     ax = plot_robot(library_robot("delta"), ax=figure_axes(False))
     limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
     ratio = ax.get_box_aspect() / (limits[:, 1] - limits[:, 0])
     np.testing.assert_allclose(ratio, ratio[0])
-
-
-def test_a_robot_in_space_needs_axes_in_space():
     with pytest.raises(NacelleError, match="3d"):
         plot_robot(library_robot("delta"), ax=figure_axes(True))
 

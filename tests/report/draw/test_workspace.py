@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from nacelle.errors import NacelleError
-from nacelle.report import gallery
 from nacelle.report.draw import canvas
 from nacelle.report.draw.workspace import boundary_faces, plot_workspace
 from support.drawings import Grid, by_gid, figure_axes
@@ -166,9 +165,3 @@ def test_workspaces_that_cannot_be_drawn_are_refused():
         plot_workspace(replace(grid, reachable=grid.reachable[:3]))
     with pytest.raises(NacelleError, match="3d"):
         plot_workspace(grid, ax=figure_axes(False))
-
-
-def test_workspaces_go_to_files(tmp_path):
-    paths = gallery.draw_workspaces(tmp_path / "new", [disc(), ball()])
-    assert [path.name for path in paths] == ["fivebar-workspace-x-y.png", "delta-workspace-x-y-z.png"]
-    assert all(path.stat().st_size > 5000 for path in paths)

@@ -15,37 +15,11 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.loaded import body_parameters
 from nacelle.report.elements.equations import coordinate_equations
 from nacelle.report.elements.leg import LegPage
-from nacelle.report.elements.page import element_report
-from nacelle.report.elements.symbols import short_name, state_symbol, tex
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
 from support.element_pages import COVERED, SOME_CASES, robot_of
 from support.random_inertia import with_random_friction, with_random_inertias
 from support.uncompiled import any_robot
-
-# ---- Equations of a leg on the page: those of [OAM], line by line
-
-
-def test_fivebar() -> None:
-    report = element_report(any_robot("fivebar"))
-    assert report.grammar == "2BB"
-    text = report.text()
-    # [OAM] (29), (41), (43), (53), (64), and the reaction that (61) leaves out.
-    for line in (
-        "B_i = P_i + l_i,1 x_i,1 + l_i,2 x_i,2",
-        "y_i,1 = z_i,1 × x_i,1",
-        "q'_i = (x_i,2ᵀ B'_i) / (l_i,1 x_i,2ᵀ y_i,1), x'_i,1 = y_i,1 q'_i",
-        "x'_i,2 = (B'_i - l_i,1 x'_i,1) / (l_i,2)",
-        "F_x_i,1 = s_i,1 f_i,1 + [x_i,1]×ᵀ τ_i,1 + l_i,1 f_i,2",
-        "F_x_i,2 = s_i,2 f_i,2 + [x_i,2]×ᵀ τ_i,2",
-        "A = [M_x_1,1ᵀ y_1,1, M_x_2,1ᵀ y_2,1]",
-    ):
-        assert f"  {line}\n" in text, line
-    forces = next(s for s in report.sections if s.title.endswith("forces and torques")).grids[0]
-    row = next(row for row in forces.rows if row[0] == "left.proximal")
-    assert str(row[3]) == "-τ\u0304_proximal-input"
-    assert str(row[4]) == "τ\u0304_distal-input"
-
 
 # ---- A leg on a page: axes of its elements are right-handed, and masses are those of the bodies
 
@@ -67,8 +41,6 @@ def test_members(name: str) -> None:
             mass += page.parameters(member)[0]
     assert mass == pytest.approx(sum(body.mass for body in robot.bodies), rel=1e-12)
 
-
-# ---- Kinematic coordinates on the page: what is printed is what the model computes
 
 Array = np.ndarray
 
@@ -172,18 +144,3 @@ def test_kinematic_coordinates_hold(name: str) -> None:
                     np.testing.assert_allclose(
                         found, expected, atol=1e-8, err_msg=f"{member} {state_name} {cell}"
                     )
-
-
-# ---- Symbols in LaTeX from short codes
-
-
-def test_codes_become_symbols() -> None:
-    assert tex("<x1>") == r"\mathbf{x}_{i,1}"
-    assert tex("<x'#>", "2") == r"\dot{\mathbf{x}}_{i,2}"
-    assert tex("<t''#>", "n", "3") == r"\ddot{\theta}_{3,n}"
-    assert tex("a + <B>") == "a + B_{i}"
-
-
-def test_states_and_names() -> None:
-    assert state_symbol(tex("<x'1>")) == r"{\mathbf{x}}_{i,1}"
-    assert short_name("leg_1.elbow_2") == r"elbow\_2"

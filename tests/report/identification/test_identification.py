@@ -14,7 +14,7 @@ from nacelle.identification.validation import Validation
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.page.markup import number
 from nacelle.report.identification.bodies import body_section, consistent_or_reason
-from nacelle.report.identification.forces import force_section, force_table, predicted_well
+from nacelle.report.identification.forces import predicted_well
 from nacelle.report.identification.parameters import parameter_section, trusted
 from nacelle.report.identification.units import base_units, parameter_unit, row_units
 from nacelle.report.identification.verdict import identification_verdict, validation_verdict
@@ -42,24 +42,8 @@ def test_bodies_are_listed_with_both_masses() -> None:
     assert np.all(np.isfinite(consistent.values))
 
 
-def test_without_consistent_parameters_the_reason_is_shown() -> None:
-    assert "There are none: no such robot" in body_section("no such robot")
-
-
-# ---- The section of forces: rows, verdicts and words of a validation
-
-
-def test_rows_and_figures() -> None:
-    validation = validated("fivebar")
-    page = force_section(validation)
-    for name in validation.rows:
-        assert f">{name}<" in page
-    assert page.count("<figure") == len(validation.rows)
-    assert "more actuators than degrees of freedom" not in page
-    assert "no (p " in force_table(validation) or "yes (p " in force_table(validation)
-
-
 def test_predicted_down_to_the_noise_or_well() -> None:
+    """The section of forces: rows, verdicts and words of a validation."""
     validation = validated("fivebar")
     assert predicted_well(validation) == [True, True]
     # Ten times the noise and half of the force left; half of the force, but all of it noise.
@@ -141,9 +125,7 @@ def test_units_of_base_parameters_and_rows() -> None:
     assert row_units(identified("redundant").fit.regression) == ["N", "N"]
 
 
-# ---- verdict
-#
-# The verdict follows the data: forces that are predicted or not, robots that can be built or not.
+# ---- The verdict follows the data: forces that are predicted or not, robots that can be built or not
 
 
 def off_by(validation: Validation, noises: float, seed: int = 0) -> Validation:

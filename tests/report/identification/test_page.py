@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,40 +14,9 @@ from nacelle.identification.identify import Identification
 from nacelle.report.identification.page import identification_page, validation_page, write_page
 from support.hostile_names import HOSTILE
 from support.identified import identified, validated
+from support.page_reader import PageReader
 
-VOID = {"meta", "br", "hr", "img", "link", "input"}
 EVIL = "<script>alert('x')</script> \"&amp; ' onload=x"
-
-
-class Reader(HTMLParser):
-    """Reads a page; keeps tags, attributes and words, and requires that every tag is closed."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 def with_estimator(identification: Identification, **changes: Any) -> Identification:
@@ -70,7 +38,7 @@ def pages() -> dict[str, str]:
 def test_pages_are_whole_and_need_nothing_else() -> None:
     for page in pages().values():
         assert page.startswith("<!DOCTYPE html>")
-        read = Reader(page)
+        read = PageReader(page)
         assert not {"script", "link", "img", "iframe", "object", "use", "image"} & set(read.tags)
         namespaces = [value for name, value in read.attributes if name == "xmlns"]
         assert set(namespaces) == {"http://www.w3.org/2000/svg"}
@@ -90,7 +58,7 @@ def test_pages_are_whole_and_need_nothing_else() -> None:
 
 def test_what_a_page_of_an_identification_says() -> None:
     identification, validation = identified("fivebar"), validated("fivebar")
-    read = Reader(identification_page(identification, validation))
+    read = PageReader(identification_page(identification, validation))
     for name in identification.base.names:
         assert name in read.text
     for line in [*identification.words(), *identification.fit.words(), *validation.words()]:
@@ -101,12 +69,12 @@ def test_what_a_page_of_an_identification_says() -> None:
         assert unit in read.words
     # A bar for every parameter and the scale above them; of every force of fit and validation three figures.
     assert read.tags.count("svg") == len(identification.base) + 1 + 2 * 3 * 2
-    alone = Reader(identification_page(identification)).text
+    alone = PageReader(identification_page(identification)).text
     assert "not tested on another motion" in alone
     assert "not tested on another motion" not in read.text
     for file in (*(part.file for part in identification.samples), *validation.files):
         assert file
-        assert file in read.text or file in Reader(validation_page(validation)).text
+        assert file in read.text or file in PageReader(validation_page(validation)).text
 
 
 @pytest.mark.slow
@@ -117,7 +85,7 @@ def test_redundant_actuators() -> None:
         identification_page(identification, validated("redundant")),
         validation_page(validated("redundant")),
     ):
-        read = Reader(page)
+        read = PageReader(page)
         assert "more actuators than degrees of freedom" in read.text
         assert "not known" in read.words
         assert "v_x" in read.words
@@ -140,7 +108,7 @@ def test_names_are_words_not_markup() -> None:
         hostile, "fit", dataclasses.replace(identification.fit, robot=robot, regression=regression)
     )
     for page in (identification_page(hostile, hostile.fit), validation_page(hostile.fit)):
-        read = Reader(page)
+        read = PageReader(page)
         assert "script" not in read.tags
         assert " ".join(EVIL.split()) in read.text
         assert all(name != "onload" for name, _ in read.attributes)
@@ -152,7 +120,7 @@ def test_any_name_can_be_shown_and_written(name: str, tmp_path: Path) -> None:
     page = validation_page(
         dataclasses.replace(validation, robot=dataclasses.replace(validation.robot, name=name))
     )
-    Reader(page)
+    PageReader(page)
     write_page(tmp_path / "page.html", page)
     assert not any(ord(letter) < 32 and letter not in "\n\t\r" for letter in page)
 
@@ -166,7 +134,7 @@ def test_what_is_not_finite_is_said_in_words() -> None:
     doubtful = with_estimator(identification, covariance_=covariance, not_excited_=names, condition_=np.inf)
     object.__setattr__(doubtful, "essential", identification.essential)
     object.__setattr__(doubtful, "consistent", identification.consistent)
-    read = Reader(identification_page(doubtful))
+    read = PageReader(identification_page(doubtful))
     assert "unbounded" in read.words
     assert "as described" in read.words
     assert "not excited" in read.words
@@ -182,7 +150,7 @@ def test_without_consistent_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("nacelle.identification.identify.lifted", refuse)
     fresh = dataclasses.replace(identified("fivebar"))
-    read = Reader(identification_page(fresh))
+    read = PageReader(identification_page(fresh))
     assert "no <parameters> meet the bounds" in read.text
     assert "No robot with such parameters was found" in read.text
 

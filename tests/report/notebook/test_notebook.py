@@ -1,8 +1,6 @@
-"""Notebook: attributes, page, particular, robot."""
+"""Results in a notebook: tables, and the quantities that pictures and tables are made of."""
 
 from __future__ import annotations
-
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -10,56 +8,24 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.report.draw import canvas
-from nacelle.report.notebook.attributes import in_words, meanings
 from nacelle.report.notebook.particular import tables
+from nacelle.report.results import names
+from nacelle.report.results.dynamics import inverse_dynamics, regressor
+from nacelle.report.results.elastic import natural_frequencies
+from nacelle.report.results.kinematics import inverse_kinematics, trajectory
+from nacelle.report.results.quantity import alone, quantity_of_rows
+from support.flexible_robots import prrrp
 from support.library import library_robot
+from support.page_reader import PageReader
 from support.results import all_results, result_names, results, some_poses, with_names
 
-# ---- Words about attributes: from docstrings; values in few words
-
-
-def test_meanings_are_those_of_the_docstrings() -> None:
-    listed = meanings(nacelle.InverseDynamics)
-    assert listed["force"].startswith("force or torque of every actuator (..., actuators), N or N m")
-    assert set(listed) >= {"robot", "x", "force", "flags"}
-    assert "times" in meanings(nacelle.Sizing)
-
-
-def test_values_in_few_words() -> None:
-    assert in_words(np.zeros((1000, 3))) == "1000 × 3: 0 to 0"
-    assert in_words(np.array([1.0, np.nan])) == "1, nan"
-    assert in_words(np.full((4, 4), np.nan)) == "4 × 4: no finite number"
-    assert in_words(True) == "yes"
-    assert in_words(()) == "none"
-    assert len(in_words("x" * 5000)) <= 110
-
-
 # ---- Tables of notebooks: sound, short HTML with the numbers of the result; names are escaped
-
-
-class Sound(HTMLParser):
-    """Elements that are closed in the order in which they are opened."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.tags.append(tag)
-        if tag not in ("img", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 @pytest.mark.parametrize("name", result_names())
 def test_every_result_has_a_table(name: str) -> None:
     result = all_results()[name]()
-    tags = Sound(result._repr_html_()).tags
+    tags = PageReader(result._repr_html_()).tags
     assert "table" in tags
     assert tags.count("tr") < 130
     assert len(repr(result)) < 3000
@@ -69,7 +35,7 @@ def test_names_are_escaped() -> None:
     robot = with_names(library_robot("fivebar"), ["<script>alert(1)</script>", '"&'])
     for name in ("Robot", "InverseDynamics", "InverseKinematics, many", "Reactions", "Sizing"):
         text = results(robot)[name]()._repr_html_()
-        assert "script" not in Sound(text).tags
+        assert "script" not in PageReader(text).tags
         assert "&lt;script&gt;" in text
 
 
@@ -82,10 +48,8 @@ def test_numbers_and_flags() -> None:
     assert "N m" in text
 
 
-# ---- Tables of results that have more to say
-
-
 def test_tables() -> None:
+    """Tables of results that have more to say."""
     robot = library_robot("fivebar")
     mobility = nacelle.mobility(robot)
     text = "".join(tables(mobility))
@@ -95,10 +59,9 @@ def test_tables() -> None:
     assert tables(nacelle.reference_pose(robot)) == []
 
 
-# ---- A robot in a notebook: its actuators, and a picture where there can be one
-
-
 def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A robot in a notebook: its actuators, and a picture where there can be one."""
+
     def missing(name: str) -> object:
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"')
 
@@ -106,3 +69,60 @@ def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     text = library_robot("fivebar")._repr_html_()
     assert "no picture: pictures need matplotlib" in text
     assert "left.motor" in text
+
+
+# ---- Quantities of dynamic results are their numbers
+
+
+def test_forces_by_both_forms() -> None:
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    (forces,) = inverse_dynamics(nacelle.inverse_dynamics(robot, x))
+    (linear,) = regressor(nacelle.regressor(robot, x))
+    np.testing.assert_allclose(forces.values, linear.values, rtol=1e-9)
+    assert forces.units == ("N m", "N m")
+
+
+def test_frequencies() -> None:
+    """Quantities of flexible robots are their numbers."""
+    robot = prrrp()
+    modes = nacelle.natural_frequencies(robot, nacelle.reference_pose(robot), modes=2)
+    frequencies, damping = natural_frequencies(modes)
+    np.testing.assert_array_equal(frequencies.values, modes.frequencies)
+    assert (set(frequencies.units), set(damping.units)) == ({"Hz"}, {"-"})
+
+
+def test_coordinates_and_motions() -> None:
+    """Quantities of kinematic results are their numbers."""
+    robot = library_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    found = nacelle.inverse_kinematics(robot, x)
+    actuators, margins = inverse_kinematics(found)
+    np.testing.assert_array_equal(actuators.values, found.actuators)
+    assert actuators.units == ("rad", "rad")
+    assert margins.names == tuple(leg.name for leg in robot.legs)
+    line = nacelle.Line(x, x + 0.01, motion=robot.motion, duration=0.5)
+    pose, twist, _ = trajectory(line)
+    np.testing.assert_array_equal(pose.values[-1], line(0.5).x)
+    assert twist.units == ("m/s", "m/s")
+
+
+def test_units() -> None:
+    """Units of actuators and coordinates, joints of the nacelle included."""
+    robot = library_robot("palida")
+    assert {unit for _, unit in names.actuators(robot)} == {"N"}
+    assert names.pose(robot.motion)[2:5] == [("z", "m"), ("qx", "-"), ("qy", "-")]
+    assert [unit for _, unit in names.twist(robot.motion, "force", robot)] == ["N"] * 3 + ["N m"] * 3
+    assert {unit for _, unit in names.actuators(library_robot("delta"), "rate")} == {"rad/s"}
+    assert len(names.legs(robot, 7)) == 7
+
+
+def test_a_batch_becomes_a_row_of_samples() -> None:
+    """Quantities: batches become rows, names belong to their numbers."""
+    values = np.arange(24.0).reshape(2, 3, 4)
+    one = quantity_of_rows("forces", [("a", "N"), ("b", "N m"), ("c", "N"), ("d", "")], values)
+    np.testing.assert_array_equal(one.values, values.reshape(6, 4))
+    assert one.groups() == {"N": [0, 2], "N m": [1], "-": [3]}
+    assert alone("factor", "-", 2.0).single
+    with pytest.raises(ValueError, match="2 names"):
+        quantity_of_rows("forces", [("a", "N"), ("b", "N")], values)

@@ -10,7 +10,6 @@ import dataclasses
 import json
 import math
 import shlex
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,9 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.about import about
-from nacelle.report.sheet.content import long_table, short, span_words
 from nacelle.report.sheet.counts import operations_table
 from nacelle.report.sheet.drives import ActuatorLoads
-from nacelle.report.sheet.engines import engine_table, engines
-from nacelle.report.sheet.freedoms import freedoms
-from nacelle.report.sheet.frequencies import frequencies
+from nacelle.report.sheet.engines import engine_table
 from nacelle.report.sheet.masses import WeightTable
 from nacelle.report.sheet.motion import shown_motion
 from nacelle.report.sheet.parameters import parameters
@@ -39,10 +34,9 @@ from nacelle.report.sheet.structure import leg_letters, structure
 from nacelle.report.sheet.subject import subject_of
 from support import described
 from support.browser import chromium_page, fits, until
+from support.page_reader import PageReader
 
-# ---- sheet
-#
-# Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page.
+# ---- Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&\"'`$(rm)\u202e"
 
@@ -59,47 +53,15 @@ def hostile(robot: Robot) -> Robot:
     return dataclasses.replace(robot, name=HOSTILE, title=HOSTILE, sources=(HOSTILE,), **parts)
 
 
-class Tags(HTMLParser):
-    """The elements of a page; those that are open must be closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.words = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-        if tag not in ("meta", "br", "img", "input", "rect"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag != "rect":
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
-def tags_of(page: str) -> Tags:
-    tags = Tags()
-    tags.feed(page)
-    assert tags.open == []
-    return tags
-
-
 def test_hostile_names_stay_names(tmp_path: Path) -> None:
     sheet = data_sheet(hostile(nacelle.load("fivebar")), sections=CHEAP)
-    tags = tags_of(sheet.html())
-    assert "img" not in tags.seen
+    read = PageReader(sheet.html())
+    assert "img" not in read.tags
     shown = HOSTILE.replace("\u202e", "�")
-    assert f"Data sheet of {shown}" in tags.words
-    assert f"{shown}0 – " in tags.words  # a body in the table of joints
+    assert f"Data sheet of {shown}" in read.text
+    assert f"{shown}0 – " in read.text  # a body in the table of joints
     assert json.loads(sheet.json())["robot"] == HOSTILE
-    assert "made in Python" in tags.words
+    assert "made in Python" in read.text
     file = sheet.save(tmp_path / "sheet.html")
     with pytest.raises(NacelleError, match="exists already"):
         sheet.save(file)
@@ -118,7 +80,7 @@ def test_a_section_that_fails_says_why_and_ends_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_MAKERS", makers)
     sheet = data_sheet("fivebar", sections=["mobility", "workspace", "verification", "check"], verifier=None)
     assert [part.name for part in sheet.sections] == ["mobility", "workspace", "verification", "check"]
-    words = tags_of(sheet.html()).words
+    words = PageReader(sheet.html()).text
     assert "This section could not be made: the moon is <full>." in words
     assert "unexpected KeyError" in words
     assert "nacelle verify fivebar compares the robot" in words
@@ -130,7 +92,7 @@ def test_sections_that_are_done_remain_after_an_interruption() -> None:
     subject = subject_of("fivebar")
     made = make_sections(subject, tuple(TITLES))
     sheet = DataSheet(subject, (next(made), next(made)), ("mobility",))
-    words = tags_of(sheet.html()).words
+    words = PageReader(sheet.html()).text
     assert "what is missing: Mobility" in words
     assert "left.proximal-input" in words
     with pytest.raises(NacelleError, match=r"no section is called .structur.; .*structure"):
@@ -154,48 +116,16 @@ def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
         assert fits(page)
 
 
-# ---- The head of a data sheet
-
-
-def test_the_figure_moves_and_sources_are_named() -> None:
-    made = about(subject_of("fivebar"))
-    assert made.moves
-    assert "[OAM]" in made.markup()
-    assert "scene-data" in made.figure
-
-
-# ---- Numbers and tables of data sheets
-
-
-def test_numbers_in_few_digits() -> None:
-    assert short(1.23456) == "1.235"
-    assert short(-1e-16) == "0"
-    assert short(-12953.6, 4, "N") == "-12950 N"
-    assert short(1.5e9) == "1.5e+09"
-    assert short(math.nan) == short(None) == "–"
-    assert span_words((-math.pi, math.inf), True) == "-180 to … deg"
-    assert span_words((None, None), False) == "–"
-
-
-def test_long_tables_are_folded() -> None:
-    assert "<details>" not in long_table("a", ["b"], [["1"]])
-    assert "a (13 rows)" in long_table("a", ["b"], [["1"]] * 13)
-
-
-# ---- Operation counts on a data sheet, beside published ones
-
-
 def test_published_counts_are_beside_ours() -> None:
+    """Operation counts on a data sheet, beside published ones."""
     count = nacelle.operation_count(nacelle.load("3rrr"), "jacobian")
     page = operations_table((("nacelle ops 3rrr jacobian", count),))
     assert f"<strong>{count.total}</strong>" in page
     assert "93: HybrDyn" in page
 
 
-# ---- Actuators on a data sheet: without a motion the reason is given
-
-
 def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
+    """Actuators on a data sheet: without a motion the reason is given."""
     actuators = subject_of("delta").summary["actuators"]
     made = ActuatorLoads("nacelle show delta", actuators, "", None, "it <cannot> move")
     page = made.markup()
@@ -204,10 +134,9 @@ def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
     assert made.data()["motion"] == {"reason": "it <cannot> move"}
 
 
-# ---- The table of engines: what fails is seen
-
-
 def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
+    """The table of engines: what fails is seen."""
+
     def quantity(name: str, error: float | None, ok: bool) -> dict[str, object]:
         return {"name": name, "error": error, "tolerance": 1e-9, "ok": ok}
 
@@ -219,34 +148,8 @@ def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
     assert shown.count("–") == 2
 
 
-def test_without_engines_the_command_is_named() -> None:
-    with pytest.raises(NacelleError, match="nacelle verify fivebar"):
-        engines(subject_of("fivebar"), None)
-
-
-# ---- Mobility on a data sheet
-
-
-def test_planar_robots_are_counted_in_the_plane_too() -> None:
-    made = freedoms(subject_of("fivebar"))
-    assert made.data()["mobility"]["counted_planar"] == 2
-    assert "counted in the plane" in made.markup()
-    assert "counted in the plane" not in freedoms(subject_of("delta")).markup()
-
-
-# ---- Natural frequencies on a data sheet: a rigid robot without springs has none
-
-
-def test_a_rigid_robot_says_why_it_has_none() -> None:
-    made = frequencies(subject_of("fivebar"))
-    assert "the robot is rigid" in made.markup()
-    assert "no joint has a spring" in made.linear["reason"]
-
-
-# ---- Masses on a data sheet: sums, and reasons where forces are not determined
-
-
 def test_sums_and_reasons() -> None:
+    """Masses on a data sheet: sums, and reasons where forces are not determined."""
     data, robot = subject_of("delta").summary, nacelle.load("delta")
     reason = {"reason": "too few actuators"}
     page = WeightTable(
@@ -256,11 +159,9 @@ def test_sums_and_reasons() -> None:
     assert page.count("Not determined: too few actuators.") == 2
 
 
-# ---- Motions that are chosen: within reach, and the same as the command's
-
-
 @pytest.mark.parametrize("name", ["fivebar", "c5"])
 def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
+    """Motions that are chosen: within reach, and the same as the command's."""
     robot = nacelle.load(name)
     times, x = shown_motion(robot)
     assert np.all(nacelle.inverse_kinematics(robot, x).ok)
@@ -271,20 +172,16 @@ def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
     assert np.max(np.abs(np.diff(x, axis=0))) < 0.15
 
 
-# ---- Base parameters on a data sheet
-
-
 def test_counts_are_those_of_the_base_parameters() -> None:
+    """Base parameters on a data sheet."""
     base = nacelle.base_parameters(nacelle.load("fivebar"))
     page = parameters(subject_of("fivebar")).markup()
     assert f"All {len(base)} base parameters" in page
     assert page.count("<tr>") == len(base) + 1
 
 
-# ---- Warnings on a data sheet
-
-
 def test_warnings_beyond_the_first_are_counted() -> None:
+    """Warnings on a data sheet."""
     warning = {"path": "legs", "message": "<too> heavy", "hint": "weigh it"}
     page = Problems("nacelle check a", 3, [warning]).markup()
     assert "&lt;too&gt; heavy" in page
@@ -292,10 +189,8 @@ def test_warnings_beyond_the_first_are_counted() -> None:
     assert "warns of nothing" in Problems("nacelle check a", 0, []).markup()
 
 
-# ---- Maps of slices: cells are coloured where the nacelle can be
-
-
 def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
+    """Maps of slices: cells are coloured where the nacelle can be."""
     grid = nacelle.workspace(nacelle.load("fivebar"), {"x": (-0.5, 0.5, 21), "y": (-0.5, 0.5, 21)})
     page = slice_map(grid)
     assert 'fill="url(#hatch)" shape-rendering' in page
@@ -305,10 +200,9 @@ def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
     assert page.count("<path d=") > slice_map(high).count("<path d=")
 
 
-# ---- Singularities on a data sheet: the nearest of all slices is named
-
-
 def test_the_nearest_is_named_with_its_leg() -> None:
+    """Singularities on a data sheet: the nearest of all slices is named."""
+
     def entry(measure: float, leg: str = "") -> dict[str, object]:
         return {"measure": measure, "at": [0.5], "leg": leg}
 
@@ -361,12 +255,6 @@ def test_letters_of_legs(name: str, letters: str) -> None:
     assert shown == letters
 
 
-def test_the_drive_is_underlined_and_active_joints_are_named() -> None:
-    made = structure(subject_of("gough-stewart"))
-    assert "U<u>P</u>S" in made.markup()
-    assert all(len(names) == 1 for names in made.active)
-
-
 def test_a_robot_without_legs_has_no_table_of_them() -> None:
     made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
     page = made.markup()
@@ -375,10 +263,8 @@ def test_a_robot_without_legs_has_no_table_of_them() -> None:
     assert "there is no nacelle" in page
 
 
-# ---- How data sheets name a robot in commands
-
-
 def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:
+    """How data sheets name a robot in commands."""
     robot = nacelle.load("fivebar")
     assert subject_of(robot).command("ops", "jacobian") == "nacelle ops fivebar jacobian"
     named = subject_of(dataclasses.replace(robot, name="a 'b' $(c)"))

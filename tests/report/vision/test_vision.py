@@ -74,10 +74,8 @@ def test_a_crossing_next_to_zero_is_where_the_curves_cross() -> None:
     assert left + 1.0 < dot < right - 1.0
 
 
-# ---- What a camera sees, as a picture and as tables
-
-
 def test_the_picture_has_lines_over_the_image() -> None:
+    """What a camera sees, as a picture and as tables."""
     camera = Camera.looking([0.0, 0.14, 0.0], [0.05, 0.1, 0.7], up=(0.0, 1.0, 0.0), size=(320, 320))
     seen = nacelle.observe(nacelle.load("fivebar"), camera=camera)
     (ax,) = seen.plot(shown=False).axes

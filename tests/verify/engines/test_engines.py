@@ -55,9 +55,7 @@ def test_other_closures_are_refused() -> None:
         mujoco_loops.build(library_robot("quattro"), HARD)
 
 
-# ---- pinocchio
-#
-# The tree of a robot in Pinocchio: mass, energy and weight of its bodies, and Jacobians by differences.
+# ---- The tree of a robot in Pinocchio: mass, energy and weight of its bodies, and Jacobians by differences
 
 
 def state_of(robot, seed: int = 0) -> TreeState:

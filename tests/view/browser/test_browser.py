@@ -16,7 +16,7 @@ import pytest
 import nacelle
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
-from nacelle.view.browser.camera import FOV, free_part, nice_step, view_of
+from nacelle.view.browser.camera import FOV, view_of
 from nacelle.view.browser.controls import Controls
 from nacelle.view.browser.loop import EventLoop
 from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
@@ -24,8 +24,6 @@ from nacelle.view.browser.server import HOST, free_port
 from nacelle.view.browser.texts import dependent_html, loads_html, problems_html, sentence_html, verdict_html
 from nacelle.view.loads import LoadRow, Loads
 from nacelle.view.session import Standing, Verdict
-
-# ----
 
 
 @pytest.mark.parametrize("across", [None, 0, 1, 2])
@@ -48,18 +46,6 @@ def test_all_corners_are_seen(across: int | None, aspect: float, upper: float, w
     assert 0.5 < max(parts) < 1.0
 
 
-def test_controls_take_their_part_of_a_window() -> None:
-    assert free_part(1280, 800) == (956 / 800, 1.0)
-    assert free_part(390, 844) == (390 / 844, 0.4)
-
-
-def test_steps_are_round() -> None:
-    assert [nice_step(extent) for extent in (1.0, 2.4, 0.6)] == pytest.approx([0.1, 0.2, 0.05])
-
-
-# ---- Controls give what users give, and nothing else, to the thread that handles events
-
-
 class _Handle:
     """A control that remembers who is told."""
 
@@ -70,6 +56,7 @@ class _Handle:
 
 
 def test_values_of_users_are_put_down_by_control() -> None:
+    """Controls give what users give, and nothing else, to the thread that handles events."""
     posted: dict[Any, Callable[[], None]] = {}
     given: list[Any] = []
     slider, button = _Handle(), _Handle()
@@ -90,9 +77,6 @@ def test_values_of_users_are_put_down_by_control() -> None:
     for function in posted.values():
         function()
     assert given == [2.0, "went"]
-
-
-# ----
 
 
 def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
@@ -122,9 +106,6 @@ def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
         loop.call(lambda: 1)
 
 
-# ----
-
-
 def volume(mesh: Triangles) -> float:
     """By the divergence theorem: positive if all faces look outward."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
@@ -145,9 +126,6 @@ def test_meshes_are_closed_and_have_their_volume(solid: Solid, expected: float) 
     assert volume(one_mesh([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))
 
 
-# ----
-
-
 def test_ports() -> None:
     with socket.socket() as taken:
         taken.bind((HOST, 0))
@@ -159,8 +137,6 @@ def test_ports() -> None:
     with pytest.raises(nacelle.NacelleError, match="between 1 and 65535"):
         free_port(0)
 
-
-# ----
 
 NAME = "<img src=x onerror=alert(1)>"
 

@@ -1,4 +1,4 @@
-"""A robot of the viewer with a server but no browser: events as viser sends them, handles as it keeps."""
+"""The viewer with a server but no browser: events as viser sends them, handles as it keeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.pose_input import reference_pose
+from nacelle.scene.motion import rotations
+from nacelle.spatial.pose import Pose
+from nacelle.view.browser.stage import wxyz
+from nacelle.view.session import Standing
 from nacelle.view.viewer import Viewer, view
+from support.described import mechanism
 
 pytest.importorskip("viser")
 
@@ -66,3 +73,77 @@ def test_out_of_reach_the_ghost_is_where_it_was_asked_for(viewer: Viewer) -> Non
     np.testing.assert_allclose(ghost.position[:2], [0.9, 0.3])
     viewer._loop.call(member.to_reference)
     assert not ghost.visible
+
+
+def test_quaternions_have_the_scalar_first() -> None:
+    np.testing.assert_allclose(wxyz(np.diag([1.0, -1.0, -1.0])), [0.0, 1.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_colours_tell_how_a_pose_is() -> None:
+    with view("fivebar") as viewer:
+        stage = viewer._members[0].stage
+        own = {body: tuple(meshes[0][0].color) for body, meshes in stage._meshes.items()}
+
+        def painted(standing: Standing) -> dict[int, tuple[int, ...]]:
+            viewer._loop.call(lambda: stage.paint(standing))
+            return {body: tuple(meshes[0][0].color) for body, meshes in stage._meshes.items()}
+
+        near, out = painted(Standing.NEAR), painted(Standing.OUT)
+        assert {colour for body, colour in near.items() if body} == {(230, 159, 0)}
+        assert near[0] == out[0] == own[0]
+        assert out[1] == (196, 38, 46)
+        assert {body for body in own if out[body] != own[body]} == {1}
+        assert painted(Standing.GOOD) == own
+
+
+def test_springs_follow_their_bodies() -> None:
+    """A coil lies from point to point after the robot has moved, and is hidden with a body that holds it."""
+    robot = mechanism("sprung_arm")
+    with view(robot) as viewer:
+        stage = viewer._members[0].stage
+        ((link, handle),) = zip(stage.geometry.links, stage._links, strict=True)
+        for turn in (0.0, 0.2):
+            bodies = inverse_kinematics(robot, reference_pose(robot) + turn).bodies
+            viewer._loop.call(lambda bodies=bodies: stage.place(bodies))
+            first, second = link.ends([Pose(R, p) for R, p in zip(*bodies, strict=True)])
+            np.testing.assert_allclose(handle.position, first, atol=1e-7)
+            length = np.linalg.norm(second - first)
+            np.testing.assert_allclose(np.max(handle.vertices[:, 2]), length, rtol=1e-6)
+            axis = rotations(np.asarray(handle.wxyz))[:, 2]
+            np.testing.assert_allclose(length * axis, second - first, atol=1e-6)
+        name = robot.bodies[link.bodies[0]].name
+        viewer._loop.call(lambda: stage.hide((name,)))
+        assert not handle.visible
+        viewer._loop.call(lambda: stage.hide(()))
+        assert handle.visible
+
+
+def test_sliders_have_units_and_problems_come_and_go() -> None:
+    with view("3rps") as viewer:
+        panel = viewer._members[0].panel
+        labels = [slider.label for _, slider in panel._sliders]
+        assert labels == ["z (mm)", "rx (deg)", "ry (deg)"]
+        assert panel._sliders[0][1].value == pytest.approx(500.0, abs=1.0)
+        viewer._loop.call(lambda: panel.show_problems(["own.yaml:3:1: wrong"]))
+        assert "own.yaml:3:1: wrong" in panel.problems.content
+        viewer._loop.call(lambda: panel.show_problems([]))
+        assert panel.problems.content == ""
+        viewer.show([0.52, 0.1, 0.1])
+        viewer._loop.call(lambda: viewer._members[0].tick(1.0))
+        assert panel._sliders[0][1].value == pytest.approx(520.0, abs=1.0)
+        assert "follows: x " in panel.dependent.content
+
+
+def test_time_is_sought_and_shown() -> None:
+    with view("fivebar") as viewer:
+        robot, bar = viewer.robots[0], viewer._playbar
+        assert not bar._play.visible
+        x = nacelle.reference_pose(robot)
+        path = nacelle.Line(x, x + np.array([0.05, 0.0]), motion=robot.motion, duration=2.0)
+        viewer.play(path, start=False)
+        assert bar._play.visible
+        assert bar._time.max == 2.0
+        viewer._loop.call(lambda: bar._seek(1.0))
+        np.testing.assert_allclose(viewer._members[0].session.x, path(1.0).x, atol=1e-6)
+        viewer._loop.call(bar._toggle)
+        assert bar._play.label == "Pause"

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from scipy.stats import chi2
 
 import nacelle
 from nacelle.errors import ObserverError
@@ -34,15 +33,13 @@ from nacelle.vision.observer.sight import (
     edges,
     readings,
 )
-from nacelle.vision.observer.update import Innovation, Rows, Said, quantile, updated
+from nacelle.vision.observer.update import Innovation, Rows, Said, updated
 from nacelle.vision.shutter import Exposure, Shutter
 from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
 from support.sightings import poses
 from support.simulated_camera import SimulatedCamera
 
-# ---- observer
-#
-# The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence.
+# ---- The observer as a whole: unbiased, consistent, late measurements, clocks, outliers, silence, divergence
 
 # How often a right observer may fail a test, were its seeds drawn anew.
 CHANCE = 1e-3
@@ -291,9 +288,7 @@ def test_innovations():
     assert np.isnan(consistency([Said(each[1:])]).average)
 
 
-# ---- edge noise
-#
-# Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it.
+# ---- Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it
 
 
 def test_noise_is_that_of_fitted_lines():
@@ -343,11 +338,9 @@ def test_out_of_view_there_is_nothing():
     assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
 
 
-# ---- Directions of legs and their rates against motions in time; their covariances by differences
-
-
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
 def test_element_states(name):
+    """Directions of legs and their rates against motions in time; their covariances by differences."""
     robot = nacelle.load(name)
     cylinders, displaced, n = visible_cylinders(robot), Displacer(robot), robot.motion.n
     rng = np.random.default_rng(2)
@@ -605,7 +598,3 @@ def test_what_contradicts_is_left_out(state):
     same, _ = updated(before, impossible, 1e-5, Displacer(robot), kind=0)
     assert same.P is before.P
     assert same.rejected == (5, 2)
-
-
-def test_quantiles():
-    assert quantile(6, 0.05) == pytest.approx(chi2.ppf(0.95, 6))

@@ -1,0 +1,185 @@
+"""Commands about forces: dynamics, reactions, linearise, balance, modes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle import robots
+from nacelle.cli.dynamics import linearise as linearise_command
+from nacelle.dynamics.reactions.peak import PARTS
+from nacelle.dynamics.reactions.reactions import joint_reactions
+from support import described
+from support.command import run, run_json
+from support.pendulum import PENDULUM
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def test_samples_out_of_reach_along_a_motion() -> None:
+    options = ("--radius", "260mm", "--duration", "0.1", "--rate", "200")
+    found = run_json("dynamics", "fivebar", *options, code=3)
+    assert 0 < found["failed"] == found["reasons"]["unreachable"] < found["samples"]
+
+
+def test_dynamics_sizes_motors() -> None:
+    found = run_json("dynamics", "fivebar", "--radius", "50mm", "--duration", "0.4", "--rate", "200")
+    assert found["samples"] == 81
+    assert [row["unit"] for row in found["actuators"]] == ["N*m", "N*m"]
+    robot = nacelle.load("fivebar")
+    course = nacelle.Circle(nacelle.reference_pose(robot), 0.05, motion=robot.motion, duration=0.4)
+    loads = nacelle.size_motors(robot, course, rate=200.0).loads
+    assert [row["peak_force"] for row in found["actuators"]] == [load.peak_force for load in loads]
+    run("dynamics", "fivebar", "--trajectory", "line", "--to", "x=50mm", "--csv", "out.csv")
+    lines = Path("out.csv").read_text().splitlines()
+    assert lines[0].startswith("t [s],x [m],y [m],v_x,v_y,a_x,a_y,")
+    assert len(lines) == 1002
+    Path("way.csv").write_text("t,x,y\n0,0,0.28\n0.5,0.05,0.3\n1,0,0.28\n")
+    assert run_json("dynamics", "fivebar", "--trajectory", "way.csv")["duration"] == 1.0
+
+
+def test_peaks_of_a_robot_at_rest() -> None:
+    found = run_json("reactions", "fivebar", "--trajectory", "rest", "--duration", "0.01")
+    robot = nacelle.load("fivebar")
+    expected = joint_reactions(robot, nacelle.reference_pose(robot))
+    assert [row["name"] for row in found["joints"]] == [joint.name for joint in robot.joints]
+    assert found["redundancy"] == expected.redundancy == 3
+    assert found["failed"] == 0
+    for row, wrench in zip(found["joints"], expected.wrench, strict=True):
+        assert row["force"] == pytest.approx(np.linalg.norm(wrench[:3]), abs=1e-12)
+        if row["kind"] == "point":
+            assert row["axial"] is None
+        else:
+            assert row["axial"] == pytest.approx(abs(wrench[2]), abs=1e-12)
+        assert row["determined"] is (row["open"] == [])
+        assert row["moment"] == pytest.approx(np.linalg.norm(wrench[3:]), abs=1e-12)
+
+
+def test_table() -> None:
+    run("reactions", "fivebar", "--duration", "0.5", "--rate", "100", "--csv", "joints.csv")
+    lines = Path("joints.csv").read_text().splitlines()
+    robot = nacelle.load("fivebar")
+    assert len(lines) == 52
+    assert len(lines[0].split(",")) == 2 + 6 * len(robot.joints)
+    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{PARTS[0]} [N]")
+    assert "exists already" in run("reactions", "fivebar", "--csv", "joints.csv", code=1).stderr
+
+
+def test_samples_out_of_reach_are_counted() -> None:
+    far = run_json("reactions", "fivebar", "--radius", "400mm", "--duration", "0.1", "--rate", "100", code=3)
+    assert 0 < far["failed"] < far["samples"]
+    assert far["reasons"]["unreachable"] == far["failed"]
+
+
+def test_only_joints_that_were_written_are_listed() -> None:
+    """A robot without a nacelle has a ground that nobody wrote; couplings transmit through joints."""
+    text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()
+    Path("gripper.yaml").write_text(text)
+    robot = nacelle.loads(text)
+    written = [robot.joints[j].name for j in robot.written_joints]
+    assert robot.couplings
+    assert not robot.has_nacelle
+    assert len(written) == len(robot.joints) - len(robot.couplings) - 1
+    command = ("reactions", "gripper.yaml", "--trajectory", "rest", "--duration", "0.01")
+    assert [row["name"] for row in run_json(*command)["joints"]] == written
+    shown = run(*command, "--csv", "joints.csv").stdout
+    assert "coupling" not in shown
+    assert "ground" not in shown
+    assert len(Path("joints.csv").read_text().splitlines()[0].split(",")) == 2 + 6 * len(written)
+
+
+def test_linear_models_are_those_of_python() -> None:
+    found = run_json("linearise", "fivebar", "--at", "x=20mm")
+    robot = nacelle.load("fivebar")
+    model = nacelle.linearise(robot, nacelle.pose(robot, x=0.02))
+    for name in "ABCD":
+        np.testing.assert_allclose(found[name], getattr(model, name), rtol=1e-12)
+    assert found["state"] == ["x", "y", "v_x", "v_y"]
+    assert [pole["real"] for pole in found["poles"]] == pytest.approx(model.eigenvalues.real)
+    assert found["smooth"] == 0.01
+
+
+def test_a_pose_that_is_no_equilibrium_is_told() -> None:
+    """Nothing holds the pole of a cart beside the vertical; hanging down it rests."""
+    path = str(Path(described.__file__).parent / "cart_pole.yaml")
+    robot = described.mechanism("cart_pole")
+    name = nacelle.mobility(robot).undriven[0]
+    told = run("linearise", path, "--at", f"{name}=30deg").output
+    assert f"no equilibrium: nothing drives {name}" in told
+    there = nacelle.equilibrium_pose(robot, free=name)[robot.motion.coordinates.index(name)]
+    assert "no equilibrium" not in run("linearise", path, "--at", f"{name}={there}").output
+    data = run_json("linearise", path, "--at", f"{name}=30deg")
+    assert abs(np.array(data["c"])).max() > 1.0
+
+
+def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twenty columns do not fit beside each other: they follow below, and no name is cut."""
+    names = tuple(f"v_leg{k}.some-joint" for k in range(20))
+    linearise_command._matrix(
+        "A", np.arange(400.0).reshape(20, 20), [f"d/dt {name}" for name in names], names
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 160
+    heads = [line.split() for line in lines if line.startswith("A ")]
+    assert len(heads) > 1
+    assert [name for head in heads for name in head[1:]] == list(names)
+    for k, name in enumerate(names):
+        rows = [line.split() for line in lines if line.startswith(f"d/dt {name} ")]
+        assert [float(cell.replace(".", "0")) for row in rows for cell in row[2:]] == [
+            20.0 * k + c for c in range(20)
+        ]
+
+
+def test_a_counterweight_and_the_robot_that_has_it() -> None:
+    Path("pendulum.yaml").write_text(PENDULUM)
+    Path("poses.csv").write_text("rz [rad]\n-0.5\n0\n0.5\n")
+    arguments = ("balance", "pendulum.yaml", "--counterweight", "arm=-200mm,0,0", "--csv", "poses.csv")
+    found = run_json(*arguments)
+    assert found["poses"] == 3
+    assert found["counterweights"][0]["mass"] == pytest.approx(3.0)
+    assert found["springs"] == []
+    assert found["max_after"][0] < 1e-12 < found["rms_before"][0]
+    run(*arguments, "--out", "balanced.yaml")
+    balanced = nacelle.load("balanced.yaml")
+    assert np.max(np.abs(nacelle.equilibrium(balanced, [[0.1], [0.7]]))) < 1e-12
+
+
+def test_modes_at_a_pose() -> None:
+    found = run_json("modes", "prrrp", "--at", "x=320mm", "--modes", "4")
+    robot = nacelle.load("prrrp")
+    x = nacelle.pose(robot, None, x=0.32)
+    result = nacelle.natural_frequencies(robot, x, modes=4)
+    np.testing.assert_allclose(found["frequencies"], result.frequencies)
+    np.testing.assert_allclose(found["effective_mass"], result.effective_mass, atol=1e-12)
+    assert found["buckling_factor"] is None
+    text = run("modes", "prrrp", "--unlocked", "--plot", "mode.png", "--shape", "3").stdout
+    assert text.count("rigid motion") == 2
+    assert "28.34 Hz" in text
+    assert Path("mode.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_paths_and_maps() -> None:
+    line = ("--along", "line", "--at", "x=250mm", "--to", "x=350mm", "--points", "5", "--modes", "3")
+    found = run_json("modes", "prrrp", *line)
+    assert np.shape(found["frequencies"]) == (5, 3)
+    assert "mode" in run("modes", "prrrp", *line, "--plot", "path.svg").stdout
+    over = ("--map", "x=0.2:0.41:6", "--map", "z=0.2:0.3:3", "--modes", "2")
+    found = run_json("modes", "prrrp", *over)
+    assert np.shape(found["frequencies"]) == (6, 3, 2)
+    assert found["frequencies"][-1][0][0] is None
+    text = run("modes", "prrrp", *over, "--plot", "map.png", "--shape", "2").stdout
+    assert "18 poses over x, z, 12 within limits" in text
+    assert Path("map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_buckling_is_told() -> None:
+    text = robots.text("prrrp").replace("gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2")
+    Path("heavy.yaml").write_text(text, encoding="utf-8")
+    result = run("modes", "heavy.yaml")
+    assert "28.34 Hz" in result.stdout
+    assert "it has buckled: gravity and wrenches may grow by a factor of 0.77" in " ".join(
+        result.stderr.split()
+    )
