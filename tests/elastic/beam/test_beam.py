@@ -1,14 +1,22 @@
-"""What a beam carries at its ends."""
+"""Beam: ends, functions, shapes, sums."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath
+import numpy as np
 import pytest
 
+from nacelle.elastic.beam.bending import Plane, bends
 from nacelle.elastic.beam.ends import MomentsCarried
-from nacelle.elastic.beam.functions import Piecewise, Wave, integral_of_product
+from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, integral_of_product, polynomial
+from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, BEND_Z, TORSION, Shapes
+from nacelle.elastic.beam.sums import summed
 from nacelle.elastic.extended import extended
+from nacelle.program.cost import count
+from nacelle.program.trace import trace
+from support.beam_quadrature import integral, value
 from support.flexible_robots import flexible
 
 # ---- Moments at the ends of flexible links follow from the joints there
@@ -34,7 +42,131 @@ PIECES = Piecewise(
     ((Fraction(1), Fraction(-2), Fraction(1, 3)), (Fraction(2), Fraction(0), Fraction(0), Fraction(-5))),
 )
 
+CUBIC = polynomial([1, -3, 0, 2])
+
+# The highest mode of a beam clamped at both ends: coefficients of 1e7 that cancel each other.
+MODE = bends(Plane(0.4, 0.0, True, True, True, False, 6))[-1].v
+
+PAIRS: list[tuple[Function, Function]] = [
+    (PIECES, PIECES),
+    (PIECES, CUBIC),
+    (CUBIC, XI),
+    (Wave(2, 0.7), Wave(2, -1.3)),
+    (Wave(1), Wave(3)),
+    (Wave(2), Wave(5, 2.0, True)),
+    (Wave(3, cosine=True), Wave(2)),
+    (Wave(1, cosine=True), Wave(3, cosine=True)),
+    (Wave(3), CUBIC),
+    (Wave(3, 1.5, True), CUBIC),
+    (Wave(1), ONE),
+    (MODE, Wave(2)),
+    (MODE, Wave(1)),
+    (MODE.derivative(), Wave(1, cosine=True)),
+    (MODE, MODE),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_integrals(pair: tuple[Function, Function]) -> None:
+    f, g = pair
+    with mpmath.workdps(40):
+        expected = integral(f, g)
+        size = mpmath.sqrt(integral(f, f) * integral(g, g))
+        assert abs(integral_of_product(f, g) - expected) < 1e-14 * size
+        assert abs(integral_of_product(g, f) - expected) < 1e-14 * size
+
+
+@pytest.mark.parametrize("f", [PIECES, MODE, Wave(3, 0.6), Wave(2, 0.6, True)])
+def test_derivatives_and_values(f: Function) -> None:
+    xi, step = Fraction(3, 8), Fraction(1, 10**15)
+    with mpmath.workdps(60):
+        slope = (value(f, xi + step) - value(f, xi - step)) / (2 * mpmath.mpf(10) ** -15)
+        assert abs(value(f.derivative(), xi) - slope) < 1e-15 * max(1, abs(slope))
+        assert abs(f.at(float(xi)) - value(f, xi)) < 1e-14 * max(1, abs(value(f, xi)))
+
+
+def test_ends_are_exact() -> None:
+    assert Wave(3).at(1.0) == 0.0
+    assert Wave(3, 2.0, True).at(1.0) == -2.0
+    assert Wave(2, 2.0, True).at(1.0) == 2.0
+
 
 def test_sines_over_pieces_are_refused() -> None:
     with pytest.raises(ValueError, match="one piece"):
         integral_of_product(Wave(1), PIECES)
+
+
+# ---- Integrals of the shape functions of beams: mass and stiffness against what is known of rods
+
+Array = np.ndarray
+
+
+def arm(**options: object) -> Shapes:
+    """A beam that carries all moments at both ends."""
+    return extended(flexible("delta", ("leg1.arm",), section={"rectangle": (0.01, 0.02)}, **options)).shapes[
+        0
+    ]
+
+
+def frequencies(shapes: Shapes, kind: int) -> Array:
+    """Angular frequencies (rad/s) of the coordinates of a kind."""
+    places = [k for k, c in enumerate(shapes.coordinates) if c.kind == kind]
+    part = np.ix_(places, places)
+    return np.sqrt(
+        np.sort(np.linalg.eigvals(np.linalg.solve(shapes.mass[part], shapes.linear_stiffness[part])).real)
+    )
+
+
+def test_axial_and_torsion_converge_with_the_second_power() -> None:
+    for kind in (AXIAL, TORSION):
+        errors = []
+        for number in (3, 6):
+            shapes = arm(shapes="hermite", number=number, frame="clamped")
+            beam, section = shapes.beam, shapes.beam.section
+            speed = np.sqrt(beam.E / beam.density)
+            if kind == TORSION:
+                speed = np.sqrt(beam.G * section.J / (beam.density * (section.Iy + section.Iz)))
+            expected = speed / beam.length * np.pi * (np.arange(2) + 0.5)  # clamped and free
+            errors.append(frequencies(shapes, kind)[:2] / expected - 1.0)
+        np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.15)
+
+
+@pytest.mark.parametrize("options", [{"shapes": "hermite", "number": 2}, {"number": 2}])
+def test_bending_in_two_planes(options: dict[str, object]) -> None:
+    shapes = arm(frame="clamped", **options)
+    section = shapes.beam.section
+    assert section.Iz != section.Iy
+    w = np.array([frequencies(shapes, kind)[0] for kind in (BEND_Y, BEND_Z)])
+    beam = shapes.beam
+    slender = 1.875104068711961**2 * np.sqrt(
+        beam.E * np.array([section.Iz, section.Iy]) / (beam.density * section.area * beam.length**4)
+    )
+    # The rotary inertia of the section lowers the frequency by about 2.3 (r / L)^2.
+    slim = np.array([section.Iz, section.Iy]) / section.area / beam.length**2
+    np.testing.assert_allclose(w, slender * (1.0 - 2.3 * slim), rtol=1e-3)
+
+
+def test_movement_of_the_ends() -> None:
+    shapes = arm(number=1)
+    start, end = shapes.movement(0.0), shapes.movement(1.0)
+    np.testing.assert_array_equal(start[:3], 0.0)
+    # The frame passes through both ends: the end moves along only; sections turn by their coordinates.
+    np.testing.assert_allclose(end[1:3], 0.0, atol=1e-9)
+    assert end[0, 0] == 1.0
+    bend_y, bend_z = (
+        [k for k, c in enumerate(shapes.coordinates) if c.kind == kind] for kind in (BEND_Y, BEND_Z)
+    )
+    np.testing.assert_allclose([start[5, bend_y[:2]], end[5, bend_y[:2]]], np.eye(2), atol=1e-12)
+    # About y only the start carries a moment: under it the end turns back by half.
+    assert (start[4, bend_z[0]], end[4, bend_z[0]]) == (-1.0, 0.5)
+
+
+# ---- Sums of scalars: values in order, and no operation for a zero
+
+
+def test_values_and_operations() -> None:
+    assert summed([]) == 0.0
+    values = np.random.default_rng(0).normal(size=6).tolist()
+    assert summed(values) == np.add.accumulate(values)[-1]
+    program = trace(lambda x: {"y": summed([x[0], x[1], x[2]])}, {"x": (3,)}).program()
+    assert count(program).total == 2

@@ -1,4 +1,4 @@
-"""Condensed models of flexible robots against the general form."""
+"""Condensed: energy, lengths, models, natural, structure."""
 
 from __future__ import annotations
 
@@ -10,22 +10,53 @@ import pytest
 
 import nacelle
 from nacelle.compile import compile_function
-from nacelle.elastic.condensed.energy import condensed_energies
+from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
 from nacelle.elastic.condensed.lengths import lengths_forward, lengths_inverse
 from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
-from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points
+from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points, unit_positions
 from nacelle.elastic.condensed.structure import CondensedStructure, structure_of
 from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.equations import posed, reduced_motion
 from nacelle.elastic.dynamics.models import elastic_energies, elastic_forward, elastic_inverse
 from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
+from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
 from support.flexible_robots import LINKS, flexible, prrrp
 from support.random_flexible import random_planar, turned_links
 from support.rigid_robots import delta_with_tolerances
+
+# ---- Energies of the small form: kinetic energy over points of mass, lengths of straight links
+
+GRAVITY = (1.0, 0.5, -9.0)
+
+
+def test_weight_and_strain_against_points_of_mass() -> None:
+    heavy, light = prrrp(GRAVITY), prrrp()
+    state = general_state(heavy, np.random.default_rng(0))
+    p, y = natural_state(heavy, state)
+    masses, places = mass_points(reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion.at.frames)
+    weight = -float(masses @ places @ np.array(GRAVITY))
+    found, unloaded = condensed_energies(heavy, p, y), condensed_energies(light, p, y)
+    assert found["potential"] - unloaded["potential"] == pytest.approx(weight, rel=1e-10)
+    general = elastic_energies(heavy, state.p, state.y)
+    assert found["kinetic"] == pytest.approx(general["kinetic"], rel=1e-11)
+    assert found["dissipation"] == pytest.approx(general["dissipation"], abs=1e-12)
+
+
+def test_lengths_of_straight_links() -> None:
+    """Both beams of [BK2013] are 0.4 m long."""
+    robot = prrrp()
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(1))._replace(
+        p=plan.reference, r=np.zeros(len(plan.reference) * 2)
+    )
+    p, _ = natural_state(robot, state)
+    np.testing.assert_allclose(link_lengths(robot, p), 0.4, rtol=1e-12)
+
 
 # ---- lengths
 #
@@ -175,6 +206,14 @@ def test_ends_of_links(make) -> None:
     for ends, ahead, behind in zip(now.tips, later, before, strict=True):
         for tip, b, a in zip(ends, ahead, behind, strict=True):
             np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)
+
+
+def test_quaternions_are_made_unit_vectors() -> None:
+    natural = natural_of(flexible("delta", number=1))
+    p = np.random.default_rng(0).normal(size=natural.size)
+    unit = unit_positions(natural, p)
+    assert np.linalg.norm(unit[3:7]) == pytest.approx(1.0)
+    np.testing.assert_allclose(unit[3:7] * np.linalg.norm(p[3:7]), p[3:7])
 
 
 def test_robots_with_other_links_are_refused() -> None:

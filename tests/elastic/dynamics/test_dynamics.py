@@ -1,4 +1,4 @@
-"""Flexible robots: energies, drives with springs, loops that have opened, rates of quaternions."""
+"""Dynamics: energy, flow, models, plan, positions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.energy import dissipation, potential
 from nacelle.elastic.dynamics.equations import posed, reduced_motion
-from nacelle.elastic.dynamics.flow import elastic_flow
+from nacelle.elastic.dynamics.flow import elastic_flow, state_size
 from nacelle.elastic.dynamics.models import (
     elastic_energies,
     elastic_forward,
+    elastic_gaps,
     elastic_inverse,
+    elastic_step,
+    elastic_terms,
 )
 from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.extended import extended
+from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
@@ -82,6 +86,22 @@ def test_drives_with_springs_store_and_lose_energy() -> None:
 NONE = np.zeros(1)
 
 
+def test_flow_is_rates_and_accelerations() -> None:
+    robot = prrrp((1.0, 0.0, -9.0))
+    own = rate_choice(robot).extended
+    state = general_state(robot, np.random.default_rng(8))
+    s, size = np.concatenate([state.p, state.y]), positions.size(own)
+    assert state_size(robot) == s.shape
+    force = elastic_inverse(robot, state.p, state.y, state.a)["force"]
+    flow = elastic_flow(robot, s, force, NONE)
+    np.testing.assert_allclose(flow[:size], positions.rates(own, state.p, state.r), atol=1e-10)
+    expected = elastic_forward(robot, state.p, state.y, force)["acceleration"]
+    scale = np.max(np.abs(expected))
+    np.testing.assert_allclose(flow[size:], expected, atol=1e-9 * scale)
+    prescribed = elastic_flow(robot, s, state.a, NONE, prescribed=True)
+    np.testing.assert_allclose(prescribed, flow, atol=1e-8 * scale)
+
+
 def test_loops_that_have_opened_are_closed_first() -> None:
     robot = prrrp()
     own = rate_choice(robot).extended
@@ -110,9 +130,63 @@ def test_forward_of_inverse(make) -> None:
     np.testing.assert_allclose(forward, expected, atol=1e-8 * np.max(np.abs(expected)))
 
 
+def test_terms_give_the_same_equations() -> None:
+    """M r'' + h = J^T-free forces of actuators: along every motion that the closures allow."""
+    robot = prrrp((1.0, 0.0, -9.0))
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(6))
+    inverse = elastic_inverse(robot, state.p, state.y, state.a)
+    terms = elastic_terms(robot, state.p, state.r)
+    A, D, I = np.asarray(terms["A"]), list(plan.dependent), list(plan.independent)
+    acceleration = np.zeros(len(state.r))
+    acceleration[I] = np.concatenate([state.a, inverse["acceleration"]])
+    acceleration[D] = -np.linalg.solve(A[:, D], A[:, I] @ acceleration[I] + terms["second"])
+    J = np.zeros((len(state.r), plan.n))
+    J[I, range(plan.n)] = 1.0
+    J[D] = -np.linalg.solve(A[:, D], A[:, I])
+    required = J.T @ (np.asarray(terms["M"]) @ acceleration + terms["h"])
+    expected = np.concatenate([inverse["force"], np.zeros(plan.n - plan.na)])
+    np.testing.assert_allclose(required, expected, atol=1e-9 * np.max(np.abs(expected)))
+
+
+def test_a_step_opens_loops_by_its_square() -> None:
+    robot = flexible("fivebar", number=1)
+    state = general_state(robot, np.random.default_rng(7))
+    gaps = []
+    for h in (1e-3, 1e-4):
+        p = elastic_step(robot, state.p, h * state.y)
+        assert len(p) == positions.size(rate_choice(robot).extended)
+        gaps.append(float(np.max(np.abs(elastic_gaps(robot, p)["gap"]))))
+    assert gaps[0] > 1e-9
+    assert gaps[1] < 0.02 * gaps[0]
+
+
 # ---- plan
 #
 # The choice of independent rates: as many dependent ones as the closures have rank, and a regular system.
+
+
+@pytest.mark.parametrize("make", [prrrp, lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
+def test_dependent_rates_follow_from_the_others(make) -> None:
+    robot = make()
+    plan = rate_choice(robot)
+    state = general_state(robot, np.random.default_rng(0))
+    A = np.asarray(
+        frames_at(plan.extended, *positions.split_positions(plan.extended, state.p)).constraints(),
+        dtype=float,
+    )
+    rank = np.linalg.matrix_rank(A, tol=1e-9)
+    assert len(plan.dependent) == len(plan.rows) <= rank  # less what is zero out of the plane
+    D, I = list(plan.dependent), list(plan.independent)
+    assert np.linalg.cond(A[np.ix_(plan.rows, D)]) < 1e6
+    assert not set(D) & set(I)
+    # Actuators come first, and every row of the closures holds, not those chosen alone.
+    first = robot.platform_nv + robot.v_slices[robot.actuators[0].joint].start
+    assert I[0] == first
+    r = np.zeros(A.shape[1])
+    r[I] = np.random.default_rng(1).normal(size=plan.n)
+    r[D] = -np.linalg.solve(A[np.ix_(plan.rows, D)], A[np.ix_(plan.rows, I)] @ r[I])
+    np.testing.assert_allclose(A @ r, 0.0, atol=1e-9 * np.max(np.abs(r)))
 
 
 def driven_twice(robot: Robot, joint: str) -> Robot:
@@ -138,6 +212,15 @@ def test_an_actuator_that_closes_a_loop() -> None:
 
 
 # ---- Positions as one vector: platform and spherical joints turn as SciPy's rotations do
+
+
+def test_sizes() -> None:
+    point, plate = extended(prrrp()), extended(flexible("delta", number=1))
+    assert positions.platform_size(point) == 3
+    assert positions.platform_size(plate) == 7
+    p = np.arange(positions.size(point), dtype=float)
+    platform, q, qe = positions.split_positions(point, p)
+    np.testing.assert_array_equal(np.concatenate([platform.p, q, qe]), p)
 
 
 def test_rates_turn_quaternions() -> None:

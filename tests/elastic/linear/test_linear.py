@@ -1,21 +1,30 @@
-"""Linear models of flexible robots: buckling, compliance, equilibria, responses, statics, tangents."""
+"""Linear.
+
+buckling, compliance, eigen, equilibrium, maps, matrices, mode shape, pattern, response, state, statics,
+subspace, tangent.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import scipy.linalg
 
 import nacelle
+from nacelle.elastic.dynamics import positions
+from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.frames import frames_at
 from nacelle.elastic.linear.eigen import modes_of
 from nacelle.elastic.linear.equilibrium import balanced, constraint_rows
 from nacelle.elastic.linear.maps import frequency_map
-from nacelle.elastic.linear.matrices import actuator_scale, closure_springs, matrices_at, weights
+from nacelle.elastic.linear.matrices import actuator_scale, closure_springs, matrices_at, place_of, weights
 from nacelle.elastic.linear.mode_shape import ModeShape
+from nacelle.elastic.linear.pattern import pattern_of
 from nacelle.elastic.linear.state import Deformed, gaps, undeformed_at
 from nacelle.elastic.linear.subspace import null_spaces, rate_scales
 from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot
@@ -24,12 +33,14 @@ from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
 from support.beam_points import mass_points
+from support.elastic_states import general_state
 from support.flexible import prrrp
 from support.flexible.beamed import beamed
 from support.flexible.prrrp import BEAM, DIRECTION, EA, EULER, loaded
 from support.flexible.references import flexible_robot
 from support.flexible_robots import flexible
 from support.flexible_robots import prrrp as maps_prrrp
+from support.flexible_robots import prrrp as subspace_prrrp
 from support.library import library_robot
 
 # ---- Buckling of bars between pinned ends: Euler's load
@@ -112,6 +123,12 @@ def test_directions_without_mass_follow_statically() -> None:
     modes = modes_of(np.diag([0.0, m]), K, np.eye(2), np.zeros((2, 0)))
     np.testing.assert_allclose(modes.values, [k1 * k2 / (k1 + k2) / m], rtol=1e-12)
     np.testing.assert_allclose(modes.shapes[0] / modes.shapes[1], [k2 / (k1 + k2)], rtol=1e-12)
+
+
+def test_only_rigid_motions() -> None:
+    modes = modes_of(np.eye(2), np.zeros((2, 2)), np.eye(2), np.eye(2))
+    assert modes.rigid == 2
+    np.testing.assert_array_equal(modes.values, [0.0, 0.0])
 
 
 # ---- Equilibria under loads: their stiffness, and loops that stay closed where links bend far
@@ -204,6 +221,14 @@ def test_weights_are_the_rate_of_the_first_moment() -> None:
     np.testing.assert_allclose(weights(state.frames()) @ direction, change, atol=1e-8)
 
 
+def test_places() -> None:
+    robot = flexible_robot("delta-flexible")
+    assert place_of(robot, None) == 1
+    assert place_of(robot, "flange") >= len(robot.bodies)
+    with pytest.raises(KinematicsError, match="no body or tool 'flang'"):
+        place_of(robot, "flang")
+
+
 # ----
 
 
@@ -222,6 +247,29 @@ def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:
     assert near[1] < 1e-3
     with pytest.raises(nacelle.NacelleError, match="there is no mode"):
         ModeShape(modes, 99)
+
+
+# ---- Entries that the pattern leaves out are zero wherever the robot is; those in it are not
+
+
+@pytest.mark.parametrize("make", [lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
+def test_places_of_pattern(make: Callable[[], Robot]) -> None:
+    robot = make()
+    own = rate_choice(robot).extended
+    pattern = pattern_of(own)
+    p = general_state(robot, np.random.default_rng(2)).p
+    frames = frames_at(own, *positions.split_positions(own, p))
+    for matrix, places in (
+        (np.triu(frames.mass_matrix()), pattern.mass),
+        (frames.constraints(), pattern.constraints),
+        (frames.actuator_rows(), pattern.actuators),
+    ):
+        outside = np.asarray(matrix, dtype=float).copy()
+        inside = np.abs(outside[places])
+        outside[places] = 0.0
+        assert not np.any(outside)
+        assert np.count_nonzero(inside) > 0.3 * inside.size
+    assert pattern.mass[0].size < 0.6 * pattern.rates**2 / 2
 
 
 # ---- Frequency response: against statics, rigid-body mechanics, and the modes
@@ -273,6 +321,55 @@ def test_wrong_frequencies_are_refused() -> None:
         nacelle.frequency_response(robot, x, [1.0], tool="gripper")
 
 
+# ---- A robot moved by small rates: its frames move as their Jacobians say
+
+
+def start() -> Deformed:
+    """A Delta with flexible rods, whose joints are spherical, at its reference pose."""
+    robot = flexible("delta", number=1)
+    x = nacelle.reference_pose(robot)
+    return undeformed_at(extended(robot), x, nacelle.inverse_kinematics(robot, x).y)
+
+
+def test_frames_move_as_their_jacobians_say() -> None:
+    straight = start()
+    random = np.random.default_rng(0)
+    unit = rate_scales(straight.extended)
+    state = straight.moved(0.02 * unit * random.normal(size=len(unit)))
+    frames = state.frames()
+    direction, h = unit * random.normal(size=len(unit)), 1e-6
+    ahead, behind = (state.moved(k * h * direction).frames().motion.poses for k in (1.0, -1.0))
+    for body, pose in enumerate(frames.motion.poses):
+        twist = frames.jacobian(body, pose.p) @ direction
+        velocity = (ahead[body].p - behind[body].p) / (2.0 * h)
+        W = (ahead[body].R - behind[body].R) @ pose.R.T / (2.0 * h)
+        np.testing.assert_allclose(velocity, twist[:3], atol=1e-7)
+        np.testing.assert_allclose([W[2, 1], W[0, 2], W[1, 0]], twist[3:], atol=1e-7)
+
+
+def test_gaps_open_as_the_rows_say() -> None:
+    straight = start()
+    robot = straight.extended.robot
+    rows = constraint_rows(LoadedRobot(straight))
+    count = len(rows) - len(robot.actuators)
+    assert np.max(np.abs(gaps(straight, straight, straight.frames(), count))) < 1e-12
+    unit = rate_scales(straight.extended)
+    step = 1e-6 * unit * np.random.default_rng(1).normal(size=len(unit))
+    ahead, behind = (straight.moved(k * step) for k in (1.0, -1.0))
+    opened = [gaps(state, straight, state.frames(), count) for state in (ahead, behind)]
+    change = (opened[0] - opened[1]) / 2.0
+    spins = np.arange(len(rows)) >= count - _spins(straight)
+    kept = ~spins | (np.arange(len(rows)) >= count)
+    np.testing.assert_allclose(change[kept], (rows @ step)[kept], atol=1e-11)
+
+
+def _spins(state: Deformed) -> int:
+    """Idle spins of the rods: their rows leave nothing open."""
+    from nacelle.kinematics.mechanism.mechanism import mechanism_of
+
+    return sum(len(plan.spins) for plan in mechanism_of(state.extended.robot).legs)
+
+
 # ---- Static deflection and loaded frequencies against elementary mechanics
 
 
@@ -321,6 +418,43 @@ def test_near_buckling_warns() -> None:
         found = nacelle.static_deflection(robot, x)
     assert found.near_buckling
     assert 1.0 < found.factor < 1.25
+
+
+# ---- Null spaces against SciPy's, with the gap that decides their rank
+
+
+def test_null_spaces_are_scipys() -> None:
+    random = np.random.default_rng(0)
+    A = random.normal(size=(3, 2, 6))
+    A[1] = np.outer([1.0, -2.0], random.normal(size=6))  # rank one
+    A[2] = 0.0
+    scale = np.exp(random.normal(size=6))
+    for matrix, space, rank in zip(A, null_spaces(A, scale), (2, 1, 0), strict=True):
+        assert space.basis.shape == (6, 6 - rank)
+        expected = scipy.linalg.null_space(matrix)
+        # The same subspace: the projection on it leaves the basis as it is.
+        np.testing.assert_allclose(expected @ expected.T @ space.basis, space.basis, atol=1e-12)
+        scaled = space.basis / scale[:, None]
+        np.testing.assert_allclose(scaled.T @ scaled, np.eye(6 - rank), atol=1e-12)
+    assert null_spaces(A[1:2], scale)[0].dropped < 1e-14
+
+
+def test_what_is_kept_and_dropped() -> None:
+    (space,) = null_spaces(np.diag([1.0, 1e-3, 1e-12])[None], np.ones(3))
+    assert space.basis.shape == (3, 1)
+    np.testing.assert_allclose([space.kept, space.dropped], [1e-3, 1e-12], rtol=1e-9)
+    (all_,) = null_spaces(np.zeros((1, 0, 2)), np.array([2.0, 3.0]))
+    np.testing.assert_array_equal(all_.basis, np.diag([2.0, 3.0]))
+
+
+def test_shapes_have_unit_size() -> None:
+    """An axial coordinate of a bar moves it by u = xi, of size sqrt(int xi^2) = 1/sqrt(3)."""
+    robot = subspace_prrrp()
+    own = extended(robot)
+    scale = rate_scales(own)[len(own.rigid_rates) :]
+    places = [k for k, name in enumerate(own.names) if name.endswith("axial-1")]
+    assert len(places) == 2
+    np.testing.assert_allclose(scale[places], np.sqrt(3.0) * robot.size, rtol=1e-12)
 
 
 # ---- Forces at rest and their derivatives: against differences along every rate, and each other

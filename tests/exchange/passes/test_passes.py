@@ -1,8 +1,9 @@
-"""Passes over imported graphs: nacelles, motors, joined hinges, free bodies, light ends."""
+"""Passes: articulated, drives, freedom, groups, lines, roots, weightless."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Solid, Strut
+from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Solid, Strut
+from nacelle.exchange.passes.articulated import with_articulated
 from nacelle.exchange.passes.drives import without_dependent_motors
+from nacelle.exchange.passes.freedom import freedom, rank_above
 from nacelle.exchange.passes.groups import grouped
-from nacelle.exchange.passes.roots import rooted
+from nacelle.exchange.passes.lines import spherical_pairs_joined
+from nacelle.exchange.passes.roots import at_pose, rooted
 from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
@@ -77,6 +81,14 @@ def test_the_body_that_is_placed_may_be_named(tmp_path: Path) -> None:
     assert "the nacelle is 'side-2' with 'side-1', 'bar', which 4 driven legs carry" in done.steps
 
 
+def test_robots_without_one() -> None:
+    z = np.array([0.0, 0.0, 1.0])
+    drive = Axis(z, motor=Motor("m"))
+    arm = Link("shoulder", BASE, "arm", identity(), axes=(drive,))
+    graph = Graph("g", "g.xml", np.zeros(3), {"arm": Solid(1.0)}, (arm,))
+    assert with_articulated(graph) is None
+
+
 # ---- Limits of effort suggest motors where loops leave joints independent
 
 EVERYWHERE = TREE.replace('type="continuous">', 'type="revolute">' + LIMIT.format(3))
@@ -112,6 +124,74 @@ def test_what_a_file_says_stays(tmp_path: Path) -> None:
     assert driven(graph) == ["left_motor", "left_pin"]
 
 
+# ---- Motions of bodies by all joints at once
+
+X, Y, Z = np.eye(3)
+
+
+def at(*place: float) -> Pose:
+    return Pose(np.eye(3), np.array(place))
+
+
+def graph(joints: list[Link], closures: tuple[Link, ...] = ()) -> Graph:
+    bodies = {joint.child: Solid(1.0) for joint in joints}
+    return Graph("g", "g.xml", np.zeros(3), bodies, tuple(joints), closures)
+
+
+def four_bar() -> Graph:
+    """A parallelogram of sides 1 and 2 in the plane: the coupler only translates."""
+    joints = [
+        Link("a", BASE, "left", identity(), axes=(Axis(Z, value=0.5 * math.pi),)),
+        Link("b", "left", "coupler", at(1.0, 0.0, 0.0), axes=(Axis(Z, value=-0.5 * math.pi),)),
+        Link("c", BASE, "right", at(2.0, 0.0, 0.0), axes=(Axis(Z, value=0.5 * math.pi),)),
+    ]
+    end = Link("d", "right", "coupler", at(1.0, 0.0, 0.0), at(2.0, 0.0, 0.0), axes=(Axis(Z),))
+    return graph(joints, (end,))
+
+
+def test_a_parallelogram_has_one_motion_and_its_coupler_translates() -> None:
+    found = freedom(four_bar())
+    assert found.count == 1
+    coupler = found.twists["coupler"][:, 0]
+    np.testing.assert_allclose(np.delete(coupler, 0), 0.0, atol=1e-12)
+    assert abs(coupler[0]) > 0.1
+    np.testing.assert_allclose(found.rates["b"], -found.rates["a"], atol=1e-12)
+    np.testing.assert_allclose(found.rates["d"], -found.rates["c"], atol=1e-12)
+    assert not np.any(found.twists[BASE])
+
+
+def test_couplings_bind_rates_in_their_units() -> None:
+    chain = graph(
+        [
+            Link("turn", BASE, "nut", identity(), axes=(Axis(Z),)),
+            Link("travel", "nut", "rod", at(0.0, 0.0, 3.0), axes=(Axis(Z, turns=False),)),
+        ]
+    )
+    assert freedom(chain).count == 2
+    found = freedom(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),)))
+    assert found.count == 1
+    # Lengths count over the size: the farthest of base, nut and rod is 2 m from their centre.
+    np.testing.assert_allclose(2.0 * found.rates["travel"], 0.5 * found.rates["turn"], atol=1e-12)
+
+
+def test_the_spin_of_a_rod_between_balls_is_none() -> None:
+    joints = [
+        Link("slide", BASE, "block", identity(), axes=(Axis(X, turns=False),)),
+        Link("ball", "block", "rod", identity(), spherical=True),
+    ]
+    rod = graph(joints, (Link("end", "rod", BASE, at(0.0, 0.3, 0.4), at(0.0, 0.3, 0.4), spherical=True),))
+    # Across the rod the block moves without a change of its length.
+    assert freedom(rod).count == 1
+    assert freedom(graph(joints)).count == 4
+
+
+def test_ranks_by_a_part_of_the_largest() -> None:
+    rows = np.diag([1.0, 0.1, 0.001])
+    assert [rank_above(rows, part) for part in (0.5, 0.05, 1e-4)] == [1, 2, 3]
+    assert rank_above(rows, 0.05, 10.0) == 1
+    assert rank_above(np.zeros((0, 3)), 0.1) == 0
+
+
 # ---- Hinges through a point as one joint: the same motion at any coordinates
 
 X_OF_GROUPS, Y_OF_GROUPS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
@@ -139,6 +219,18 @@ def chain(directions: list[Array], values: list[float]) -> Graph:
     return Graph("g", "g.xml", np.zeros(3), bodies, tuple(links))
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_one_joint_moves_as_its_hinges(count: int) -> None:
+    before = chain([X_OF_GROUPS, Y_OF_GROUPS, X_OF_GROUPS][:count], [0.3, -0.8, 1.9][:count])
+    if count == 3:
+        before = chain([X_OF_GROUPS, Y_OF_GROUPS, np.array([0.0, 0.0, 1.0])], [0.3, -0.8, 1.9])
+    after = grouped(before, ())
+    (joint,) = after.joints
+    assert joint.kind == ("universal" if count == 2 else "spherical")
+    np.testing.assert_allclose(after.poses()["tool"].R, before.poses()["tool"].R, atol=1e-14)
+    np.testing.assert_allclose(after.poses()["tool"].p, before.poses()["tool"].p, atol=1e-14)
+
+
 def test_what_acts_on_a_hinge_keeps_it() -> None:
     graph = chain([X_OF_GROUPS, Y_OF_GROUPS], [0.3, -0.8])
     assert grouped(graph, ("h0",)).joints == graph.joints
@@ -150,6 +242,43 @@ def test_what_acts_on_a_hinge_keeps_it() -> None:
     first = replace(damped.joints[0], axes=(replace(damped.joints[0].axes[0], damping=1.0),))
     kinds = [joint.kind for joint in grouped(replace(damped, joints=(first, *damped.joints[1:])), ()).joints]
     assert kinds == ["universal", "revolute"]
+
+
+# ---- Points of closures on a line: the hinge keeps them together at every angle
+
+MOVED = Pose(rotation_rpy(np.array([0.3, -0.4, 0.8])), np.array([0.1, 0.5, -0.2]))
+
+
+def ball(name: str, point: list[float], turned: bool = False) -> Link:
+    """A spherical closure at a point of the parent, which lies on the child as it does after MOVED."""
+    here = np.array(point)
+    made = Link(
+        name, "a", "b", Pose(np.eye(3), here), Pose(np.eye(3), MOVED.R @ here + MOVED.p), spherical=True
+    )
+    return made.reversed() if turned else made
+
+
+def graph_of_lines(*closures: Link) -> Graph:
+    """Two bodies with closures."""
+    return Graph("g", "g.xml", np.zeros(3), {"a": Solid(), "b": Solid()}, (), closures)
+
+
+def test_two_points_make_a_hinge_through_both() -> None:
+    balls = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5], turned=True), ball("r", [0.1, 0.4, 0.7])
+    (hinge,) = spherical_pairs_joined(graph_of_lines(*balls)).closures
+    assert hinge.kind == "revolute"
+    for angle in (0.0, 0.7, -2.0):
+        turned = replace(hinge, axes=(replace(hinge.axes[0], value=angle),)).pose()
+        for point in ([0.1, 0.2, 0.3], [0.1, 0.3, 0.5], [0.1, 0.4, 0.7]):
+            on_child = MOVED.R @ np.array(point) + MOVED.p
+            np.testing.assert_allclose(turned.R @ on_child + turned.p, point, atol=1e-14)
+
+
+def test_points_that_differ_on_the_two_bodies_stay_apart() -> None:
+    one, other = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5])
+    longer = replace(other, at=Pose(np.eye(3), np.array([0.1, 0.3, 0.6])))
+    assert spherical_pairs_joined(graph_of_lines(one, longer)).closures == (one, longer)
+    assert spherical_pairs_joined(graph_of_lines(one, replace(other, parent="c"))).closures[0] is one
 
 
 # ---- Free bodies that closures carry: the same mechanism, the same places
@@ -205,6 +334,14 @@ def test_a_free_body_on_springs_alone_beside_another_is_refused() -> None:
     spring = Strut("spring", ("ball", "rod"), (np.zeros(3), np.zeros(3)), 1.0, 0.1)
     with pytest.raises(DescriptionError, match="no closure ties the free bodies 'ball'"):
         rooted(replace(graph, struts=(spring,)))
+
+
+def test_coordinates_at_a_pose() -> None:
+    frames = PLACES["rod"], PLACES["plate"]
+    for axis in (Axis(Z_OF_ROOTS, value=-2.1), Axis(Z_OF_ROOTS, turns=False, value=0.7)):
+        link = Link("l", "a", "b", *frames, (axis,))
+        zeroed = replace(link, axes=(replace(axis, value=0.0),))
+        assert np.isclose(at_pose(zeroed, link.pose()).axes[0].value, axis.value, rtol=1e-14)
 
 
 # ---- Joints that move nothing are left out, where nothing else holds what they carry

@@ -1,4 +1,4 @@
-"""Robots as files of other formats: dampers, inertia, points, names, and what is refused."""
+"""Write: carriers, cut, dampers, exported, inertia, points, robot, shapes, text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import pytest
 
 import nacelle
 from nacelle.errors import ExportError
-from nacelle.exchange.graph import Axis, ExchangeReport, Graph, Link, RotationDamper, Solid
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
+from nacelle.exchange.passes.merge import without_fixed_joints
+from nacelle.exchange.write.carriers import chains
+from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.exported import _WRITERS
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
-from nacelle.exchange.write.points import is_one_point
+from nacelle.exchange.write.points import is_one_point, without_point
 from nacelle.exchange.write.robot import assembled_graph
-from nacelle.exchange.write.text import XmlNode, file_text, rpy
+from nacelle.exchange.write.shapes import body_shapes
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, rpy, shortest_number
 from nacelle.export.export import ROBOT_TARGETS
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.model.line_spring import LineSpring
@@ -27,11 +31,87 @@ from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy
 from support.coupled_robots import coupled_robot
 from support.library import library_robot
-from support.random_robots import random_rotation
+from support.random_robots import closing, random_rotation
 
 # ---- Chains of joints with massless bodies between: where they begin, and where they must end
 
 Z = np.array([0.0, 0.0, 1.0])
+
+HEAVY = Solid(1.0, np.zeros(3), np.eye(3))
+
+
+def row(*kinds: str) -> Graph:
+    """Bodies one after the other, all but the last without mass, on hinges (h), strokes (s) and balls (b)."""
+    names = ["base", *(f"b{k}" for k in range(len(kinds)))]
+    joints = tuple(
+        Link(f"j{k}", names[k], names[k + 1], identity(), axes=(Axis(Z, turns=kind == "h"),))
+        if kind != "b"
+        else Link(f"j{k}", names[k], names[k + 1], identity(), spherical=True)
+        for k, kind in enumerate(kinds)
+    )
+    bodies = {name: Solid() for name in names[1:-1]} | {names[-1]: HEAVY}
+    return Graph("r", "r", np.zeros(3), bodies, joints)
+
+
+def lengths(graph: Graph) -> list[int]:
+    return [len(chain.links) for chain in chains(graph)]
+
+
+def test_joints_act_on_the_next_body_with_mass() -> None:
+    (chain,) = chains(row("s", "s", "b"))
+    assert (chain.parent, chain.body, len(chain.links)) == ("base", "b2", 3)
+    assert lengths(row("b", "s", "s")) == [3]
+
+
+def test_chains_end_where_mujoco_cannot_go_on() -> None:
+    assert lengths(row("b", "h")) == [1, 1]
+    assert lengths(row("s", "b", "s", "h")) == [3, 1]
+    assert lengths(row(*"hhhhhhh")) == [6, 1]
+
+
+def test_chains_end_where_something_else_acts() -> None:
+    graph = row("h", "h")
+    strut = Strut("s", ("base", "b0"), (np.zeros(3), np.zeros(3)), 1.0, 1.0)
+    held = Graph("r", "r", np.zeros(3), graph.bodies, graph.joints, struts=(strut,))
+    assert lengths(held) == [1, 1]
+
+
+# ---- Loops cut through bodies: the pieces are the body, and the joint keeps what acts in it
+
+
+def loop(damping: float) -> Graph:
+    """Two bodies on the base, and two hinges between them."""
+    heavy = Solid(3.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 2.0, 2.5]))
+    light = Solid(1.0, np.zeros(3), np.eye(3))
+    at = Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
+    joints = tuple(Link(name, "base", name, identity(), axes=(Axis(Z),)) for name in ("one", "two"))
+    closures = tuple(
+        Link(name, "two", "one", at, at, (Axis(Z, damping=damping, value=0.0),)) for name in ("c", "d")
+    )
+    return Graph("r", "r", np.zeros(3), {"one": light, "two": heavy}, joints, closures)
+
+
+def test_pieces_are_the_body() -> None:
+    graph = with_cut_loops(loop(0.5), lambda closure: False)
+    pieces = [body for body in graph.bodies if body.startswith("two")]
+    assert len(pieces) == 3
+    for piece in pieces:
+        np.testing.assert_allclose(graph.bodies[piece].mass, 1.0)
+        np.testing.assert_allclose(graph.bodies[piece].inertia, np.diag([1.0, 2.0, 2.5]) / 3.0)
+    assert [closure.kind for closure in graph.closures] == ["fixed", "fixed"]
+    assert [joint.axes[0].damping for joint in graph.joints] == [0.0, 0.0, 0.5, 0.5]
+    back = without_fixed_joints(graph)
+    np.testing.assert_allclose(back.bodies["two"].inertia, np.diag([1.0, 2.0, 2.5]), rtol=1e-15)
+    assert [(c.kind, c.axes[0].damping) for c in back.closures] == [("revolute", 0.5)] * 2
+
+
+def test_what_a_format_holds_stays() -> None:
+    graph = loop(0.0)
+    assert is_bare(graph, graph.closures[0])
+    assert not is_bare(loop(0.5), loop(0.5).closures[0])
+    kept = with_cut_loops(graph, lambda closure: is_bare(graph, closure))
+    assert kept.closures == graph.closures
+    assert kept.report.steps == []
 
 
 # ---- Angular dampers: damping of the joint between the same bodies, or a loss
@@ -145,6 +225,32 @@ def _solids(robot: Robot) -> list[Solid]:
 # ---- Point nacelles: joints between the legs' own bodies, and the point's mass at the same place
 
 
+def test_a_joint_at_the_point_locks_the_position_itself() -> None:
+    robot = library_robot("fivebar")
+    joined = without_point(robot)
+    (hinge,) = joined.closures
+    assert (hinge.kind, hinge.at_point) == ("revolute", False)
+    poses = assemble(robot).motion.poses
+    ends = [
+        poses[hinge.predecessor] @ hinge.frame_predecessor,
+        poses[hinge.successor] @ hinge.frame_successor,
+    ]
+    for end in ends:
+        np.testing.assert_allclose(end.p, poses[1].p, atol=1e-12)
+
+
+def test_the_mass_is_divided_at_the_point() -> None:
+    robot = library_robot("delta-codourey")
+    joined = without_point(robot)
+    assert [joint.kind for joint in joined.closures] == ["spherical", "spherical"]
+    poses = assemble(robot).motion.poses
+    for body, ten in joined.shares.items():
+        np.testing.assert_allclose(ten[0], robot.bodies[1].mass / 3.0)
+        np.testing.assert_allclose(
+            poses[body].R @ (ten[1:4] / ten[0]) + poses[body].p, poses[1].p, atol=1e-12
+        )
+
+
 def test_what_is_no_single_point_is_a_body_on_strokes() -> None:
     robot = library_robot("delta-codourey")
     assert is_one_point(robot)
@@ -169,6 +275,45 @@ def test_what_is_no_single_point_is_a_body_on_strokes() -> None:
 # A robot as a graph: poses of its bodies, loops that are closed, a tree that reaches every body.
 
 
+def check(robot: Robot) -> None:
+    graph, poses = assembled_graph(robot), assemble(robot).motion.poses
+    placed = graph.poses()
+    assert set(placed) == {BASE, *graph.bodies}
+    for index, body in enumerate(robot.bodies):
+        name = body.name.replace(".", "-")
+        if name in graph.bodies:
+            np.testing.assert_allclose(placed[name].R, poses[index].R, atol=1e-12)
+            np.testing.assert_allclose(placed[name].p, poses[index].p, atol=1e-12 * robot.size)
+    for closure in graph.closures:
+        one, other = placed[closure.parent] @ closure.pose(), placed[closure.child]
+        np.testing.assert_allclose(one.R, other.R, atol=1e-9)
+        np.testing.assert_allclose(one.p, other.p, atol=1e-9 * robot.size)
+    total = sum(body.mass for body in robot.bodies[1:]) + sum(load.inertia[0] for load in robot.payload)
+    if not any(joint.kind == "fixed" for joint in robot.joints):
+        assert sum(solid.mass for solid in graph.bodies.values()) == pytest.approx(total, rel=1e-12)
+    # Every body has one joint; the rest close loops.
+    assert len(graph.joints) == len(graph.bodies) - (graph.floating is not None)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "h4"])
+def test_bodies_are_where_the_robot_has_them(name: str) -> None:
+    check(library_robot(name))
+
+
+@pytest.mark.parametrize("name", ["biped", "carriage", "differential_wrist"])
+def test_free_bases_and_couplings(name: str) -> None:
+    robot = coupled_robot(name)
+    check(robot)
+    graph = assembled_graph(robot)
+    assert (graph.floating is not None) == (name == "biped")
+    assert len(graph.couplings) == len(robot.couplings)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_robots(seed: int) -> None:
+    check(closing(seed).robot)
+
+
 def test_loops_that_do_not_close_are_one_error() -> None:
     robot = library_robot("fivebar")
     far = robot.reference._replace(p=np.array([9.0, 9.0, 0.0]))
@@ -176,9 +321,35 @@ def test_loops_that_do_not_close_are_one_error() -> None:
         assembled_graph(replace(robot, reference=far))
 
 
+# ---- Shapes of an exported robot: those of the description, and plates as rods along their rims
+
+
+def test_shapes_are_in_the_frames_of_their_bodies() -> None:
+    robot = library_robot("fivebar")
+    (rod,) = body_shapes(robot, assemble(robot).motion.poses, robot.body("left.proximal"))
+    assert rod.kind == "cylinder"
+    np.testing.assert_allclose(rod.size, (0.01, 0.2), rtol=1e-12)
+    np.testing.assert_allclose(rod.at.p, [0.1, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(np.abs(rod.at.R[:, 2]), [1.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_plate_is_drawn_by_its_rim() -> None:
+    robot = library_robot("3rps")
+    bare = robot.bodies[1].display
+    shapes = body_shapes(robot, assemble(robot).motion.poses, 1)
+    assert bare or len(shapes) >= 3
+    assert all(shape.kind in ("cylinder", "box", "sphere") and min(shape.size) > 0.0 for shape in shapes)
+
+
 # ---- text
 #
 # XML as it is written: numbers that read back, rotations to the last digit, comments that end in time.
+
+
+def test_numbers_read_back_to_the_last_bit() -> None:
+    values = np.random.default_rng(0).normal(size=50) * 10.0 ** np.arange(-25, 25)
+    assert [float(word) for word in joined_numbers(values).split()] == values.tolist()
+    assert (shortest_number(2.0), shortest_number(-0.0)) == ("2", "0")
 
 
 @pytest.mark.parametrize("tip", [0.0, 1e-9, 1e-5])
@@ -188,6 +359,18 @@ def test_angles_are_exact_at_right_angles_too(tip: float) -> None:
     listed += [rotation_rpy(np.array([0.3, sign * (0.5 * np.pi - tip), 0.7])) for sign in (1.0, -1.0)]
     for R in listed:
         np.testing.assert_allclose(rotation_rpy(rpy(R)), R, atol=4e-16)
+
+
+def test_principal_moments_give_the_inertia_back() -> None:
+    rng = np.random.default_rng(2)
+    R = random_rotation(rng)
+    I = R @ np.diag([1.0, 2.0, 3.0]) @ R.T
+    moments, axes = principal(I)
+    np.testing.assert_allclose((axes * moments) @ axes.T, I, atol=1e-15)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+    # A flat body: engines compare the sum as it is.
+    assert moments[0] + moments[1] >= moments[2]
+    assert np.array_equal(principal(np.diag([3.0, 2.0, 2.0]))[1], np.eye(3))
 
 
 def test_a_report_cannot_end_its_comment() -> None:

@@ -1,19 +1,35 @@
-"""The general form: Newton's step is that of the tree; arms without a nacelle have it, too."""
+"""General: closure step, plan, solve."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import nacelle
 from nacelle.kinematics.general.closure_step import finds_step
-from nacelle.kinematics.general.plan import is_supported, plan_of
+from nacelle.kinematics.general.placed import WHOLE, Way
+from nacelle.kinematics.general.plan import has_bar_axes, is_supported, plan_of, sample_states
+from nacelle.kinematics.general.solve import (
+    constant_columns,
+    constant_rows,
+    determinant,
+    multiplied,
+    pivot_order,
+    solve_in_order,
+    without_constant_rows,
+)
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_gaps
+from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.robot import Robot
 from support import inner_loops
+from support.general_states import loaded
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
+from support.uncompiled import any_robot
 
 # ---- closure step
 #
@@ -80,6 +96,39 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- Plans: closed sample states, rates of the tree, and decisions that come out the same again
 
 
+@pytest.mark.parametrize("name", ["3rps", "3rrr"])
+def test_sample_states_are_closed_and_apart(name: str) -> None:
+    robot = loaded(name)
+    states = plan_of(robot).samples
+    assert len(states) == 12
+    for x, y in states:
+        gaps = closure_gaps(robot, configuration(robot, x, y).motion)
+        assert np.max(np.abs(np.asarray(gaps, dtype=float))) < 1e-9 * robot.size
+    apart = [np.max(np.abs(a[0] - b[0])) for k, a in enumerate(states) for b in states[:k]]
+    assert min(apart) > 1e-3 * robot.size
+    again = sample_states(mechanism_of(robot), 3)
+    for one, other in zip(states, again, strict=False):
+        np.testing.assert_array_equal(one[0], other[0])
+
+
+def test_a_plan_is_made_once_for_alike_robots() -> None:
+    robot = loaded("3rrr")
+    assert plan_of(robot) is plan_of(robot)
+    # Rods between spherical joints are no bars: the way that would count makes no difference.
+    delta = loaded("delta")
+    assert plan_of(delta, Way(True, True)) is plan_of(delta, WHOLE)
+    assert is_supported(robot)
+
+
+def test_bars_have_axes_of_their_own_where_friction_needs_them() -> None:
+    """Rods on arms that turn in revolute joints with friction; on sliders never."""
+    arms = any_robot("fivebar")
+    assert has_bar_axes(arms, friction=True)
+    bare = replace(arms, joints=tuple(replace(joint, friction=()) for joint in arms.joints))
+    assert not has_bar_axes(bare, friction=True)
+    assert not has_bar_axes(any_robot("prrrp"), friction=True)
+
+
 @pytest.mark.parametrize("count", [1, 5, 6, 7])
 def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
     """With any number of motions, six as of a hexapod among them."""
@@ -99,3 +148,54 @@ def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
     arm = {"name": "arm", "bodies": bodies, "joints": joints}
     data = {"format": "nacelle/2", "name": "arm", "units": "SI", "motion": list(joints), "legs": [arm]}
     assert is_supported(nacelle.build(data))
+
+
+# ---- solve
+#
+# Small solves in a fixed order: solutions are those of LAPACK, pivots pure numbers that show weakness.
+
+ONES = (np.ones(4), np.ones(4))
+
+
+def test_solutions_in_the_order_of_the_samples() -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(20, 4, 4))
+    order = pivot_order(samples)
+    assert sorted(row for row, _ in order) == sorted(column for _, column in order) == [0, 1, 2, 3]
+    for A in samples[:5]:
+        b = rng.normal(size=4)
+        found = solve_in_order(A.tolist(), b.tolist(), order, ONES)
+        np.testing.assert_allclose(found.f.astype(float), np.linalg.solve(A, b), rtol=1e-8)
+        # The product of the pivots is the determinant.
+        assert abs(multiplied(found.pivots)) == pytest.approx(abs(np.linalg.det(A)), rel=1e-9)
+
+
+def test_a_zero_on_the_diagonal_is_no_pivot() -> None:
+    samples = np.tile([[0.0, 1.0], [1.0, 0.0]], (5, 1, 1)) + 1e-3 * np.random.default_rng(1).normal(
+        size=(5, 2, 2)
+    )
+    assert all(row != column for row, column in pivot_order(samples))
+
+
+def test_units_do_not_change_the_figure() -> None:
+    A = np.random.default_rng(2).normal(size=(3, 3))
+    rows, columns = np.array([1.0, 10.0, 100.0]), np.array([2.0, 3.0, 0.5])
+    plain = determinant(A.tolist(), (np.ones(3), np.ones(3)))
+    scaled = determinant((A * rows[:, None] * columns).tolist(), (rows, columns))
+    assert abs(float(scaled)) == pytest.approx(abs(float(plain)), rel=1e-12)
+
+
+def test_constant_rows_are_taken_out() -> None:
+    rng = np.random.default_rng(3)
+    samples = rng.normal(size=(6, 4, 4))
+    samples[:, 1] = [0.0, 1.0, 0.0, 0.0]
+    samples[:, :, 2] = samples[0, :, 2]
+    assert constant_columns(samples).tolist() == [False, False, True, False]
+    constant = constant_rows(samples)
+    assert constant is not None
+    assert 1 in constant.rows
+    A, b = samples[2], rng.normal(size=4)
+    smaller, right, whole = without_constant_rows(A.tolist(), b.tolist(), constant)
+    assert len(smaller) == 4 - len(constant.rows)
+    part = np.linalg.solve(np.array(smaller, dtype=float), np.array(right, dtype=float))
+    np.testing.assert_allclose(whole(part).astype(float), np.linalg.solve(A, b), rtol=1e-9)

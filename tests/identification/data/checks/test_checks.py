@@ -1,4 +1,8 @@
-"""Checks of measurements one by one: what each finds, and where it says that it is."""
+"""Checks.
+
+columns, correction, findings, judge, reach, signals, smoothing, zero friction, zero gaps, zero model,
+zero record, zero shift.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
+from scipy.optimize import lsq_linear
 
 import nacelle
 from nacelle.errors import MeasurementError
-from nacelle.identification.data.checks.columns import check_columns
+from nacelle.identification.data.checks.columns import check_columns, rough_encoders
 from nacelle.identification.data.checks.correction import (
     Correction,
     as_read,
     exchanged,
+    offset_columns,
     rescaled,
 )
 from nacelle.identification.data.checks.findings import Findings, finding
-from nacelle.identification.data.checks.judge import HypothesisFit
+from nacelle.identification.data.checks.judge import HypothesisFit, Judge, _bounded, rms_of, rows_rms
 from nacelle.identification.data.checks.reach import check_reach
 from nacelle.identification.data.checks.signals import (
     check_constant,
@@ -27,14 +34,19 @@ from nacelle.identification.data.checks.signals import (
     check_missing,
     check_reference,
 )
+from nacelle.identification.data.checks.smoothing import enough, smoothed
+from nacelle.identification.data.checks.zero_friction import JointFriction
 from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
+from nacelle.identification.data.checks.zero_model import ZeroFit, _explained
+from nacelle.identification.data.checks.zero_record import CYCLES, _friction_columns, _waves
 from nacelle.identification.data.checks.zero_shift import Scan, Shift, score_variance
+from nacelle.identification.data.checks.zeros import INSTANTS
 from nacelle.identification.data.measured_path import Path, measured_path
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
-from support.measurements import measured
+from support.measurements import Truth, measured
 from support.uncompiled import any_robot, poses_around
 
 # ---- The search for faults of columns, with a judge that knows which reading is right
@@ -98,6 +110,73 @@ def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str
     assert verdict.cost == 10.0
 
 
+def test_an_encoder_that_is_rougher_than_a_force() -> None:
+    measurement = run()
+    assert list(rough_encoders(measurement)) == []
+    swapped = replace(
+        measurement,
+        q=np.stack([measurement.force[:, 0], measurement.q[:, 1]], axis=1),
+        force=np.stack([measurement.q[:, 0], measurement.force[:, 1]], axis=1),
+    )
+    assert list(rough_encoders(swapped)) == [(0, 2)]
+
+
+# ---- Corrections of columns: matrices, applied one after the other
+
+S = np.random.default_rng(0).normal(size=(7, 2 * M))
+
+
+def as_matrix(correction: Correction) -> tuple[np.ndarray, np.ndarray]:
+    """A (2 m, 2 m) and b (2 m,) with columns = S A + b."""
+    A = np.zeros((2 * M, 2 * M))
+    for k, place in enumerate(correction.places):
+        A[place, k] = correction.factors[k]
+    return A, np.array(correction.offsets)
+
+
+def test_one_after_the_other() -> None:
+    steps = [
+        exchanged(M, 0, 1),
+        rescaled(M, (1, 2), -2.5),
+        offset_columns(M, np.array([0.3, -0.1])),
+        exchanged(M, 2, 3),
+    ]
+    total, expected, rates = as_read(M), S, S
+    for step in steps:
+        A, b = as_matrix(step)
+        expected, rates = expected @ A + b, rates @ A
+        total = total.then(step)
+    np.testing.assert_allclose(total.apply(S), expected, atol=1e-15)
+    # Derivatives have no offsets.
+    np.testing.assert_allclose(total.apply(S, 1), rates, atol=1e-15)
+    assert total.columns == (2, 3)
+
+
+def test_columns_of_a_file_keep_their_own_units() -> None:
+    """Numbers of a file that were converted as an angle and as a force, taken the other way round."""
+    numbers = np.random.default_rng(1).normal(size=(5, 2))
+    (a, b), (c, d) = (0.02, 0.3), (7.0, -1.0)
+    read = np.zeros((5, 4))
+    read[:, 0], read[:, 2] = a * numbers[:, 0] + b, c * numbers[:, 1] + d
+    meant = exchanged(M, 0, 2, ((a, b), (c, d))).apply(read)
+    np.testing.assert_allclose(meant[:, 0], a * numbers[:, 1] + b, atol=1e-14)
+    np.testing.assert_allclose(meant[:, 2], c * numbers[:, 0] + d, atol=1e-12)
+
+
+def test_forces_do_not_change_the_motion() -> None:
+    assert rescaled(M, (2,), -1.0).motion_key == as_read(M).motion_key
+    assert rescaled(M, (1,), -1.0).motion_key != as_read(M).motion_key
+
+
+def test_time_in_another_unit_changes_derivatives_alone() -> None:
+    """q(t) with t in ms: rates as read are a thousandth, accelerations a millionth."""
+    half, other = replace(as_read(M), pace=1e-2), replace(as_read(M), pace=1e-1)
+    total = half.then(other)
+    for order in range(3):
+        np.testing.assert_allclose(total.apply(S, order), S * 1e3**order, rtol=1e-14)
+    assert total.motion_key != as_read(M).motion_key
+
+
 # ---- findings
 #
 # Findings: rows and columns of the file, which of them forbid an estimate, and what may be overruled.
@@ -139,6 +218,41 @@ def test_what_forbids_an_estimate() -> None:
     with pytest.raises(ValueError, match="no kind of finding: sing"):
         findings.raise_for_errors(["sing"])
     assert str(Findings("run.csv", ())) == "run.csv: no faults found"
+
+
+# ---- judge
+#
+# The judge: least squares with bounds as scipy has them, and a wrong sign costs more than the right one.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounded_least_squares(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(30, 5)), rng.normal(size=30)
+    positive = np.array([False, True, True, False, True])
+    H = A.T @ A + np.eye(5)
+    bounds = (np.where(positive, 0.0, -np.inf), np.full(5, np.inf))
+    exact = lsq_linear(np.vstack([A, np.eye(5)]), np.concatenate([b, np.zeros(5)]), bounds).x
+    np.testing.assert_allclose(_bounded(H, A.T @ b, positive), exact, atol=1e-6)
+
+
+def test_the_right_reading_costs_least() -> None:
+    run = measured(library_robot("fivebar"), 3, Truth(duration=1.2))
+    judge = Judge(run.robot, smoothed(run.time, np.concatenate([run.q, run.force], axis=1), 2))
+    right = judge.verdict(as_read(2))
+    assert right.lost == 0.0
+    assert right.residual < 0.3
+    for wrong in (rescaled(2, (2,), -1.0), rescaled(2, (2, 3), 1e3)):
+        assert judge.verdict(wrong).cost > right.cost + 15.0
+
+
+def test_units_of_forces() -> None:
+    wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 1000, endpoint=False))
+    force = np.stack([2.0 * wave, 5.0 + 0.0 * wave], axis=1)
+    np.testing.assert_allclose(rms_of(force), [1.05 * np.sqrt(2.0), 0.25], rtol=1e-6)
+    # Rows of J^-T f for independent forces of these sizes.
+    J = np.array([[[1.0, 0.0], [0.0, 2.0]]])
+    np.testing.assert_allclose(rows_rms(J, np.array([3.0, 4.0])), [[3.0, 8.0]])
 
 
 # ---- Coordinates beyond limits and without poses are reported with their samples
@@ -236,6 +350,84 @@ def test_references() -> None:
     assert swapped[0].signals[0] == f"reference.{LEFT}"
 
 
+# ---- Smoothed signals: derivatives of sines, noise removed, gaps bridged, one filter for all
+
+RATE, OMEGA = 500.0, 2.0 * np.pi * 1.5
+
+TIME = np.arange(2000) / RATE
+
+# Without the ends, where the filter continues signals by reflection.
+INNER = slice(10, -10)
+
+
+def signals(noise: float) -> np.ndarray:
+    """Two coordinates and a force."""
+    rng = np.random.default_rng(0)
+    clean = np.stack([np.sin(OMEGA * TIME), 2.0 * np.cos(OMEGA * TIME), 5.0 * np.sin(OMEGA * TIME)], axis=1)
+    return clean + noise * rng.normal(size=clean.shape)
+
+
+def test_derivatives_of_sines() -> None:
+    found = smoothed(TIME, signals(1e-3), 2)
+    assert 1.0 < found.band < 4.0
+    assert len(found.time) <= 120
+    np.testing.assert_allclose(TIME[found.samples], found.time, atol=1.0 / RATE)
+    t, value, rate = found.time[INNER], found.value[INNER], found.rate[INNER]
+    np.testing.assert_allclose(value[:, 0], np.sin(OMEGA * t), atol=2e-3)
+    np.testing.assert_allclose(rate[:, 0], OMEGA * np.cos(OMEGA * t), atol=0.05)
+    expected = -2.0 * OMEGA**2 * np.cos(OMEGA * t)
+    np.testing.assert_allclose(found.acceleration[INNER, 1], expected, atol=0.02 * OMEGA**2)
+
+
+def test_samples_that_are_missing() -> None:
+    columns = signals(0.0)
+    columns[700:710, 0] = np.nan
+    found = smoothed(TIME, columns, 2)
+    np.testing.assert_allclose(found.value[INNER, 0], np.sin(OMEGA * found.time[INNER]), atol=2e-3)
+    assert enough(40)
+    assert not enough(39)
+
+
+def test_the_same_filter_for_other_signals() -> None:
+    """A signal that is passed as it is equals its own column; cells of half the number nearly do."""
+    columns = signals(1e-3)
+    found = smoothed(TIME, columns, 2)
+    assert found.cutoff < 0.1
+    np.testing.assert_allclose(found.passed(columns), found.value, atol=1e-12)
+    halved = columns.reshape(1000, 2, 3).mean(axis=1)
+    np.testing.assert_allclose(found.passed(halved)[INNER], found.value[INNER], atol=0.01)
+
+
+# ---- Friction of passive joints at other zeros, beside the same sampled forty times as densely
+
+# Parts of a sample's cell, and samples.
+PARTS, SAMPLES_OF_ZERO_FRICTION = 40, 600
+
+
+def test_jumps_have_their_times() -> None:
+    run = measured(library_robot("fivebar"), 3, Truth(duration=SAMPLES_OF_ZERO_FRICTION / 500.0))
+    robot, m = run.robot, 2
+    signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
+    zeros = np.array([0.07, -0.04])
+    path = measured_path(robot, signals.value[:, :m] + zeros)
+    judge = Judge(robot, signals)
+    columns = JointFriction(judge, signals, as_read(m)).at(zeros, path)
+
+    places = (np.arange(SAMPLES_OF_ZERO_FRICTION * PARTS) + 0.5) / PARTS - 0.5
+    curve = CubicSpline(np.arange(SAMPLES_OF_ZERO_FRICTION), signals.all_values[:, :m])
+    inside = np.clip(places, 0.0, SAMPLES_OF_ZERO_FRICTION - 1.0)
+    x = nacelle.forward_kinematics(robot, curve(inside) + zeros, follow=True).x
+    rates = curve(inside, 1) * 500.0
+    v = np.einsum("kni,ki->kn", nacelle.jacobian(robot, x).direct, rates)
+    dense = nacelle.regressor(robot, x, v, parameters=judge.base).Y[..., list(judge.base.friction)]
+    true = signals.passed(dense.reshape(SAMPLES_OF_ZERO_FRICTION, PARTS, -1).mean(axis=1)).reshape(
+        columns.shape
+    )
+    inner = slice(10, -10)
+    off = np.sqrt(np.mean((columns - true)[inner] ** 2, axis=(0, 1)))
+    assert np.all(off < 0.01 * np.sqrt(np.mean(true[inner] ** 2, axis=(0, 1))))
+
+
 # ---- Shifts of encoder zeros from redundant encoders alone
 
 
@@ -253,6 +445,86 @@ def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
         zeros, smallest = zeros_of_gaps(judge, as_read(m))
         assert 0.005 <= smallest < size
         np.testing.assert_allclose(zeros, -shift, atol=0.1 * size)
+
+
+def test_encoders_that_are_not_redundant_say_nothing() -> None:
+    robot = any_robot("fivebar")
+    judge = SimpleNamespace(
+        robot=robot, path=lambda correction: SimpleNamespace(x=np.zeros((3, 2)), q=np.zeros((3, 2)))
+    )
+    zeros, smallest = zeros_of_gaps(judge, as_read(2))
+    assert not np.any(zeros)
+    assert smallest == np.inf
+
+
+# ---- Fits of zeros: what columns explain, against least squares
+
+
+def test_what_a_pair_of_waves_explains() -> None:
+    """Squares that fall where two more columns are fitted, beside those that are there already."""
+    rng = np.random.default_rng(0)
+    W, waves = rng.normal(size=(50, 4)), rng.normal(size=(50, 6))
+    y = rng.normal(size=50)
+    basis, _ = np.linalg.qr(W)
+    residual = y - basis @ (basis.T @ y)
+    found = _explained(waves, basis, residual)
+    for k in range(3):
+        more = np.column_stack([W, waves[:, k], waves[:, 3 + k]])
+        left = y - more @ np.linalg.lstsq(more, y, rcond=None)[0]
+        assert found[k] == pytest.approx(residual @ residual - left @ left)
+    # A pair of which one is the other explains nothing that can be trusted.
+    same = np.column_stack([waves[:, 0], waves[:, 0]])
+    assert _explained(same, basis, residual)[0] == 0.0
+
+
+def test_costs_and_noise_of_a_fit() -> None:
+    """Rows of forces first, then those of the prior."""
+    basis, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 2)))
+    residual = np.array([3.0, 4.0, 0.0, 0.0, 1.0, 0.0])
+    fit = ZeroFit(np.zeros(2), np.zeros((3, 2)), residual, basis, np.zeros(1), np.zeros((3, 2)), 4, 2.5)
+    assert fit.cost == 26.0
+    assert fit.noise == pytest.approx(np.sqrt(25.0 / 2.5))
+    left = fit.projected(np.eye(6))
+    np.testing.assert_allclose(left @ left, left, atol=1e-14)
+    np.testing.assert_allclose(left @ basis, 0.0, atol=1e-14)
+
+
+# ---- zero record
+#
+# Columns of a drive's friction: what they span, and that a shift of an encoder changes nothing of it.
+
+T_OF_ZERO_RECORD = np.linspace(0.0, 2.0, 400)
+
+
+def explained(columns: np.ndarray, signal: np.ndarray) -> float:
+    """Part of a signal that columns leave."""
+    left = signal - columns @ np.linalg.lstsq(columns, signal, rcond=None)[0]
+    return float(np.linalg.norm(left) / np.linalg.norm(signal))
+
+
+def test_friction_that_drives_have() -> None:
+    """A constant, viscous, dry and cubic friction of any size, whatever the unit of the rate."""
+    rate = 3.0 * np.sin(5.0 * T_OF_ZERO_RECORD) + np.cos(2.0 * T_OF_ZERO_RECORD)
+    friction = 0.3 + 2.0 * rate + 0.7 * np.sign(rate) - 0.1 * rate**3 + 0.2 * rate * np.abs(rate)
+    for unit in (1.0, 1000.0):
+        columns = _friction_columns(rate * unit)
+        assert columns.shape == (400, 8)
+        assert explained(columns, friction) < 1e-12
+    # Dry friction that is half as large again at rest (Stribeck), over a tenth of the rate.
+    w = rate / np.sqrt(np.mean(rate**2))
+    assert explained(columns, np.sign(w) * (1.0 + 0.5 * np.exp(-((w / 0.1) ** 2)))) < 1e-12
+    assert explained(columns, np.sin(9.0 * T_OF_ZERO_RECORD)) > 0.3
+
+
+def test_cogging_at_a_shifted_zero() -> None:
+    q = np.sin(3.0 * T_OF_ZERO_RECORD)
+    waves, shifted = _waves(q), _waves(q + 0.17)
+    k = int(np.flatnonzero(CYCLES == 8.0)[0])
+    pair = waves[:, [k, k + len(CYCLES)]]
+    for column in (shifted[:, k], shifted[:, k + len(CYCLES)]):
+        assert explained(pair, column) < 1e-12
+    # Eight periods over the range of the coordinate.
+    assert explained(pair, np.cos(2.0 * np.pi * 8.0 * q / np.ptp(q))) < 1e-12
 
 
 # ---- How certain shifts are: correlated scores, and costs that are no parabolas
