@@ -1,8 +1,4 @@
-"""Compile.
-
-arguments, batch steps, closing, compiled, differentiable, drivers, implicit, native, packed, refusals,
-specification, targets.
-"""
+"""Compiled functions: arguments, drivers, buffers, what is kept in the cache, and what is refused."""
 
 from __future__ import annotations
 
@@ -15,30 +11,27 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals, targets
+from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals
 from nacelle.compile.arguments import arguments_of, batched
 from nacelle.compile.differentiable import DIFFERENTIABLE
-from nacelle.compile.drivers import compile_newton, compile_rk4
+from nacelle.compile.drivers import compile_rk4
 from nacelle.compile.native import compiled
-from nacelle.compile.packed import packed_function, unpack, with_code
-from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
+from nacelle.compile.specification import Checked, Specification, groups_of
 from nacelle.compile.specification import make_program as specification_make_program
-from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.compile.targets import target_that_runs
 from nacelle.emit.irk5 import NumpyIrk5
-from nacelle.emit.registry import Target, TargetError, target, warn_once
+from nacelle.emit.registry import target, warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.directional import directional_program
-from nacelle.program.trace import trace
 from nacelle.simulation.flow import flow
 from nacelle.spatial.form import Form, forget_refusals, form_for
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, absolute, pack
+from nacelle.spatial.scalar import Array, pack
 from support import fake_cupy, square_root
 from support.library import library_robot
-from support.random_programs import evaluate
 from support.uncompiled import any_robot
 
 # ---- arguments
@@ -46,15 +39,6 @@ from support.uncompiled import any_robot
 # Arguments of compiled functions: by position or name, with leading batch dimensions that broadcast.
 
 INPUTS = {"x": (2,), "y": (0,), "M": (2, 3)}
-
-
-def test_by_position_and_by_name() -> None:
-    x, M = np.zeros(2), np.ones((2, 3))
-    found = arguments_of("f", INPUTS, (x,), {"M": M})
-    assert [a.shape for a in found] == [(2,), (0,), (2, 3)]
-    assert found[0] is x
-    assert found[2] is M
-    assert arguments_of("f", INPUTS, (), {"M": M}, partly=True) == [M]
 
 
 @pytest.mark.parametrize(
@@ -198,13 +182,6 @@ def test_refused() -> None:
 ROBOT = library_robot("fivebar")
 
 
-@physics(y=(1,), p=(1,))
-def root_step(robot: Robot, y: Array, p: Array) -> dict[str, Array]:
-    """Newton's step of y^2 = p."""
-    gap = y[0] * y[0] - p[0]
-    return {"dy": pack([-gap / (2.0 * y[0])]), "error": pack([absolute(gap)])}
-
-
 @physics(x=(2,), u=(1,), p=(1,))
 def oscillation(robot: Robot, x: Array, u: Array, p: Array) -> Array:
     """x'' = u - p x."""
@@ -215,16 +192,6 @@ def oscillation(robot: Robot, x: Array, u: Array, p: Array) -> Array:
 def push(robot: Robot, x: Array, w: Array, p: Array) -> Array:
     """A constant force: w = u."""
     return pack([w[0]])
-
-
-def test_newton() -> None:
-    solver = compile_newton(root_step, ROBOT, use_cache=False)
-    p = np.array([[4.0], [2.0], [9.0]])
-    found = solver.solve(np.ones((3, 1)), p, tolerance=1e-14, max_iterations=20)
-    np.testing.assert_allclose(found.y[:, 0], [2.0, np.sqrt(2.0), 3.0], rtol=1e-14)
-    assert not np.any(found.status)
-    few = solver.solve(np.ones((3, 1)), p, tolerance=1e-14, max_iterations=1)
-    assert np.all(few.status == 1)
 
 
 @pytest.mark.parametrize("control", [None, push])
@@ -287,20 +254,6 @@ def test_parts_are_kept_apart(tmp_path: Path) -> None:
     assert plain.target == "numpy"
 
 
-# ---- A program and its native code as bytes: what is packed comes out again, and damage is seen
-
-
-def test_there_and_back() -> None:
-    program = trace(lambda x: {"y": x * x + 0.1, "z": x[0]}, {"x": (3,)}, "f").program()
-    signature, code, check, image = unpack(packed_function(program, b"native"))
-    assert check is None
-    assert image == b"native"
-    assert (signature.name, signature.inputs, signature.outputs) == ("f", program.inputs, program.outputs)
-    again = with_code(signature, code)
-    assert again.code == program.code
-    assert again.results == program.results
-
-
 # ---- Forms that are out of use for a robot: kept in the user's cache, with the reason
 
 
@@ -343,34 +296,12 @@ def test_another_cache_knows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # What determines a program: shapes, groups of numbers, options; and errors that name the function.
 
 
-@physics(x=(2,))
-def scaled(robot: Any, x: Any, *, factor: float = 1.0) -> Any:
-    return factor * x * robot.size
-
-
-def test_options_shape_the_program() -> None:
-    robot = any_robot("fivebar")
-    x = np.array([[1.0, 2.0]])
-    for factor in (1.0, 3.0):
-        program = specification_make_program(scaled, robot, {"x": (2,)}, options={"factor": factor})
-        np.testing.assert_allclose(evaluate(program, [x])[0], factor * x * robot.size, rtol=1e-15)
-
-
 def test_groups_of_numbers() -> None:
     assert groups_of("constant") == ()
     assert groups_of("input") == GROUPS
     assert groups_of(("inertia", "friction")) == ("inertia", "friction")
     with pytest.raises(CompileError, match="did you mean 'inertia'"):
         groups_of("inertias")
-
-
-def test_numbers_come_first() -> None:
-    robot = any_robot("fivebar")
-    shapes = shapes_of_inputs(scaled, robot, groups=("inertia",))
-    assert list(shapes) == ["parameters", "x"]
-    assert shapes["parameters"] == (len(robot.numbers.names("inertia")),)
-    with pytest.raises(CompileError, match="does not declare its inputs"):
-        shapes_of_inputs(lambda robot, x: x, robot)
 
 
 def test_what_cannot_be_traced_is_named() -> None:
@@ -384,29 +315,9 @@ def test_what_cannot_be_traced_is_named() -> None:
 # ---- The target that runs a program: any of the registry, NumPy where there is no compiler
 
 
-def test_numpy_needs_no_compiler() -> None:
-    kernel = tiles(trace(lambda x: x * x, {"x": (3,)}).program())
-    x, y = np.random.default_rng(0).normal(size=(2, 1500, 3))
-    kernel.run([x], [y], 1)
-    np.testing.assert_array_equal(y, x * x)
-
-
 def test_names() -> None:
     assert target_that_runs("numpy").name == "numpy"
     with pytest.raises(CompileError, match="fortran"):
         target_that_runs("fortran")
     with pytest.raises(CompileError, match="gives source only"):
         target_that_runs("c")
-
-
-def test_without_llvmlite_numpy_takes_the_place_of_the_jit(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Target:
-        if name == "jit":
-            raise TargetError("llvmlite is not installed")
-        return target(name)
-
-    said: list[str] = []
-    monkeypatch.setattr(targets, "target", missing)
-    monkeypatch.setattr(targets, "warn_once", said.append)
-    assert target_that_runs("jit").name == "numpy"
-    assert "llvmlite is not installed" in said[0]

@@ -14,7 +14,8 @@ from nacelle.compile.on_jax import OnJax
 from nacelle.emit.store import Store
 from nacelle.export.states import inputs_at, seeded_states
 from support import square_root
-from support.library import NAMES, library_robot
+from support.library import library_robot
+from support.pairwise import FAMILIES, pairwise
 from support.stress_robots import STRESS
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
@@ -123,8 +124,9 @@ def test_a_robot() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["inverse_dynamics", "forward_dynamics"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "model"), pairwise(name=FAMILIES, model=["inverse_dynamics", "forward_dynamics"])
+)
 def test_values_of_every_robot(name: str, model: str) -> None:
     """XLA takes long for derivatives of long programs: those are held to differences for a few."""
     robot = library_robot(name)

@@ -20,7 +20,8 @@ from nacelle.export.states import inputs_at, seeded_states
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.program.cost import count
 from support.leg_robots import hexapod
-from support.library import NAMES, library_robot
+from support.library import library_robot
+from support.pairwise import FAMILIES, pairwise
 from support.random_inertia import with_random_inertias
 
 compile_module = importlib.import_module("nacelle.compile.parametric")
@@ -43,13 +44,14 @@ def states_of(robot, found, number=4):
             for name, shape in found.inputs.items()}  # fmt: skip
 
 
+ROBOTS_AND_MODELS = pairwise(
+    name=FAMILIES, what=["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"]
+)
 # What is scaled by the robot's size, or may be chosen freely (idle spins), is not compared.
 FIGURES = ("pivot", "margins", "q")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_equals_the_constant_form(name, what):
     robot = library_robot(name)
     vector = other_numbers(robot)
@@ -67,9 +69,7 @@ def test_equals_the_constant_form(name, what):
             assert np.max(np.abs(got[key] - value), initial=0.0) < 1e-11 * scale, key
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_body_is_hardly_longer_than_the_constant_form(name, what):
     """Against the robot with its own numbers, and with numbers that keep only what is declared."""
     robot = library_robot(name)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.emit.names import LONGEST, RESERVED, Identifiers, entry_name, identifier, remark
+from nacelle.emit.names import LONGEST, RESERVED, entry_name, identifier, remark
 from support.hostile_names import HOSTILE
 
 
@@ -44,25 +44,6 @@ def test_readable() -> None:
 
 def test_long_names_stay_apart() -> None:
     assert identifier("x" * 100 + "a") != identifier("x" * 100 + "b")
-
-
-def test_unique() -> None:
-    names = Identifiers(("n",))
-    given = [names.unique(text) for text in ("n", "x", "x", "x_2", "int", "int", "", "")]
-    assert len({*given, "n"}) == len(given) + 1
-
-
-@given(st.lists(st.sampled_from(("x", "x_2", "x 2", "", "if", "v1", "θ", "theta"))))
-def test_unique_of_many(texts: list[str]) -> None:
-    names = Identifiers()
-    given = [names.unique(text) for text in texts]
-    assert len(set(given)) == len(given)
-
-
-def test_counted() -> None:
-    assert Identifiers(("v", "vx", "x1")).counted("v") == "v"
-    assert Identifiers(("v12",)).counted("v") == "v_"
-    assert Identifiers(("v1_tile", "v_3")).counted("v") == "v__"
 
 
 def test_entries_are_not_of_the_c_library() -> None:

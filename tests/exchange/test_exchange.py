@@ -1,4 +1,4 @@
-"""Exchange: fields, graph, names, xml."""
+"""Entries, graphs and XML files that are refused at their places."""
 
 from __future__ import annotations
 
@@ -11,34 +11,14 @@ import pytest
 from nacelle.errors import DescriptionError
 from nacelle.exchange.fields import (
     finite_numbers,
-    moments_of,
-    number_attribute,
     possible_solid,
-    rotation_of,
-    unit_direction,
-    vector_attribute,
 )
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid
-from nacelle.exchange.names import Names
 from nacelle.exchange.xml import parsed, read_xml, text_of, with_includes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
 
 # ---- Numbers in XML, with errors at their places
-
-
-def test_numbers_and_defaults() -> None:
-    element = parsed(b'<a x="2.5" v="1 2 3" ixx="1" ixy="2" ixz="3" iyy="4" iyz="5" izz="6"/>', "f")
-    assert (
-        number_attribute(element, "x", 1.0),
-        number_attribute(element, "y", 1.0),
-        number_attribute(None, "x", 7.0),
-    ) == (2.5, 1.0, 7.0)
-    np.testing.assert_array_equal(vector_attribute(element, "v", (0.0, 0.0, 0.0)), [1, 2, 3])
-    np.testing.assert_array_equal(vector_attribute(None, "v", (4.0, 5.0, 6.0)), [4, 5, 6])
-    np.testing.assert_array_equal(moments_of(element), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
-    np.testing.assert_allclose(unit_direction(element, np.array([0.0, 3.0, 4.0])), [0, 0.6, 0.8])
-    np.testing.assert_array_equal(rotation_of(None), np.eye(3))
 
 
 def test_what_no_body_has() -> None:
@@ -78,37 +58,10 @@ LINKS = (
 )
 
 
-@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.kind)
-def test_a_joint_seen_from_its_child_is_the_inverse_motion(link: Link) -> None:
-    link = replace(link, quat=link.quat / np.linalg.norm(link.quat))
-    both = link.pose() @ link.reversed().pose()
-    np.testing.assert_allclose(both.R, np.eye(3), atol=1e-15)
-    np.testing.assert_allclose(both.p, 0.0, atol=1e-15)
-
-
-def test_poses_follow_the_joints_in_any_order() -> None:
-    first = replace(LINKS[1], child="b")
-    second = replace(LINKS[3], parent="b", child="a")
-    graph = Graph("g", "g.xml", np.zeros(3), {"a": Solid(), "b": Solid()}, (second, first))
-    expected = first.pose() @ second.pose()
-    np.testing.assert_allclose(graph.poses()["a"].p, expected.p, atol=1e-15)
-    moved = graph.with_values({"hinge": np.array([0.0])}).poses()
-    np.testing.assert_allclose(moved["b"].R, (first.at @ first.child_at.inverse()).R, atol=1e-15)
-
-
 def test_a_body_that_nothing_carries_is_an_error() -> None:
     graph = Graph("g", "g.xml", np.zeros(3), {"a": Solid()}, (replace(LINKS[1], parent="lost"),))
     with pytest.raises(DescriptionError, match=r"g\.xml: .*nothing carries the body 'lost'"):
         graph.poses()
-
-
-# ---- Names of other formats as names of descriptions
-
-
-def test_names_are_clean_and_given_once() -> None:
-    names = Names()
-    made = [names.new(name, "body") for name in ("left/arm", "left arm", "", "", "2nd", "base", "--")]
-    assert made == ["left-arm", "left-arm-2", "body", "body-2", "n2nd", "base-2", "body-3"]
 
 
 # ---- xml

@@ -1,4 +1,4 @@
-"""Export: about, compiler, entries, entry, export, markdown, states."""
+"""Exports: compilers, names, mistakes, and inputs at states."""
 
 from __future__ import annotations
 
@@ -12,41 +12,16 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile import make_program
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError
-from nacelle.export.about import CONVENTIONS, count_text, friction_words
 from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
 from nacelle.export.entries import LONGEST, Wanted, entries, package_name
-from nacelle.export.entry import CLOSING, Entry, pose_words
 from nacelle.export.markdown import plain
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.export.vectors import rounded, vectors
-from nacelle.program.cost import count
-from nacelle.program.trace import trace
 from support.described import mechanism
 from support.hostile_names import HOSTILE
 from support.library import library_robot
-
-# ---- What packages say of themselves, in plain ASCII
-
-
-def test_counts_in_ascii() -> None:
-    program = trace(lambda x: x[0] * x[1] / (x[0] + 1.0), {"x": (2,)}).program()
-    text = count_text(count(program))
-    assert text.isascii()
-    assert "3 operations" in text
-    assert all(line.isascii() for line in CONVENTIONS)
-
-
-def test_friction() -> None:
-    words = [
-        friction_words(Wanted(("inverse_dynamics",), friction=f, smooth=s))
-        for f, s in ((False, None), (True, None), (True, 0.1))
-    ]
-    assert len(set(words)) == 3
-    assert "0.1" in words[2]
-
 
 # ---- Compilers: which one is found, what it says, and which of them make no programs
 
@@ -103,38 +78,6 @@ def test_names_of_packages() -> None:
     assert package_name(library_robot("gough-stewart"), None) == "gough_stewart"
 
 
-def test_entries_are_programs_of_the_model() -> None:
-    """No input is empty; the output that the model is named after comes first, and is that of Python."""
-    robot = library_robot("fivebar")
-    plain, bare = (
-        entries(robot, "five", Wanted(("inverse_dynamics",), bare=bare))[0] for bare in (False, True)
-    )
-    assert [variable.name for variable in plain.program.inputs] == ["x", "v", "a"]
-    assert plain.program.outputs[0].name == "force"
-    assert [variable.name for variable in bare.program.outputs] == ["force"]
-    assert plain.program.name == "five_inverse_dynamics"
-    x, v, a = nacelle.reference_pose(robot), np.array([0.3, -0.2]), np.array([1.0, 2.0])
-    expected = nacelle.inverse_dynamics(robot, x, v, a).force
-    np.testing.assert_allclose(bare.program.evaluate([*x, *v, *a]), expected, rtol=1e-12)
-
-
-def test_legs_found_by_iteration_come_with_their_step() -> None:
-    made = entries(library_robot("quattro"), "q", Wanted(("inverse_kinematics",)))
-    assert [entry.label for entry in made] == [CLOSING, "inverse_kinematics"]
-
-
-def test_numbers_given_at_run_time_are_prepared() -> None:
-    robot = library_robot("fivebar")
-    first, second = entries(robot, "five", Wanted(("gravity_forces",), parameters=("gravity",)))
-    assert (first.label, second.label) == ("gravity_forces_prepare", "gravity_forces")
-    numbers = robot.numbers.vector("gravity")
-    x = nacelle.reference_pose(robot)
-    for factor in (1.0, 0.5):
-        prepared = first.program.evaluate((factor * numbers).tolist())
-        found = second.program.evaluate([*prepared, *x])[: robot.motion.n]
-        np.testing.assert_allclose(found, factor * nacelle.gravity_forces(robot, x), rtol=1e-11, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
@@ -146,24 +89,6 @@ def test_numbers_given_at_run_time_are_prepared() -> None:
 def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
     with pytest.raises(nacelle.ExportError, match=words):
         wanted.check()
-
-
-# ---- Functions of a package
-
-
-def test_values_alive_and_counts() -> None:
-    program = make_program(lambda x: {"y": (x[0] + x[1]) * (x[2] + x[3])}, None, {"x": (4,)})
-    entry = Entry("product", "a product of sums", program, {}, None)
-    # Both sums are needed at once.
-    assert entry.alive == 2
-    assert (entry.count.add, entry.count.mul) == (2, 1)
-    assert not entry.closes
-    assert Entry(CLOSING, "", program, {}, None).closes
-
-
-def test_words_of_poses() -> None:
-    assert "unit length" in pose_words(library_robot("palida"))
-    assert pose_words(library_robot("fivebar")) == "reduced pose x, y; m, rad"
 
 
 # ---- The function `export`: what it refuses, and the names that it makes
@@ -260,15 +185,6 @@ def test_forces_are_those_of_the_api(name: str, source: str) -> None:
     found = rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     assert np.max(np.abs(found - wanted)) < 1e-12 * np.max(np.abs(wanted))
-
-
-def test_states_are_seeded_and_apart() -> None:
-    robot = library_robot("fivebar")
-    first, again, other = seeded_states(robot), seeded_states(robot), seeded_states(robot, seed=1)
-    assert np.array_equal(first.x, again.x)
-    assert np.array_equal(first.v, again.v)
-    assert not np.any(np.isclose(first.x, other.x))
-    assert len(np.unique(first.x, axis=0)) == len(first.x) == 12
 
 
 def test_vectors_are_numbers_of_single_precision() -> None:

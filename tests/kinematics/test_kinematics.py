@@ -1,28 +1,21 @@
-"""Kinematics: actuation, along, flags, margins, motion, native, pose, shapes, underactuated."""
+"""Kinematics: rates of actuators, samples along paths, margins, coordinates that nothing drives."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.along import motion_samples, solved_samples
-from nacelle.kinematics.flags import FAILED, Flag, failed
-from nacelle.kinematics.kinematic_model import actuator_positions, body_poses
-from nacelle.kinematics.margins import closed_form_margin, margin_names
+from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import body_motion, joint_motion
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose import pose
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from support.described import mechanism
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot, poses_around, run_uncompiled, solve_uncompiled
+from support.uncompiled import any_robot, solve_uncompiled
 
 # ---- actuation
 #
@@ -92,36 +85,7 @@ def test_rates_of_dependent_orientations() -> None:
     np.testing.assert_allclose(rate, (q[2] - q[0]) / (times[k + 1] - times[k - 1]), rtol=1e-5, atol=1e-8)
 
 
-# ---- Flags: which of them leave a sample without a result
-
-
-def test_failed_are_those_without_a_result() -> None:
-    flags = np.array([0, *(int(flag) for flag in Flag), int(Flag.UNREACHABLE | Flag.NEAR_SINGULAR)])
-    without = {Flag.INVALID, Flag.UNREACHABLE, Flag.SINGULAR}
-    expected = [False, *(flag in without for flag in Flag), True]
-    assert failed(flags).tolist() == expected
-    assert all(flag & FAILED for flag in without)
-
-
-def test_flags_are_single_bits() -> None:
-    assert all(int(flag).bit_count() == 1 for flag in Flag)
-    assert len({int(flag) for flag in Flag}) == len(Flag)
-
-
 # ---- Margins: squares that vanish where a leg is stretched, one a leg and in their order
-
-
-def test_the_smallest_root_counts() -> None:
-    assert closed_form_margin((0.5, 0.25, 0.75)) == 0.25
-    assert closed_form_margin(()) == 1.0
-
-
-def test_names_are_those_of_the_legs() -> None:
-    robot = any_robot("fivebar")
-    assert margin_names(mechanism_of(robot)) == tuple(f"leg {leg.name!r}" for leg in robot.legs)
-    # The nacelle has one of its own where it has dependent coordinates.
-    parasitic = mechanism_of(any_robot("3rps"))
-    assert len(margin_names(parasitic)) == len(parasitic.robot.legs) + 1
 
 
 def test_a_margin_vanishes_where_its_leg_is_stretched() -> None:
@@ -138,98 +102,6 @@ def test_a_margin_vanishes_where_its_leg_is_stretched() -> None:
     found = nacelle.inverse_kinematics(robot, x).margins[:, 0]
     assert np.all(np.diff(found) < 0.0)
     assert found[2] < 0.02 * found[0]
-
-
-# ---- Rates of bodies and joints: derivatives of where they are along a motion
-
-
-@pytest.mark.parametrize("name", ["fivebar", "3rrr"])
-def test_rates_are_derivatives(name: str) -> None:
-    """Central differences along x + v t + a t^2 / 2, of coordinates and of the bodies' origins."""
-    robot = any_robot(name)
-    x0 = mechanism_of(robot).reference[0]
-    v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n)) * 0.1
-    h = 1e-4
-    t = np.array([-h, 0.0, h])[:, None]
-    path = x0 + v * t + 0.5 * a * t * t
-    solved = nacelle.inverse_kinematics(robot, path)
-    joints, bodies = joint_motion(robot, x0, v, a), body_motion(robot, x0, v, a)
-    q = solved.actuators
-    position, rate, acceleration = joints.actuators
-    np.testing.assert_allclose(position, q[1], atol=1e-12)
-    np.testing.assert_allclose(rate, (q[2] - q[0]) / (2 * h), atol=1e-7)
-    np.testing.assert_allclose(acceleration, (q[2] - 2 * q[1] + q[0]) / h**2, atol=1e-5)
-    p = run_uncompiled(body_poses, robot, path, solve_uncompiled(robot, path))["p"]
-    np.testing.assert_allclose(bodies.twist[:, :3], (p[2] - p[0]) / (2 * h), atol=1e-7)
-    np.testing.assert_allclose(bodies.acceleration[:, :3], (p[2] - 2 * p[1] + p[0]) / h**2, atol=1e-5)
-
-
-# ---- native
-#
-# Compiled kinematics: made once for a robot and options, with the numbers of the uncompiled function.
-
-
-def test_made_once_and_right() -> None:
-    robot = any_robot("fivebar")
-    compiled = native(actuator_positions, robot)
-    assert native(actuator_positions, robot) is compiled
-    x = poses_around(robot, 20, 0, 0.05, 0.1)
-    y = solve_uncompiled(robot, x)
-    expected = run_uncompiled(actuator_positions, robot, x, y)
-    for name, value in compiled(x, y).items():
-        np.testing.assert_allclose(value, expected[name], rtol=1e-13, atol=1e-14)
-
-
-# ---- Poses as users write them: the same orientation in every notation, as SciPy has it
-
-
-def test_one_orientation_in_all_notations() -> None:
-    robot = any_robot("gough-stewart")
-    R = Rotation.from_rotvec([0.1, -0.2, 0.3])
-    p = [0.01, 0.02, 0.6]
-    expected = np.concatenate([p, R.as_quat()])
-    for given in (
-        {"quat_xyzw": R.as_quat()},
-        {"rotation_matrix": R.as_matrix()},
-        {"rotation_vector": R.as_rotvec()},
-    ):
-        x = pose(robot, p, **given)
-        assert np.sign(x[6]) * x == pytest.approx(np.sign(expected[6]) * expected, abs=1e-14)
-
-
-def test_coordinates_by_name_and_batches() -> None:
-    robot = any_robot("delta")
-    x = pose(robot, z=np.array([-0.6, -0.7]), x=0.01)
-    assert x.shape == (2, 3)
-    np.testing.assert_array_equal(x[:, 2], [-0.6, -0.7])
-    np.testing.assert_array_equal(x[:, 0], 0.01)
-
-
-def test_mistakes() -> None:
-    with pytest.raises(KinematicsError):
-        pose(any_robot("delta"), rotation_vector=[0.1, 0.0, 0.0])
-    with pytest.raises(KinematicsError):
-        pose(any_robot("delta"), wz=0.1)
-
-
-# ---- Shapes of inputs: what the mobility and the loops of some robots say
-
-
-@pytest.mark.parametrize(
-    ("name", "pose", "twist", "actuators"),
-    [("gough-stewart", 7, 6, 6), ("delta", 3, 3, 3), ("fivebar", 2, 2, 2), ("redundant", 2, 2, 3)],
-)
-def test_closed_forms_need_no_unknowns(name: str, pose: int, twist: int, actuators: int) -> None:
-    robot = any_robot(name)
-    assert (of_pose(robot), of_twist(robot), of_actuators(robot)) == ((pose,), (twist,), (actuators,))
-    assert of_unknowns(robot) == (0,)
-
-
-def test_parasitic_motion_is_found_by_iteration() -> None:
-    """Three of the six numbers of the pose of a 3-RPS depend on the others."""
-    robot = any_robot("3rps")
-    assert of_pose(robot) == (3,)
-    assert of_unknowns(robot)[0] >= 3
 
 
 # ---- Which coordinates nothing drives, and names of coordinates

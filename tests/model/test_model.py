@@ -1,12 +1,7 @@
-"""Model.
-
-damper, data, hanging, joint, leg, line spring, linear parameters, loaded, platform, plausible, read,
-record, reduced, shared, write, written.
-"""
+"""Robots as data: dampers, springs, chains, motions, plausible masses, reading and writing."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from dataclasses import replace
 from importlib import resources
@@ -22,18 +17,14 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.damper import Damper
 from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import LETTERS, LOCKS, MOTION, Joint, JointKind, Primitive, Spring, neutral
-from nacelle.model.leg import BASE, PLATFORM, Body
-from nacelle.model.line_spring import LineSpring
-from nacelle.model.linear_parameters import linear_parameters, with_linear_forms, with_linear_parameters
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
+from nacelle.model.loaded import body_parameters
 from nacelle.model.platform import AXES, NAMED_MOTIONS, Motion, MotionError, parse_motion
 from nacelle.model.plausible import implausible_masses
-from nacelle.model.read import read_data, read_file, read_text, unique
-from nacelle.model.record import nearby
-from nacelle.model.reduced import ReducedLayout, layout_of
+from nacelle.model.read import read_data, read_file, read_text
+from nacelle.model.reduced import ReducedLayout
 from nacelle.model.write import write_yaml
 from nacelle.model.written import WrittenNumber, WrittenText, given, pieces
-from nacelle.spatial.linear_form import coefficients
 from support.bench import problems_of
 from support.compliant import with_all
 from support.described import NAMES as HANGING
@@ -60,27 +51,6 @@ def test_dampers_are_numbers_of_the_robot_and_keep_their_hash_in_text() -> None:
 # ---- data
 #
 # A robot as data: its hash feels every number and no name; places of coordinates follow each other.
-
-
-def test_the_hash_feels_numbers_and_no_names() -> None:
-    robot = library_robot("fivebar")
-    assert dataclasses.replace(robot, name="other", title="t").hash == robot.hash
-    assert dataclasses.replace(robot, gravity=(0.0, 0.0, -9.80665)).hash != robot.hash
-    body = dataclasses.replace(robot.bodies[2], inertia=(*robot.bodies[2].inertia[:9], 1e-17))
-    assert dataclasses.replace(robot, bodies=(*robot.bodies[:2], body, *robot.bodies[3:])).hash != robot.hash
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_coordinates_follow_each_other(name: str) -> None:
-    robot = library_robot(name)
-    for slices, total in ((robot.q_slices, robot.nq), (robot.v_slices, robot.nv)):
-        places = [k for place in slices for k in range(place.start, place.stop)]
-        assert places == list(range(total))
-    assert len(robot.tree_joints) == robot.tree
-    assert (*robot.tree_joints, *robot.closures) == robot.joints
-    for actuator, revolute in zip(robot.actuators, robot.revolute_actuators, strict=True):
-        assert (robot.joints[actuator.joint].kind.value == "revolute") is revolute
-    assert [robot.joint(joint.name) for joint in robot.joints] == list(range(len(robot.joints)))
 
 
 def test_a_ground_and_couplings_are_not_written_parts() -> None:
@@ -146,19 +116,6 @@ def test_freedoms_and_locks_add_up_to_six(kind: JointKind) -> None:
     assert kind in LOCKS
 
 
-def test_primitives() -> None:
-    assert [p.axis for p in (Primitive.TX, Primitive.RY, Primitive.TZ)] == [0, 1, 2]
-    assert [p.is_rotation for p in (Primitive.TX, Primitive.RZ, Primitive.SPHERICAL)] == [False, True, True]
-    assert (Primitive.SPHERICAL.nq, Primitive.SPHERICAL.nv) == (4, 3)
-    assert neutral(JointKind.SPHERICAL) == (0.0, 0.0, 0.0, 1.0)
-
-
-def test_a_spring_is_the_slope_of_its_energy() -> None:
-    spring, q, h = Spring(stiffness=5.0, rest=0.2), 0.7, 1e-6
-    energy = [0.5 * 5.0 * (q + s - 0.2) ** 2 for s in (-h, h)]
-    assert spring.held_force(q) == pytest.approx((energy[1] - energy[0]) / (2 * h), rel=1e-8)
-
-
 @pytest.mark.parametrize(
     ("limits", "spring", "centre", "counts"),
     [
@@ -183,32 +140,7 @@ def test_where_angles_are_read(
     assert not slide.counts_turns(0)
 
 
-# ---- Bodies and legs: base and platform have their places, and legs share no body
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_body_belongs_somewhere_once(name: str) -> None:
-    robot = library_robot(name)
-    listed = [BASE, *robot.nacelle.bodies, *(body for leg in robot.legs for body in leg.bodies)]
-    assert sorted(listed) == list(range(len(robot.bodies)))
-    assert PLATFORM in robot.nacelle.bodies
-    joints = [*robot.nacelle.joints, *robot.nacelle.closures]
-    joints += [j for leg in robot.legs for j in (*leg.joints, *leg.closures)]
-    assert sorted(joints) == list(range(len(robot.joints)))
-
-
-def test_mass() -> None:
-    assert Body("b", (2.0, *[0.0] * 9)).mass == 2.0
-    assert Body("b").massless
-    assert not Body("b", (0.0,) * 9 + (1e-9,)).massless
-
-
 # ---- Springs between bodies as data: their numbers, their hash, their text
-
-
-def test_tension_is_stiffness_times_stretch() -> None:
-    spring = LineSpring("s", (0, 1), (np.zeros(3), np.zeros(3)), 200.0, 0.3)
-    assert spring.pull(0.4) == 200.0 * (0.4 - 0.3)
 
 
 def test_springs_stops_and_rotors_are_numbers_of_the_robot_and_keep_their_hash_in_text() -> None:
@@ -244,15 +176,6 @@ def test_values_are_written_where_they_are_read() -> None:
     np.testing.assert_array_equal(linear_parameters(robot).values, own.values)
 
 
-@pytest.mark.parametrize("name", ["fivebar", "delta"])
-def test_forms_have_the_robot_as_their_value(name: str) -> None:
-    robot = library_robot(name)
-    p, forms = linear_parameters(robot), with_linear_forms(robot)
-    for body in range(1, len(robot.bodies)):
-        C = coefficients(body_parameters(forms, body), len(p))
-        np.testing.assert_allclose(C @ p.values, body_parameters(robot, body), rtol=1e-15)
-
-
 def test_wrong_vectors() -> None:
     robot = library_robot("fivebar")
     p = linear_parameters(robot)
@@ -275,12 +198,6 @@ def test_parameters_add_up() -> None:
     np.testing.assert_allclose(added[4:], [0.1, 0.0, 0.08, 0.0, 0.04, 0.02], atol=1e-14)
 
 
-def test_who_has_mass() -> None:
-    robot = any_robot("fivebar")
-    assert [has_mass(robot, k) for k in range(2, len(robot.bodies))] == [True] * (len(robot.bodies) - 2)
-    assert not has_mass(robot, 0)
-
-
 # ---- Motion types: names, lists, and what is neither
 
 
@@ -292,12 +209,6 @@ def test_named_motions(name: str) -> None:
     assert motion.n == len(motion.coordinates) == len(motion.twist_axes)
     assert [AXES[k] for k in motion.twist_axes] == list(motion.coordinates)
     assert parse_motion(list(motion.coordinates)) == motion
-
-
-def test_joints_of_the_nacelle_are_coordinates() -> None:
-    motion = parse_motion(["x", "y", "z", "swing"])
-    assert motion.joint_names == ("swing",)
-    assert motion.twist_axes == (0, 1, 2)
 
 
 @pytest.mark.parametrize("value", ["", "xyzw", ["x", "x"], []])
@@ -379,35 +290,6 @@ def test_all_problems_at_once() -> None:
     assert all(problem.line > 0 for problem in caught.value.problems)
 
 
-def test_problems_that_repeat_at_a_place_are_kept_once() -> None:
-    one, two = Problem("f", 3, 1, "legs[0]", "bad"), Problem("f", 3, 1, "legs[1]", "bad")
-    other = Problem("f", 1, 1, "name", "bad")
-    found = unique([one, two, other])
-    assert found[0] == other
-    assert len(found) == 2
-
-
-# ---- The record of free numbers: numbers near by are near, and never where zero is
-
-
-def test_nearby_numbers_are_one_to_three_percent_away() -> None:
-    values = np.array([1.0, -20.0, 0.0, 1e-6])
-    found = np.asarray(nearby(values))
-    assert found[2] == 0.0
-    away = np.abs(found[[0, 1, 3]] / values[[0, 1, 3]] - 1.0)
-    assert np.all((away >= 0.01 - 1e-12) & (away <= 0.03 + 1e-12))
-    assert np.array_equal(found, np.asarray(nearby(values)))
-    assert not np.array_equal(found, np.asarray(nearby(values, seed=1)))
-
-
-def test_a_record_holds_the_numbers_of_its_robot() -> None:
-    robot = any_robot("fivebar")
-    record = robot.declaration.record
-    assert record.record is record
-    assert len(record.names) == len(record.values) == len(record.groups)
-    np.testing.assert_allclose(robot.numbers.vector(), record.values)
-
-
 # ---- Places of coordinates in the reduced pose and twist
 
 
@@ -436,15 +318,6 @@ def test_the_quaternion_stands_at_the_place_of_the_first_rotation() -> None:
     assert layout.v_index("ry") == 2
     with pytest.raises(KeyError):
         layout.v_index("qx")
-
-
-@pytest.mark.parametrize("motion", ["xyz", "xy+rz", "xyz+rz", "z+rx+ry"])
-def test_one_or_two_rotations_are_plain_numbers(motion: str) -> None:
-    layout = layout_of(parse_motion(motion))
-    assert layout.nx == layout.n
-    assert layout.x_names == layout.motion.coordinates
-    assert layout.quaternion is None
-    assert layout.angular is None
 
 
 @pytest.mark.parametrize("names", [("rx", "x", "ry", "rz"), ("rz", "ry", "rx"), ("rx", "rz", "ry")])

@@ -10,6 +10,7 @@ import nacelle
 from nacelle import robots
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.read import read_data, read_text
+from support.pairwise import FAMILIES, pairwise
 
 LIBRARY = robots.names()
 
@@ -46,9 +47,9 @@ def test_names_and_texts_do_not_count(robot):
     assert renamed == robot
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_number_counts(robot, group):
+@pytest.mark.parametrize(("name", "group"), pairwise(name=FAMILIES, group=GROUPS))
+def test_every_number_counts(name, group):
+    robot = nacelle.load(name)
     vector = robot.parameter_vector(group)
     names = robot.parameter_names(group)
     assert len(vector) == len(names) == len(set(names))

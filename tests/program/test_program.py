@@ -1,25 +1,18 @@
-"""Program: cost, directional, factor, folding, pair, precise, program, regroup, symbol, trace."""
+"""Programs: counts, directional derivatives, 50 digits, every operation, tracing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 
-from nacelle.program.algebra.algebra import Algebra
-from nacelle.program.algebra.read import read_algebra, source
-from nacelle.program.algebra.write import write_algebra
 from nacelle.program.cost import WEIGHTS, Count, cost, cost_of, count
 from nacelle.program.derivative import with_jacobians
 from nacelle.program.directional import cotangent, directional_program
-from nacelle.program.factor import factor
-from nacelle.program.folding import FoldingGraph
 from nacelle.program.graph import Graph
-from nacelle.program.pair import pair_products, pair_sums
 from nacelle.program.precise import evaluate
 from nacelle.program.program import ARITY, Program, Variable
 from nacelle.program.regroup import regrouped
@@ -43,7 +36,6 @@ from nacelle.spatial.scalar import (
 )
 from nacelle.spatial.scalar import where as choose
 from nacelle.spatial.solve import solve
-from support.random_programs import evaluate as symbol_evaluate
 
 # ---- Counts of operations against a count by hand
 
@@ -130,72 +122,6 @@ def test_of_any_order() -> None:
     np.testing.assert_allclose(
         third.evaluate([1.5, 2.0, 3.0, 0.0, 0.5, 0.0, 0.0, 0.0]), 24 * 1.5 * 2.0 * 3.0 * 0.5
     )
-
-
-# ---- Factoring saves the products that it says, and no value changes
-
-X = (1.25, -0.75, 3.5, 0.625, 2.0)
-
-
-@pytest.mark.parametrize(
-    ("function", "products"),
-    [
-        (lambda a, b, c, d, e: a * b + a * c - a * d, 1),
-        (lambda a, b, c, d, e: a * b * c + a * b * d + a * e, 3),
-        (lambda a, b, c, d, e: b / a + c / a - d / a, 1),
-        (lambda a, b, c, d, e: a * c + a * d + b * c + b * d, 1),
-        (lambda a, b, c, d, e: a * b + c * d + e, 2),
-        (lambda a, b, c, d, e: 2.0 * a * b - 2.0 * a * c, 2),
-    ],
-)
-def test_a_common_factor_is_taken_out(function: Callable[..., Any], products: int) -> None:
-    traced = trace(lambda x: function(*x), {"x": (5,)})
-    algebra = read_algebra(source(traced.graph, traced.roots))
-    saved = factor(algebra)
-    graph, roots = write_algebra(algebra)
-    program = linear("factored", graph, traced.inputs, traced.outputs, roots)
-    assert count(program).mul == products
-    assert count(traced.program()).mul - products == saved
-    assert abs(program.evaluate([mpmath.mpf(x) for x in X])[0] - function(*X)) < 1e-15
-
-
-# ---- Numbers at a sample: first inputs are constants that are recorded, the others stay inputs
-
-
-def test_first_inputs_have_the_values_of_the_sample() -> None:
-    graph = FoldingGraph((3.0, 4.0))
-    a, b, x = symbols(graph, 0, (3,))
-    assert (a.sample, b.sample, x.sample) == (3.0, 4.0, None)
-    # What follows from numbers alone has a sample too, and stays one of them.
-    assert (a * a + b * b).sample == 25.0
-    assert (a * x).sample is None
-
-
-# ---- Pairs that occur in several places are computed once, and no value changes
-
-
-@pytest.mark.parametrize(
-    ("pair", "function", "before", "after"),
-    [
-        (pair_sums, lambda a, b, c, d: [a + c + b, a + d + b, b + c + d + a], 7, 4),
-        # The ratio of the coefficients counts, not their size or sign.
-        (pair_sums, lambda a, b, c, d: [a + c - 2.0 * b, d + 6.0 * b - 3.0 * a], 7, 5),
-        (pair_products, lambda a, b, c, d: [a * c * b, a * d * b, a * (d * (c * b))], 7, 4),
-        (pair_products, lambda a, b, c, d: [a * b, c * d], 2, 2),
-    ],
-)
-def test_pairs(
-    pair: Callable[[Algebra, int], int], function: Callable[..., Any], before: int, after: int
-) -> None:
-    traced = trace(lambda x: function(*x), {"x": (4,)})
-    algebra = read_algebra(source(traced.graph, traced.roots))
-    assert (pair(algebra, 100) > 0) == (after < before)
-    graph, roots = write_algebra(algebra)
-    program = linear("paired", graph, traced.inputs, traced.outputs, roots)
-    assert count(traced.program()).total == before
-    assert count(program).total == after
-    x = np.random.default_rng(8).normal(size=4)
-    np.testing.assert_allclose(program.evaluate(x.tolist()), function(*x), rtol=1e-13)
 
 
 # ---- Programs with 50 digits: against mpmath
@@ -313,26 +239,6 @@ def test_inputs_move() -> None:
 # ---- symbol
 #
 # Symbols record what is done with them: traced and evaluated, array code gives what NumPy gives.
-
-
-def formula(x: Any) -> Any:
-    a, b, c = x
-    angle = scalar.atan2(a, b)
-    return np.array([scalar.sin(angle) * c - b / (1.0 + a * a), scalar.maximum(a, -c), scalar.sqrt(c * c)])
-
-
-def test_array_code_is_recorded() -> None:
-    x = np.random.default_rng(0).normal(size=(5, 3))
-    found = symbol_evaluate(trace(formula, {"x": (3,)}).program(), [x])[0]
-    np.testing.assert_allclose(found, [formula(row) for row in x], rtol=1e-14)
-
-
-def test_symbols_count_their_inputs() -> None:
-    graph = Graph()
-    table = symbols(graph, 3, (2, 2))
-    assert table.shape == (2, 2)
-    assert node_of(graph, table[1, 0]) == graph.input(5)
-    assert isinstance(symbols(graph, 0, ()), Symbol)
 
 
 def test_a_constant_has_its_value_and_an_input_none() -> None:

@@ -1,4 +1,4 @@
-"""The same robot gives the same program on every machine: kept hashes, and moved last bits."""
+"""The same robot gives the same program on every machine: counts, a few hashes, and moved last bits."""
 
 from __future__ import annotations
 
@@ -22,20 +22,10 @@ from support import program_hashes
 from support.last_bits import forget_everything, moved_robot, noisy_libraries
 from support.library import NAMES as ROBOTS
 from support.library import library_robot
-from support.program_hashes import MODELS
+from support.pairwise import FAMILIES, pairwise
+from support.program_hashes import MODELS, SAMPLE
 
 TESTS = Path(__file__).parents[1]
-# A few that are quick to trace, with all kinds of legs and forms of equations among them.
-SAMPLE = [
-    ("fivebar", "inverse_dynamics"),
-    ("3rrr", "inverse_dynamics"),
-    ("3rrr", "jacobian"),
-    ("delta-codourey", "forward_dynamics"),
-    ("orthoglide", "inverse_dynamics"),
-    ("hexa", "inverse_kinematics"),
-    ("space", "jacobian"),
-    ("prrrp", "mass_matrix"),
-]
 # Those whose last bits used to decide: equal legs, choices among equal candidates, fitted masses.
 HARD = [
     ("hexa", "inverse_dynamics"),
@@ -45,7 +35,6 @@ HARD = [
     ("h4", "jacobian"),
     ("dymo", "jacobian"),
 ]
-ALL = [(robot, name) for robot in sorted(ROBOTS) for name in MODELS]
 
 
 @pytest.fixture(autouse=True)
@@ -57,26 +46,23 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     forget_everything()
 
 
-def assert_kept(robot: str, name: str, found: dict[str, Any]) -> None:
-    """What was found is what the file keeps."""
-    expected = program_hashes.kept()[robot][name]
-    assert found["operations"] == expected["operations"], (robot, name)
-    assert found["structure"] == expected["structure"], (robot, name)
-    assert found["constants"] == pytest.approx(expected["constants"], abs=1e-8), (robot, name)
+def assert_same(found: dict[str, Any], expected: dict[str, Any], place: str) -> None:
+    """Records agree in all that `expected` has, constants to nine digits."""
+    for key, value in expected.items():
+        assert found[key] == (pytest.approx(value, abs=1e-8) if key == "constants" else value), (place, key)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
-def test_the_whole_library(robot: str) -> None:
-    assert set(program_hashes.kept()) == set(ROBOTS)
-    for name, found in program_hashes.records(library_robot(robot)).items():
-        assert_kept(robot, name, found)
+def test_operations(robot: str) -> None:
+    found = {name: own["operations"] for name, own in program_hashes.records(library_robot(robot)).items()}
+    assert found == program_hashes.kept()["operations"][robot]
 
 
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
 def test_robots_are_the_same_to_the_last_bit(robot: str) -> None:
     """Frames, inertias and all else that is read from a description, in the robot's own hash."""
-    assert library_robot(robot).hash == program_hashes.kept()[robot]["robot"]
+    assert library_robot(robot).hash == program_hashes.kept()["robots"][robot]
 
 
 def same_programs(robots: list[nacelle.Robot], name: str) -> Program:
@@ -94,26 +80,28 @@ def same_programs(robots: list[nacelle.Robot], name: str) -> Program:
 
 
 @pytest.mark.parametrize(("robot", "name"), SAMPLE)
-def test_sample_of_the_library_and_moved_numbers(robot: str, name: str) -> None:
+def test_hashes_and_moved_numbers(robot: str, name: str) -> None:
     """The program is that of the file, and stays where every number moves by up to three last places."""
-    own = library_robot(robot)
-    program = same_programs([own, moved_robot(own, 1)], name)
-    assert_kept(robot, name, program_hashes.record(program))
+    own, kept = library_robot(robot), program_hashes.kept()
+    found = program_hashes.record(same_programs([own, moved_robot(own, 1)], name))
+    assert found["operations"] == kept["operations"][robot][name]
+    assert_same(found, kept["programs"][f"{robot} {name}"], robot)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("robot", "name"), ALL)
-def test_all_moved_numbers(robot: str, name: str) -> None:
+@pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=MODELS))
+def test_moved_numbers(robot: str, name: str) -> None:
     own = library_robot(robot)
     same_programs([own, *(moved_robot(own, seed) for seed in (2, 3, 4, 5))], name)
 
 
 def noisy(robot: str, name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read and trace a robot with moved results of all linear algebra and elementary functions."""
+    expected = program_hashes.record(model(library_robot(robot), name).program())
     noisy_libraries(monkeypatch, seed)
     own = nacelle.load(robot)
-    assert own.hash == program_hashes.kept()[robot]["robot"]
-    assert_kept(robot, name, program_hashes.record(model(own, name).program()))
+    assert own.hash == program_hashes.kept()["robots"][robot]
+    assert_same(program_hashes.record(model(own, name).program()), expected, robot)
 
 
 @pytest.mark.parametrize(("robot", "name"), SAMPLE)
@@ -147,9 +135,9 @@ def in_another_process(settings: dict[str, str], robots: str, models: str, folde
 def assert_same_there(settings: dict[str, str], robots: str, models: str, folder: Path) -> None:
     found = in_another_process(settings, robots, models, folder)
     for robot, listed in found["records"].items():
-        assert found["robots"][robot] == program_hashes.kept()[robot]["robot"]
-        for name, own in listed.items():
-            assert_kept(robot, name, own)
+        assert found["robots"][robot] == program_hashes.kept()["robots"][robot]
+        for name, own in program_hashes.records(library_robot(robot), tuple(models.split(","))).items():
+            assert_same(listed[name], own, f"{robot} {name}")
 
 
 @pytest.mark.slow

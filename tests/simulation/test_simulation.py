@@ -1,4 +1,4 @@
-"""Simulation: flow, inputs, many, protocol, run, track."""
+"""Simulation: flow, forces, many robots, events, runs, tracks."""
 
 from __future__ import annotations
 
@@ -9,49 +9,25 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.errors import KinematicsError, NacelleError
+from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.simulation.flow import (
     coordinates_of,
     flow,
-    half_turn,
     pose_from_coordinates,
     reference_orientation,
     state_size,
-    turn_from,
 )
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Event, EventGroup, checked_events, user_event
+from nacelle.simulation.protocol import user_event
 from nacelle.simulation.run import RunSettings, first_grid, next_grid
-from nacelle.simulation.track import HermiteTrack, StillTrack, stopped
+from nacelle.simulation.track import HermiteTrack
 from support import fake_cupy
 from support.library import library_robot
 from support.uncompiled import any_robot
 
 # ---- The flow of a rigid robot: rotations as SciPy's, rates by differences, forward dynamics
-
-
-@pytest.mark.parametrize("length", [0.0, 1e-9, 1e-3, 1.0, 3.0])
-def test_rotation_vectors(length: float) -> None:
-    r = length * np.array([2.0, -1.0, 2.0]) / 3.0
-    quat = np.asarray(half_turn(r), dtype=float)
-    expected = Rotation.from_rotvec(r)
-    assert (expected.inv() * Rotation.from_quat(quat)).magnitude() < 1e-14
-    assert np.linalg.norm(quat) == pytest.approx(1.0, abs=1e-15)
-    start = Rotation.from_rotvec([0.3, 0.2, -0.5])
-    back = turn_from(start.as_quat(), (expected * start).as_quat())
-    np.testing.assert_allclose(np.asarray(back, dtype=float), r, atol=1e-14)
-
-
-def test_coordinates_and_poses() -> None:
-    robot = library_robot("gough-stewart")
-    mechanism = mechanism_of(robot)
-    quat_0 = reference_orientation(mechanism)
-    c = np.array([0.1, -0.2, 0.9, 0.3, -0.4, 0.2])
-    x = pose_from_coordinates(mechanism, c, quat_0)
-    assert len(x) == 7
-    np.testing.assert_allclose(np.asarray(coordinates_of(mechanism, x, quat_0), dtype=float), c, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
@@ -88,18 +64,6 @@ class Two:
     """A plant with two inputs."""
 
     size, inputs, name = 2, 2, "two"
-
-
-def test_one_form_for_all() -> None:
-    t, s, k = np.array([0.0, 0.5]), np.zeros((2, 2)), np.array([0, 1])
-    constant = make_drive(Two(), [1.0, 2.0])
-    assert constant.steady
-    assert constant.forces(k, t, s).tolist() == [[1.0, 2.0], [1.0, 2.0]]
-    rows = make_drive(Two(), np.array([[1.0, 2.0], [3.0, 4.0]]), span=(0, 2))
-    assert rows.forces(k, t, s).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    timed = make_drive(Two(), lambda t: np.array([t, -t]))
-    assert timed.forces(k, t, s).tolist() == [[0.0, 0.0], [0.5, -0.5]]
-    assert make_drive(Two(), None).forces(k, t, s).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_mistakes() -> None:
@@ -168,15 +132,6 @@ def test_an_event_of_the_user_sees_pose_and_twist() -> None:
     np.testing.assert_allclose(event.values(np.zeros(2), s)[:, 0], [0.05, 0.1], atol=1e-12)
 
 
-def test_one_event_or_many() -> None:
-    event = Event("a", lambda t, s: t)
-    group = EventGroup(("b", "c"), lambda t, s: np.stack([t, t], axis=1))
-    assert tuple(checked_events(event)) == (event,)
-    assert tuple(checked_events([event, group])) == (event, group)
-    with pytest.raises(NacelleError):
-        checked_events([lambda t, s: t])
-
-
 # ---- Runs: steps that fill the time, and go on where an earlier run has ended
 
 PLAIN = RunSettings(
@@ -194,13 +149,6 @@ PLAIN = RunSettings(
     events=(),
     progress=False,
 )
-
-
-def test_steps_fill_the_time() -> None:
-    for until, step, count in ((1.0, 0.01, 100), (0.995, 0.01, 100), (0.001, 0.01, 1)):
-        grid = first_grid(PLAIN.changed(until=until, step=step))
-        assert grid.last - grid.first == count
-        assert grid.origin + grid.h * grid.last == pytest.approx(until)
 
 
 def test_a_run_goes_on_with_its_own_steps() -> None:
@@ -244,16 +192,3 @@ def test_a_cubic_is_met_exactly() -> None:
     t = np.linspace(0.0, 1.2, 7)
     np.testing.assert_allclose(track.states(t)[:, 0], t**3, atol=1e-14)
     np.testing.assert_allclose(track.inputs(t, track.states(t))[:, 0], 3.0 * t**2, atol=1e-14)
-
-
-def test_nothing_moved() -> None:
-    track = StillTrack(make_drive(Cubic(), [0.0]), 2.0, np.array([5.0]))
-    assert track.breaks.tolist() == [2.0]
-    assert track.states(np.array([2.0, 2.0])).tolist() == [[5.0], [5.0]]
-
-
-def test_words_for_what_stopped_a_run() -> None:
-    status, message = stopped(KeyboardInterrupt(), 0.5, nothing=False)
-    assert status == "interrupted"
-    assert "0.5" in message
-    assert stopped(ValueError("no"), 0.5, nothing=False)[0] == "failed"

@@ -1,12 +1,12 @@
-"""Hashes of programs, and the file that keeps those of the library: the same on every machine.
+"""Operation counts of the library's programs, and a few hashes: the same on every machine.
 
     make hashes        writes tests/program/program_hashes.json again
 
-A record has the SHA-256 of a minimised program's instructions and results with all constants left out, the
-number of operations, and a sum over its constants. The robots themselves are the same to the last bit
-everywhere, and so is most of what is folded from them; constants that come out of an iteration (the reference
-configuration, masses at the legs' ends) or out of LAPACK have other last bits on other machines, so constants
-are compared to nine digits and not hashed.
+The file has the hash of every robot, the operations of every minimised program, and of a few programs the
+SHA-256 of instructions and results, with all constants left out, and a sum over the constants. The robots
+themselves are the same to the last bit everywhere, and so is most of what is folded from them; constants that
+come out of an iteration (the reference configuration, masses at the legs' ends) or out of LAPACK have other
+last bits on other machines, so constants are compared to nine digits and not hashed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ from support.library import library_robot
 # Regressors are long, and of the same parts as inverse dynamics.
 MODELS = tuple(name for name in NAMES if not name.endswith("regressor"))
 FILE = Path(__file__).parents[1] / "program" / "program_hashes.json"
+# The few whose hashes are kept: quick to trace, with all kinds of legs and forms of equations among them.
+SAMPLE = (
+    ("fivebar", "inverse_dynamics"),
+    ("3rrr", "jacobian"),
+    ("delta-codourey", "forward_dynamics"),
+    ("orthoglide", "inverse_dynamics"),
+    ("hexa", "inverse_kinematics"),
+    ("prrrp", "mass_matrix"),
+)
 
 
 def structure(program: Program) -> str:
@@ -69,19 +78,27 @@ def records(robot: Robot, models: tuple[str, ...] = MODELS, *, minimised: bool =
 
 
 def kept() -> dict[str, dict[str, Any]]:
-    """The records of the library, robot by robot and model by model."""
+    """What the file keeps: `robots` and `operations` by robot, `programs` by robot and model."""
     loaded: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
     return loaded
 
 
 def write() -> None:
-    """Write the records of the whole library."""
-    found: dict[str, Any] = {}
+    """Write the file, a line a robot or program."""
+    found: dict[str, dict[str, Any]] = {"robots": {}, "operations": {}, "programs": {}}
     for name in sorted(ROBOTS):
         robot = library_robot(name)
-        found[name] = {"robot": robot.hash, **records(robot)}
+        found["robots"][name] = robot.hash
+        found["operations"][name] = {label: own["operations"] for label, own in records(robot).items()}
         sys.stderr.write(f"{name}\n")
-    FILE.write_text(json.dumps(found, indent=1) + "\n")
+    for name, label in SAMPLE:
+        own = records(library_robot(name), (label,))[label]
+        found["programs"][f"{name} {label}"] = {key: own[key] for key in ("structure", "constants")}
+    parts = []
+    for part, entries in found.items():
+        lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in entries.items())
+        parts.append(f" {json.dumps(part)}: {{\n{lines}\n }}")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def print_records(names: list[str], models: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Derivatives: derivatives, tangent, tape."""
+"""Derivatives of the dynamics against exact differences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import pytest
 
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
 from nacelle.dynamics.derivatives.tangent import tangent
-from nacelle.dynamics.derivatives.tape import DerivativeTape
 from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
 from nacelle.kinematics.tree.closure import closure_gaps
@@ -25,12 +23,10 @@ from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Spring
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.program.trace import trace
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from support.compare import relative_error
 from support.leg_robots import CASES
 from support.random_inertia import with_random_friction, with_random_inertias
-from support.random_programs import evaluate
 from support.uncompiled import any_robot, by_time, poses_around, solve_uncompiled
 
 # ---- derivatives
@@ -253,25 +249,3 @@ def test_unknowns_move_with_the_pose(name: str) -> None:
     for values, expected in ((poses, X), (y, Y)):
         slope = np.tensordot([1.0, -8.0, 8.0, -1.0], values, 1) / (12.0 * step)
         np.testing.assert_allclose(slope.T, expected, rtol=0, atol=1e-9)
-
-
-# ---- Derivatives on a trace: by inputs and along the pose, as differences have them
-
-
-def test_slopes_along_the_pose_are_the_inverse_jacobian() -> None:
-    robot = any_robot("fivebar")
-    mechanism = mechanism_of(robot)
-
-    def slopes(x: np.ndarray, y: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        tape = DerivativeTape(robot, x, y)
-        q = actuator_positions(robot, x, y)["q"]
-        return {"q": q, "pose": tape.by_pose(q), "twist": tape.by(v * v, v)}
-
-    program = trace(slopes, {"x": (2,), "y": (mechanism.ny,), "v": (2,)}).program()
-    x0, y0 = mechanism.reference
-    h, v = 1e-6, np.array([0.3, -0.7])
-    rows = np.concatenate([x0 + h * np.eye(2), x0 - h * np.eye(2), x0[None]])
-    q, pose, twist = evaluate(program, [rows, np.tile(y0, (5, 1)), np.tile(v, (5, 1))])
-    differences = ((q[:2] - q[2:4]) / (2 * h)).T
-    np.testing.assert_allclose(pose[4].reshape(2, 2), differences, atol=1e-8)
-    np.testing.assert_allclose(twist[4].reshape(2, 2), np.diag(2.0 * v), atol=1e-15)

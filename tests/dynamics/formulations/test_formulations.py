@@ -1,4 +1,4 @@
-"""Formulations: bodies, choice, reference, tree."""
+"""All formulations: power, gravity, and projection of the tree."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.formulations import bodies, reference, tree
+from nacelle.dynamics.formulations import bodies, tree
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.formulations.choice import FORMULATIONS
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.linear_parameters import linear_parameters
 from support.compare import assert_same, relative_error
-from support.element_robots import general, samples
 from support.leg_robots import CASES
 from support.library import NAMES
 from support.random_inertia import with_random_friction, with_random_inertias
@@ -25,23 +23,6 @@ from support.uncompiled import ALL, SharedStates, any_robot, difference, run_unc
 from support.uncompiled import path_states as states
 
 # ---- Body by body: mass matrix and gravity are those of energies
-
-
-def test_force_mass_matrix_and_gravity() -> None:
-    robot = general("delta")
-    for state, a, settings in samples(robot):
-        assert_same(
-            bodies.generalised_force(state, a, settings), tree.generalised_force(state, a, settings), 1e-11
-        )
-        zero = np.zeros(len(a))
-        M = np.stack(
-            [
-                tree.generalised_force(state, e, settings) - tree.generalised_force(state, zero, settings)
-                for e in np.eye(len(a))
-            ],
-            axis=1,
-        )
-        assert_same(bodies.mass_matrix(state), M, 1e-10)
 
 
 def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
@@ -122,29 +103,6 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert relative_error(M, np.swapaxes(M, -1, -2)) < 1e-13
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert relative_error(back["acceleration"], a) < 1e-9
-
-
-# ---- The reference models: they fit each other at one state
-
-
-def test_models_fit_each_other() -> None:
-    """force = Y p; M a + h = A^T force; forward inverts inverse; power of gravity and loads."""
-    robot = general("fivebar")
-    n = robot.motion.n
-    x, y = mechanism_of(robot).reference
-    v, a, load = np.random.default_rng(0).normal(size=(3, n))
-    inverse = reference.inverse(robot, x, y, v, a, load)
-    back = reference.forward(robot, x, y, v, inverse["force"], load)
-    assert_same(back["acceleration"], a, 1e-9)
-    inertia, bias = reference.inertia(robot, x, y), reference.bias(robot, x, y, v)
-    assert_same(inertia["M"] @ a + bias["h"], inverse["generalised"] + load, 1e-10)
-    assert_same(inertia["A"].T @ inverse["force"], inverse["generalised"], 1e-10)
-    free = reference.inverse(robot, x, y, v, a, np.zeros(n))
-    Y = reference.regressor(robot, x, y, v, a)["Y"]
-    assert_same(Y @ linear_parameters(robot).values, free["force"], 1e-9)
-    energies = reference.energies(robot, x, y, v)
-    assert_same(energies["kinetic"], 0.5 * v @ inertia["M"] @ v, 1e-11)
-    assert 0.0 < inverse["parallel_margin"] <= 1.0
 
 
 # ---- The tree formulation: along the rates of a tree without loops it is Lagrange's equation

@@ -31,6 +31,7 @@ from support.compare import assert_same
 from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of
+from support.pairwise import FAMILIES, pairwise
 from support.random_inertia import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
@@ -71,6 +72,11 @@ INPUTS = {
 # Small programs: all models of these robots are compiled here, those of the others by `make test-all`.
 SMALL = ("prrrp", "redundant point on three legs", "sprung five-bar", "point on sliders", "one motion")
 SLOW = tuple(name for name in ALL if name not in SMALL)
+# Robots by kinds; small ones are a kind of their own.
+KINDS = {
+    kind: [name for name in names if name not in SMALL]
+    for kind, names in {**FAMILIES, "rigid": RIGID, "stress": STRESS}.items()
+} | {"small": SMALL}
 # Planar robots are analysed and written in tenths of a second.
 QUICK = (
     *SMALL,
@@ -228,9 +234,14 @@ def test_every_model_has_a_form(name: str, kind: str) -> None:
     assert [output.name for output in found.program().outputs] == [OUTPUTS.get(kind, "Y")]
 
 
-@pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
-@pytest.mark.parametrize("kind", OUTPUTS)
-def test_models(kind: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        case if case[0] in SMALL else pytest.param(*case, marks=pytest.mark.slow)
+        for case in pairwise(name=KINDS, kind=list(OUTPUTS))
+    ],
+)
+def test_models(name: str, kind: str) -> None:
     states = sampled(robot_of(name))
     assert error(compiled(model(states.robot, kind), states), by_tree(kind, states)) < TOLERANCE
 

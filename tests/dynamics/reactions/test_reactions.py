@@ -1,4 +1,4 @@
-"""Reactions: reactions, equations, peak, solve."""
+"""Reactions: bodies in balance, virtual power, redundancy, peaks."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.operating_point import OperatingPoint
-from nacelle.dynamics.reactions.equations import idle_spins, lock_wrenches, reaction_terms
+from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.reactions.reactions import joint_reactions
 from nacelle.dynamics.reactions.solve import (
-    balance_structure,
     determination,
-    in_frames,
-    sample_size,
     transmitted,
 )
-from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
@@ -431,93 +426,3 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
         bias = nacelle.joint_motion(robot, x, v, np.zeros(3)).actuators[2][k]
         rotor = joint.gear_ratio**2 * joint.rotor_inertia * bias
         assert smooth.wrench[actuator.joint, 5] == pytest.approx(forces[k] - rub - rotor, abs=1e-10)
-
-
-# ---- Terms of the balance: locks take no power in motions that the joints allow
-
-
-@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps"])
-def test_locks_do_no_work(name: str) -> None:
-    """Wrench times relative twist is zero at every closure, for all motions of the robot."""
-    robot = any_robot(name)
-    x, y = mechanism_of(robot).reference
-    v = np.cos(np.arange(robot.motion.n) + 1.0)
-    state = state_at(robot, x, y, v)
-    wrenches = np.asarray(lock_wrenches(robot, state.now.motion), dtype=float)
-    twists, k = state.moving.velocity.twists, 0
-    for joint in robot.closures:
-        relative = twists[joint.successor] - twists[joint.predecessor]
-        for _ in joint.locks:
-            assert abs(wrenches[k] @ relative) < 1e-10
-            k += 1
-    assert len(wrenches) == k + len(idle_spins(robot))
-
-
-def test_bodies_need_their_inertia_and_weight() -> None:
-    """About the base's origin a resting body needs -m g and its moment."""
-    robot = any_robot("delta")
-    x, y = mechanism_of(robot).reference
-    zero = np.zeros(3)
-    point = OperatingPoint(x, y, zero, zero, zero)
-    terms = reaction_terms(robot, np.zeros((len(robot.bodies), 6)), *point)
-    needs = np.asarray(terms["needs"], dtype=float)
-    weight = -np.outer([body.mass for body in robot.bodies], robot.gravity)
-    np.testing.assert_allclose(needs[1:, :3], weight[1:], atol=1e-12)
-
-
-# ---- Peaks of joints: the largest of the reactions at all samples
-
-
-def test_peaks_are_the_largest() -> None:
-    robot = any_robot("fivebar")
-    start = mechanism_of(robot).reference[0]
-    line = nacelle.Line(start, start + np.array([0.03, 0.02]), motion="xy", duration=0.2)
-    found = peak_reactions(robot, line, 100.0)
-    wrench = found.reactions.wrench
-    assert wrench.shape == (len(found.times), len(robot.joints), 6)
-    for j, peak in enumerate(found.peaks):
-        forces = np.linalg.norm(wrench[:, j, :3], axis=1)
-        assert peak.force == forces.max()
-        assert peak.force_time == found.times[forces.argmax()]
-        assert peak.mean_force <= peak.force * (1.0 + 1e-12)
-        assert found.joint(robot.joints[j].name) is peak
-    largest = max(found.peaks, key=lambda peak: peak.force)
-    assert largest.name in repr(found)
-
-
-# ---- Wrenches in joints: what the balance leaves open is what mobility counts as overconstraint
-
-
-@pytest.mark.parametrize(("name", "redundancy"), [("gough-stewart", 0), ("fivebar", 3), ("delta", 0)])
-def test_what_is_open(name: str, redundancy: int) -> None:
-    """A planar loop is overconstrained three times, a hexapod of UPS legs not at all."""
-    robot = any_robot(name)
-    found = determination(robot)
-    assert found.redundancy == redundancy
-    assert bool(np.all(found.determined)) is (redundancy == 0)
-    assert found.determined.shape == (len(robot.joints), 6)
-    assert sample_size(robot) > 0
-    assert balance_structure(robot).lock_scale.shape[0] >= redundancy
-
-
-def test_frames() -> None:
-    """A force f through a point p has no moment there."""
-    f, p = np.array([1.0, -2.0, 3.0]), np.array([0.1, 0.2, 0.3])
-    wrench = np.concatenate([f, np.cross(p, f)])
-    found = in_frames(wrench[None, None], np.eye(3)[None, None], p[None, None], 1.0)[0, 0]
-    np.testing.assert_allclose(found, [*f, 0.0, 0.0, 0.0], atol=1e-14)
-
-
-def test_the_platform_is_in_balance() -> None:
-    """At rest the wrenches of the joints at the platform carry its weight."""
-    robot = any_robot("gough-stewart")
-    x = nacelle.reference_pose(robot)
-    found = nacelle.joint_reactions(robot, x)
-    total = np.zeros(3)
-    bodies = nacelle.inverse_kinematics(robot, x).bodies
-    for j, joint in enumerate(robot.joints):
-        for side, body in ((1.0, joint.successor), (-1.0, joint.predecessor)):
-            if body == 1:
-                R = bodies.R[joint.predecessor] @ joint.frame_predecessor.R
-                total += side * R @ found.wrench[j, :3]
-    np.testing.assert_allclose(total, -robot.bodies[1].mass * np.array(robot.gravity), rtol=1e-9, atol=1e-9)

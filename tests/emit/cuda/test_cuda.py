@@ -1,7 +1,4 @@
-"""Cuda.
-
-body, device drivers, drivers, header, lower, newton, order, plan, residence, target, tensor map.
-"""
+"""CUDA on this machine: arithmetic, Newton's iteration, values put aside, what the driver is given."""
 
 from __future__ import annotations
 
@@ -15,14 +12,9 @@ import pytest
 
 import nacelle
 from nacelle.emit.cuda import tensor_map
-from nacelle.emit.cuda.body import ValuePlaces, statements
 from nacelle.emit.cuda.device_drivers import DeviceNewton, DeviceRk4
-from nacelle.emit.cuda.drivers import SampleNumbers, ScratchColumns, driver_plan, reads_of
-from nacelle.emit.cuda.lower import lowered
 from nacelle.emit.cuda.newton import newton_kernel
-from nacelle.emit.cuda.order import clusters, fewest_values_first, flow_of, ordered, set_aside
 from nacelle.emit.cuda.plan import CudaOptions, planned, values_held
-from nacelle.emit.cuda.residence import moves, residence
 from nacelle.emit.cuda.target import source_text
 from nacelle.emit.newton import NumpyNewton, Rules
 from nacelle.emit.registry import target
@@ -33,23 +25,6 @@ from support.cuda_run import Many
 from support.driver_programs import pendulum, square_roots
 from support.fake_cupy import fake
 from support.random_programs import random_program
-
-# ---- Statements of a laid-out program
-
-
-def test_statements() -> None:
-    code = (("input", 0), ("input", 1), ("const", -2.5), ("mul", 0, 1), ("sub", 2, 3), ("neg", 4))
-    program = Program("p", (Variable("x", (2,)),), (Variable("y", (3,)),), code, (5, 2, 0))
-    places = ValuePlaces(
-        lambda place, names: f"load {place} {names};", lambda place, texts: f"put {place} {texts};", str
-    )
-    lines = statements(planned(program), "double", places)
-    assert lines.index("const double t4 = nc_fma(-t0_1, t1_1, (-2.5));") > lines.index("load 1 ['t1_1'];")
-    assert "const double t5 = -t4;" in lines
-    assert lines[-4:] == ["put 1 ['(-2.5)'];", "double t0_2;", "load 0 ['t0_2'];", "put 2 ['t0_2'];"]
-    pair = statements(planned(program, CudaOptions(real="float"), states=2), "float", places)
-    assert "const float t5b = -t4b;" in pair
-
 
 # ---- Drivers on rows of numbers: kernels are made once for each way that inputs are given
 
@@ -72,36 +47,6 @@ def test_float() -> None:
         assert first.y.dtype == np.float32
         assert np.allclose(first.y, np.sqrt(2.0), rtol=1e-6)
         assert solver._driver(True) is solver._driver(True)
-
-
-# ---- Columns of drivers
-
-
-def test_columns_are_taken_in_turn() -> None:
-    frame = ScratchColumns(CudaOptions(), 2, common=3)
-    room = frame.room
-    assert room == (227 * 1024 // 2 - 1024 - 128) // 1024
-    first, second = frame.take(4), frame.take(2)
-    assert (first, second) == (0, 4096)
-    assert frame.at(second, 1) == "own + 5120"
-    assert frame.room == room - 6
-    assert frame.bytes == 128 + 6 * 1024
-
-
-def test_numbers_that_are_read_most_come_first() -> None:
-    frame = ScratchColumns(CudaOptions(), 3)
-    frame.take(frame.room - 2)
-    numbers = SampleNumbers(frame, ["a", "b", "c", "d"], [1, 5, 0, 3])
-    assert frame.scratch == 2
-    loads = [numbers.load(k) for k in range(4)]
-    assert [text.split("(")[0] for text in loads] == ["nc_fetch", "nc_load", "nc_fetch", "nc_load"]
-    assert len(numbers.fill()) == 4
-
-
-def test_reads_of_an_input() -> None:
-    plan = driver_plan(pendulum(), CudaOptions(), 9)
-    assert reads_of(plan, 3, 2) == [1, 1]
-    assert plan.states == 1
 
 
 # ---- Arithmetic of the header on this machine
@@ -154,40 +99,6 @@ def test_what_is_not_plain() -> None:
     assert np.all(np.isnan(cosine[[2, 3, 6]]))
 
 
-# ---- Quotients and roots as products with reciprocals
-
-X = [("input", k) for k in range(3)]
-
-
-def made(code: list[tuple[object, ...]], *results: int) -> Program:
-    return Program("p", (Variable("x", (3,)),), (Variable("y", (len(results),)),), tuple(code), results)
-
-
-def ops(program: Program, *, ieee: bool = False) -> list[str]:
-    code, _ = lowered(program, ieee=ieee)
-    return sorted(step[0] for step in code if step and step[0] not in ("input", "const"))
-
-
-def test_quotients_share_their_reciprocal() -> None:
-    program = made([*X, ("div", 0, 2), ("div", 1, 2)], 3, 4)
-    assert ops(program) == ["mul", "mul", "rcp"]
-    assert ops(program, ieee=True) == ["div", "div"]
-    one = made([*X, ("const", 1.0), ("div", 3, 2)], 4)
-    assert ops(one) == ["rcp"]
-
-
-def test_a_quotient_by_a_root_is_one_product() -> None:
-    program = made([*X, ("sqrt", 0), ("div", 1, 3), ("div", 2, 3)], 4, 5)
-    assert ops(program) == ["mul", "mul", "rsqrt"]
-    whole = made([*X, ("sqrt", 0), ("div", 1, 3)], 3, 4)
-    assert ops(whole) == ["mul", "root", "rsqrt"]
-
-
-def test_products_are_fused_into_all_their_sums() -> None:
-    program = made([*X, ("mul", 0, 1), ("add", 3, 2), ("sub", 3, 2)], 4, 5)
-    assert ops(program) == ["fma", "fms"]
-
-
 # ---- Newton's iteration on the device's terms, on this machine, against the same in NumPy
 
 
@@ -228,42 +139,6 @@ def test_a_program_of_another_form() -> None:
         newton_kernel(pendulum())
 
 
-# ---- Orders for many registers
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("registers", [6, 40])
-def test_operands_come_first_and_the_best_is_no_worse(seed: int, registers: int) -> None:
-    code, results = lowered(random_program(seed, 300))
-    flow = flow_of(code)
-    wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
-    best = ordered(code, results, registers)
-    for order in (best, clusters(flow), fewest_values_first(wanted, flow)):
-        place = {k: at for at, k in enumerate(order)}
-        assert sorted(place) == sorted(flow.given)
-        assert all(place[a] < place[k] for k in order for a in flow.needs[k])
-    least = set_aside(best, flow, results, registers)
-    assert least <= set_aside(flow.given, flow, results, registers)
-
-
-def test_sums_of_pairs_need_few_registers() -> None:
-    """A sum of 32 products of inputs, written breadth first, is made term by term."""
-    code: list[tuple[object, ...]] = [("input", k) for k in range(64)]
-    level = [len(code) + k for k in range(32)]
-    code += [("abs", 2 * k) for k in range(32)]
-    while len(level) > 1:
-        pairs = [(level[2 * k], level[2 * k + 1]) for k in range(len(level) // 2)]
-        level = [len(code) + k for k in range(len(pairs))]
-        code += [("min", a, b) for a, b in pairs]
-    program = Program("sum", (Variable("x", (64,)),), (Variable("y"),), tuple(code), (level[0],))
-    lower, results = lowered(program)
-    flow = flow_of(lower)
-    inputs = {a for a in flow.users if a not in flow.needs}
-    order = ordered(lower, results, 8)
-    assert moves(order, flow.reads, inputs | set(results), 8) == 32  # every input once, nothing else
-    assert moves(flow.given, flow.reads, inputs | set(results), 8) > 60
-
-
 # ---- Layouts of threads: registers, blocks, values put aside
 
 
@@ -277,12 +152,6 @@ def wide(count: int) -> Program:
     code += [("atan2", len(code) - 1, count + k) for k in range(count)]
     results = tuple(range(len(code) - count, len(code)))
     return Program("wide", (Variable("x", (count,)),), (Variable("y", (count,)),), tuple(code), results)
-
-
-def test_few_values_leave_room_for_three_blocks() -> None:
-    assert planned(random_program(0)).blocks == 3
-    plan = planned(random_program(0), CudaOptions(real="float"))
-    assert (plan.states, plan.blocks, plan.moved) == (2, 3, 0)
 
 
 def test_values_that_do_not_fit_are_put_aside() -> None:
@@ -300,30 +169,6 @@ def test_values_that_do_not_fit_are_put_aside() -> None:
             assert step[0] == "input" or held[plan.slots.slot[a]] == a
         if k in plan.slots.slot:
             held[plan.slots.slot[k]] = k
-
-
-def test_nothing_is_put_aside_where_there_is_no_room() -> None:
-    plan = planned(wide(125), fits=lambda plan: plan.slots.count == 0)
-    assert plan.slots.count == 0
-    assert plan.blocks == 2
-
-
-# ---- Which values a thread puts aside
-
-# Three inputs (0 to 2), read by 3 and again, in the end, by 5.
-READS = {3: (0, 1), 4: (2, 3), 5: (0, 4)}
-
-
-def test_the_value_needed_last_makes_room() -> None:
-    assert residence([3, 4, 5], READS, 8) == [(0, 1), (2,), ()]
-    assert residence([3, 4, 5], READS, 1) == [(0, 1), (2,), (0,)]
-
-
-def test_a_value_that_is_loaded_again_is_stored_once() -> None:
-    reads = {1: (0,), 2: (0,), 3: (2,), 4: (3, 1)}
-    assert moves([1, 2, 3, 4], reads, {0}, 8) == 1
-    # With one register the value of 1 goes to memory and comes back: a load, and a store that counts twice.
-    assert moves([1, 2, 3, 4], reads, {0}, 1) > moves([1, 2, 3, 4], reads, {0, 1}, 1)
 
 
 # ---- The target "cuda" gives source without CuPy, and without a device

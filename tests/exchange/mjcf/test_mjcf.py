@@ -1,4 +1,4 @@
-"""Mjcf: compiled, drives, strip."""
+"""MJCF: what is compiled, driven and left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import ExchangeReport
-from nacelle.exchange.mjcf.compiled import compile_mjcf, quaternion_rotation
+from nacelle.exchange.mjcf.compiled import compile_mjcf
 from nacelle.exchange.mjcf.drives import axes_by_joint
 from nacelle.exchange.mjcf.strip import stripped
 from nacelle.exchange.xml import parsed, text_of
@@ -24,15 +24,6 @@ TEXT = """<mujoco><worldbody>
 <equality><joint joint1="turn"/></equality>
 <equality>
 <weld body1="base"/></equality></mujoco>"""
-
-
-def test_names_and_places(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(TEXT)
-    read = compile_mjcf(path, ExchangeReport())
-    assert read.bodies == ["base", "base-2", "body2"]
-    assert read.joints == ["turn", "joint1"]
-    assert (read.equality(1).tag, read.equality(1).line) == ("weld", 6)
 
 
 def test_a_body_whose_mass_was_in_a_mesh_has_a_hint(tmp_path: Path) -> None:
@@ -54,12 +45,6 @@ def test_warnings_are_reported_and_not_left_in_a_file(
     read = compile_mjcf(path, ExchangeReport())
     assert [step.split(":")[0] for step in read.report.steps] == ["MuJoCo warns"]
     assert [file.name for file in tmp_path.iterdir()] == ["a.xml"]
-
-
-def test_quaternions_have_the_scalar_first() -> None:
-    np.testing.assert_allclose(
-        quaternion_rotation(np.array([2.0, 0, 0, 2.0])), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15
-    )
 
 
 # ---- Actuators and tendons of MJCF: gear, largest force, what acts at the joint, losses

@@ -1,4 +1,4 @@
-"""Sdf: frames, shapes, texts."""
+"""Frames and poses of SDF, and errors at their places."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.sdf.frames import frames_of
-from nacelle.exchange.sdf.shapes import shapes_of
-from nacelle.exchange.sdf.texts import is_true, limit_value, pose_of, unit_axis, value, word
+from nacelle.exchange.sdf.texts import pose_of
 from nacelle.exchange.xml import parsed
 
 # ---- Frames of SDF: placed in each other, attached to links, in nested models
@@ -61,38 +59,7 @@ def test_errors_name_the_place(old: bytes, new: bytes, message: str) -> None:
     assert message in str(caught.value)
 
 
-# ---- Shapes of SDF links; meshes and planes are losses
-
-TEXT_OF_SHAPES = b"""<link name="a">
-<visual><pose>1 2 3 0 0 0</pose><geometry><box><size>0.1 0.2 0.3</size></box></geometry></visual>
-<visual><geometry><capsule><radius>0.1</radius><length>2</length></capsule></geometry></visual>
-<visual><geometry><sphere><radius>0.5</radius></sphere></geometry></visual>
-<visual><geometry><mesh><uri>absent.dae</uri></mesh></geometry></visual>
-<visual><geometry><plane/></geometry></visual></link>"""
-
-
-def test_shapes_and_their_places() -> None:
-    report = ExchangeReport()
-    box, cylinder, sphere = shapes_of(parsed(TEXT_OF_SHAPES, "a.sdf"), report)
-    assert (box.size, cylinder.size, sphere.size) == ((0.1, 0.2, 0.3), (0.1, 2.0), (0.5,))
-    np.testing.assert_array_equal(box.at.p, [1, 2, 3])
-    assert report.losses == ["meshes left out: bodies are drawn by their joints", "shapes <plane> left out"]
-
-
 # ---- Values in the texts of SDF elements
-
-
-def test_words_numbers_and_directions() -> None:
-    element = parsed(b"<a><n> 2.5 </n><far>-inf</far><yes>true</yes><xyz>0 3 4</xyz></a>", "a")
-    assert (word(element, "yes"), word(element, "no", "?")) == ("true", "?")
-    assert (is_true(element, "yes"), is_true(None, "yes")) == (True, False)
-    assert (value(element, "n", 1.0), limit_value(element, "far", 1.0), value(element, "m", 7.0)) == (
-        2.5,
-        -math.inf,
-        7.0,
-    )
-    np.testing.assert_allclose(unit_axis(element), [0, 0.6, 0.8])
-    np.testing.assert_array_equal(unit_axis(parsed(b"<axis/>", "a")), [0, 0, 1])
 
 
 def test_poses_in_all_their_forms() -> None:

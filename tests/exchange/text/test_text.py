@@ -1,4 +1,4 @@
-"""Text: description, legs, quantities."""
+"""A graph as a description: numbers and places come back, in short texts."""
 
 from __future__ import annotations
 
@@ -8,20 +8,13 @@ import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Shape, Solid, Strut
 from nacelle.exchange.text.description import described
-from nacelle.exchange.text.legs import legs_in_order
 from nacelle.exchange.text.quantities import (
-    angle,
-    frame,
-    length,
     shortest_decimal,
-    written_direction,
-    written_rotation,
-    written_vector,
 )
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.read import read_data
-from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import rotation_quat, rotation_rpy
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import rotation_rpy
 
 # ---- A graph as a description: the robot that is read from it has the graph's numbers and places
 
@@ -67,55 +60,6 @@ def test_numbers_and_places_come_back() -> None:
             np.testing.assert_allclose(placed.p[index], pose.p, atol=1e-12)
 
 
-# ---- Pieces of a graph without base and trunk
-
-Z = (Axis(np.array([0.0, 0.0, 1.0])),)
-
-
-def test_legs_are_connected_pieces_named_by_what_their_parts_share() -> None:
-    names = ("trunk", "left_crank", "left_rod", "right_crank", "head")
-    links = [
-        Link("left_motor", "trunk", "left_crank", identity(), axes=Z),
-        Link("left_pivot", BASE, "left_rod", identity(), axes=Z),
-        Link("right_motor", "trunk", "right_crank", identity(), axes=Z),
-        Link("neck", "trunk", "head", identity(), axes=Z),
-    ]
-    closing = Link("left_loop", "left_rod", "left_crank", identity(), spherical=True)
-    graph = Graph(
-        "g", "g.xml", np.zeros(3), {n: Solid() for n in names}, tuple(links), (closing,), floating="trunk"
-    )
-    left, right, head = legs_in_order(graph)
-    assert (left.name, left.bodies, left.short("left_rod")) == ("left", ("left_crank", "left_rod"), "rod")
-    assert left.closures == (closing,)
-    assert (right.name, head.name, head.short("neck")) == ("right", "leg3", "neck")
-
-
-def test_parts_of_an_articulated_nacelle_are_in_no_leg() -> None:
-    names = ("plate", "a_arm", "a_plate", "tool")
-    links = [
-        Link("a_motor", BASE, "a_arm", identity(), axes=Z),
-        Link("a_end", "a_arm", "a_plate", identity(), axes=Z),
-        Link("turn", "plate", "tool", identity(), axes=Z),
-    ]
-    closing = Link("a_tip", "a_plate", "tool", identity(), spherical=True)
-    graph = Graph(
-        "g",
-        "g.xml",
-        np.zeros(3),
-        {n: Solid() for n in names},
-        tuple(links),
-        (closing,),
-        floating="plate",
-        parts=("tool",),
-    )
-    (leg,) = legs_in_order(graph)
-    assert leg.bodies == ("a_arm", "a_plate")
-    assert leg.joins(["tool"])
-    assert not leg.joins(["plate"])
-    # A body of the leg that was called "plate" would be taken for the nacelle's.
-    assert leg.short("a_plate") == "a_plate"
-
-
 # ---- Numbers with units: the shortest text that means the same
 
 
@@ -128,21 +72,3 @@ def test_short_numbers() -> None:
     rng = np.random.default_rng(0)
     for value in rng.normal(size=200) * 10.0 ** rng.integers(-12, 12, 200):
         assert abs(float(shortest_decimal(value)) - value) <= 2e-15 * abs(value)
-
-
-def test_quantities_have_units() -> None:
-    assert length(0.3) == "300 mm"
-    assert angle(math.radians(22.5)) == "22.5 deg"
-    assert angle(0.1) == "0.1 rad"
-    assert written_vector([0.0, 1e-19, 0.1], "mm", 1e3) == "0 0 100 mm"
-    assert written_direction(np.array([0.0, -1.0, 0.0])) == "-y"
-    assert written_direction(np.array([0.6, 0.0, 0.8])) == [0.6, 0.0, 0.8]
-
-
-def test_rotations_come_back() -> None:
-    assert written_rotation(rotation_rpy(np.radians([0.0, 90.0, 30.0]))) == {"rpy": "0 90 30 deg"}
-    quat = np.array([0.1, -0.5, 0.3, 0.8]) / np.linalg.norm([0.1, -0.5, 0.3, 0.8])
-    written = written_rotation(rotation_quat(quat))["quat_xyzw"]
-    np.testing.assert_allclose(rotation_quat(np.array(written)), rotation_quat(quat), atol=4e-16)
-    assert frame(Pose(np.eye(3), np.zeros(3)), 1.0) is None
-    assert frame(Pose(np.eye(3), np.array([0.0, 0.0, 0.01])), 1.0) == "0 0 10 mm"

@@ -1,4 +1,4 @@
-"""Urdf: drives, gazebo, gepetto, places, shapes."""
+"""URDF: drives, and loops in the words of Gazebo and Gepetto."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import ExchangeReport, Graph, Motor
+from nacelle.exchange.graph import Graph, Motor
 from nacelle.exchange.urdf.gepetto import read_side
-from nacelle.exchange.urdf.places import Links, axis_of, pose_of
 from nacelle.exchange.urdf.read import read_urdf
-from nacelle.exchange.urdf.shapes import shapes_of
-from nacelle.exchange.xml import parsed, read_xml
+from nacelle.exchange.xml import read_xml
 from support.urdf_files import DRIVES, ENDS, SIDE, TREE, robot, written
 
 # ---- What drives joints of a URDF: transmissions, ros2_control, limits of effort
@@ -173,48 +171,3 @@ def test_errors_name_the_place(tmp_path: Path, text: str, place: str, message: s
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="there is no such file"):
         read_side(tmp_path / "side.yaml")
-
-
-# ---- Places in URDF: origins, axes, names of links
-
-
-def test_origins_and_axes() -> None:
-    turned = pose_of(parsed(b'<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>', "a"))
-    c, s = np.cos, np.sin
-    # Roll, pitch and yaw about fixed axes: the first column of Rz(0.3) Ry(0.2).
-    np.testing.assert_allclose(turned.R[:, 0], [c(0.3) * c(0.2), s(0.3) * c(0.2), -s(0.2)], atol=1e-15)
-    half = pose_of(parsed(b'<origin quat_xyzw="0 0 2 0"/>', "a"))
-    np.testing.assert_allclose(half.R, np.diag([-1.0, -1.0, 1.0]), atol=1e-15)
-    np.testing.assert_allclose(axis_of(None), [1, 0, 0])
-    np.testing.assert_allclose(axis_of(parsed(b'<axis xyz="0 3 4"/>', "a")), [0, 0.6, 0.8])
-
-
-def test_links_by_name() -> None:
-    links = Links({"left arm": "left-arm"})
-    owner = parsed(b'<joint name="j"><parent link="left arm"/><child link="left_arm"/></joint>', "a.urdf")
-    assert links.body(owner.first("parent"), owner) == "left-arm"
-    with pytest.raises(DescriptionError, match=r"a\.urdf:1:42.*no link 'left_arm'.*did you mean 'left arm'"):
-        links.body(owner.first("child"), owner)
-    with pytest.raises(DescriptionError, match="<joint> 'j' does not say which links it joins"):
-        links.body(None, owner)
-
-
-# ---- Shapes of URDF links; meshes are a loss
-
-TEXT = b"""<link name="a">
-<visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>
-<geometry><box size="0.1 0.2 0.3"/></geometry></visual>
-<visual><geometry><cylinder radius="0.1" length="2"/></geometry></visual>
-<visual><geometry><sphere radius="0.5"/></geometry></visual>
-<visual><geometry><mesh filename="package://absent.stl"/></geometry></visual>
-<visual><geometry><sphere radius="0"/></geometry></visual></link>"""
-
-
-def test_shapes_and_their_places() -> None:
-    report = ExchangeReport()
-    box, cylinder, sphere = shapes_of(parsed(TEXT, "a.urdf"), report)
-    assert (box.kind, box.size) == ("box", (0.1, 0.2, 0.3))
-    np.testing.assert_allclose(box.at.R @ [1, 0, 0], [0, 1, 0], atol=1e-15)
-    np.testing.assert_allclose(box.at.p, [1, 2, 3])
-    assert (cylinder.size, sphere.size) == ((0.1, 2.0), (0.5,))
-    assert report.losses == ["meshes left out: bodies are drawn by their joints"]

@@ -1,4 +1,4 @@
-"""C: build, loop, samples test, self test."""
+"""Packages of C: their page, what is refused, and self-tests that fail where something is wrong."""
 
 from __future__ import annotations
 
@@ -10,32 +10,11 @@ import pytest
 
 import nacelle
 from nacelle.control.named import controller
-from nacelle.export.c.build import cmake_file, make_file
 from nacelle.export.markdown import plain
 from support.cc import COMPILERS
 from support.controllers import QUICK, macro
 from support.library import library_robot
 from support.packages import run_self_test
-
-# ---- build
-#
-# How C packages are built: every source is named, warnings are errors, and make runs the self-test.
-
-
-def test_sources_and_headers_are_named() -> None:
-    cmake = cmake_file("arm", ["arm_inverse.c", "arm_forward.c"], ["arm.h"])
-    make = make_file("arm", ["arm_inverse.c", "arm_forward.c"])
-    for name in ("arm_inverse", "arm_forward"):
-        assert name in cmake
-        assert name in make
-    assert "arm.h" in cmake
-    assert "cmake_minimum_required" in cmake
-    # Rules of make begin with a tab, and -ffast-math would assume NaN away.
-    assert "\n\t" in make
-    commands = [line for line in (make + cmake).splitlines() if not line.lstrip().startswith("#")]
-    assert not any("ffast-math" in line for line in commands)
-    assert "fno-math-errno" in make
-
 
 # ---- What a package says of its controller and of its plant
 

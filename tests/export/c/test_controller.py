@@ -16,6 +16,7 @@ from support.controllers import QUICK, CController, library_of, macro, swing
 from support.hostile import PERIOD, hostile_robot, hostile_samples
 from support.library import library_robot
 from support.packages import run_self_test
+from support.pairwise import pairwise
 from support.stress_robots import STRESS
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
@@ -132,12 +133,11 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert (code, *force) == (2, 0.0, 0.0)
 
 
-HOSTILE = [
-    (robot, name, precision)
-    for robot in ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "mirrored legs")
-    for name in CONTROLLERS
-    for precision in ("double", "float")
-]
+HOSTILE = pairwise(
+    robot=("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "mirrored legs"),
+    name=list(CONTROLLERS),
+    precision=("double", "float"),
+)
 QUICKLY = (
     ("fivebar", "impedance", "double"),
     ("delta", "ct-cartesian", "double"),
@@ -147,7 +147,7 @@ QUICKLY = (
 
 @pytest.mark.parametrize(
     ("robot_name", "name", "precision"),
-    [case if case in QUICKLY else pytest.param(*case, marks=pytest.mark.slow) for case in HOSTILE],
+    [*QUICKLY, *(pytest.param(*case, marks=pytest.mark.slow) for case in HOSTILE if case not in QUICKLY)],
 )
 def test_hostile_samples_stop_every_law_at_once(
     tmp_path: Path, robot_name: str, name: str, precision: str

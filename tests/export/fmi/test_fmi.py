@@ -1,4 +1,4 @@
-"""Fmi: build, description, models, variables."""
+"""FMUs: sources that compile, descriptions, names, quaternions of any length."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nacelle.errors import ExportError
 from nacelle.export.entries import Wanted
 from nacelle.export.fmi import models
 from nacelle.export.fmi.build import binary, this_platform, zipped
-from nacelle.export.fmi.description import FmuDescription, build_description, model_description
-from nacelle.export.fmi.models import plant_glue, pose_glue
+from nacelle.export.fmi.description import FmuDescription, model_description
+from nacelle.export.fmi.models import pose_glue
 from nacelle.export.fmi.package import fmi_package
-from nacelle.export.fmi.variables import QuantityNames, VariableTable
+from nacelle.export.fmi.variables import VariableTable
 from support.fmus import fmu
 from support.library import library_robot
 
@@ -92,21 +92,9 @@ def test_names_are_escaped_and_units_defined() -> None:
     ]
 
 
-def test_sources_are_listed() -> None:
-    root = ElementTree.fromstring(build_description("one", ["a.c", "b.c"]))
-    assert [file.attrib["name"] for file in root.iter("SourceFile")] == ["a.c", "b.c"]
-
-
 # ---- models
 #
 # The C between emitted functions and the interface: which numbers it keeps, and how it calls them.
-
-
-def test_states_and_memory() -> None:
-    package = fmi_package(library_robot("fivebar"), "one", "0", Wanted(()))
-    glue = plant_glue(package)
-    assert (len(glue.table.states()), glue.memory, glue.exchanged) == (4, 0, True)
-    assert "one_plant_rk4(values + " in glue.advance
 
 
 def test_inputs_and_outputs_of_one_name_are_told_apart() -> None:
@@ -140,40 +128,3 @@ def test_quaternions_of_any_length_are_made_unit_in_c(size: float, tmp_path: Pat
     pose[3:] = 0.0
     unit(ctypes.c_void_p(pose.ctypes.data), ctypes.c_void_p(out.ctypes.data))
     assert np.all(np.isnan(out[3:]))
-
-
-# ---- Variables of an FMU: places, names, units, when they may be set
-
-
-def test_groups_lie_side_by_side() -> None:
-    table = VariableTable()
-    table.add("step", "parameter", [("step", "s")], "a step", start=[0.5])
-    table.add("gain", "parameter", [("gain", "")], "a gain", start=[2.0], tunable=True)
-    table.add("force", "input", [("force.a", "N"), ("force.b", "N.m")], "a force", start=[0.0, 0.0])
-    table.add_states([("state.x", "m"), ("state.v", "rad/s")], "a state")
-    assert [scalar.name for scalar in table.scalars][-2:] == ["der(state.x)", "der(state.v)"]
-    assert [scalar.unit for scalar in table.scalars][-2:] == ["m/s", "rad/s2"]
-    assert [scalar.derivative_of for scalar in table.scalars][-2:] == [5, 6]
-    assert table.at("force") == "values + 3"
-    assert [scalar.settable for scalar in table.scalars[:4]] == ["NEVER", "BEFORE", "ALWAYS", "ALWAYS"]
-    assert [scalar.variability for scalar in table.scalars[:4]] == [
-        "continuous",
-        "fixed",
-        "tunable",
-        "continuous",
-    ]
-    assert [scalar.name for scalar in table.states()] == ["state.x", "state.v"]
-    assert VariableTable().states() == []
-    table.add("other", "output", [("step", ""), ("step", "")], "names that are taken")
-    assert [scalar.name for scalar in table.scalars[table.places["other"]]] == ["step'", "step''"]
-
-
-def test_names_of_a_robot() -> None:
-    names = QuantityNames(library_robot("palida"))
-    assert names.pose[2:4] == [("pose.z", "m"), ("pose.qx", "")]
-    assert names.twist[-1] == ("twist.v_rz", "rad/s")
-    assert names.acceleration[0] == ("acceleration.a_x", "m/s2")
-    assert {unit for _, unit in names.force} == {"N"}
-    assert {unit for _, unit in QuantityNames(library_robot("fivebar")).force} == {"N.m"}
-    pose, twist = names.started()
-    assert (pose[0], twist[0]) == (("start.x", "m"), ("start.v_x", "m/s"))

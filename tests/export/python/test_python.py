@@ -1,4 +1,4 @@
-"""Python: arguments, casadi package, numpy package, self test, tables."""
+"""Packages of Python: names, self-tests, batches, and their functions against the API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.export.entry import Entry
 from nacelle.export.python.arguments import Arguments
-from nacelle.export.python.tables import list_of_lists
 from nacelle.export.states import seeded_states
 from support.library import library_robot
 from support.packages import hostile_fivebar, imported, run_python
@@ -166,13 +165,3 @@ def test_a_wrong_function_fails(tmp_path: Path) -> None:
     bad = run()
     assert bad.returncode == 1
     assert "BAD" in bad.stdout
-
-
-# ---- Tables of numbers as lines of Python
-
-
-def test_tables_are_read_back_exactly() -> None:
-    values = np.random.default_rng(1).normal(size=(3, 6)) * 1e-7
-    scope: dict[str, object] = {}
-    exec("\n".join(list_of_lists("T", values)), scope)
-    assert np.array_equal(np.array(scope["T"]), values)

@@ -1,7 +1,4 @@
-"""Consistency.
-
-cone program, faults, feasible set, identified, linear equations, mass matrix, nearest, unusual robots.
-"""
+"""Consistency: what cannot be, what is written, nearest points, unusual robots."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from nacelle.identification.consistency.feasible_set import feasible_set, full_b
 from nacelle.identification.consistency.identified import identified_robot, write_identified
 from nacelle.identification.consistency.linear_equations import all_solutions
 from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
-from nacelle.identification.consistency.pseudo_inertia import packed, pseudo_inertia, unpacked
+from nacelle.identification.consistency.pseudo_inertia import packed, pseudo_inertia
 from nacelle.identification.consistency.roots import root_of_regression
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -151,16 +148,6 @@ def made(margin: float = 0.01):
     return feasible_set(BASE_OF_FEASIBLE_SET, np.eye(len(BASE_OF_FEASIBLE_SET)), prior=PRIOR, margin=margin)
 
 
-def test_the_description_is_one_everywhere() -> None:
-    space = made()
-    np.testing.assert_allclose(space.centre, PRIOR, atol=1e-15)
-    # Each body that has an extent along all axes it may have is the unit matrix, less the margin.
-    assert min(space.eigenvalues(space.inside)) > 0.0
-    D, d = space.closeness()
-    np.testing.assert_allclose(D @ space.centre, d, atol=1e-9)
-    assert np.linalg.norm(D @ (1.1 * space.centre) - d) > 0.1
-
-
 def test_a_negative_mass_is_outside_and_brought_back() -> None:
     space = made(margin=0.02)
     k = BASE_OF_FEASIBLE_SET.choice.names.index("left.distal.m")
@@ -248,36 +235,10 @@ def test_a_preload_without_stiffness():
 # ---- All solutions of linear equations: against the null space of NumPy, exact where they can be
 
 
-@given(st.integers(0, 10**6), st.integers(0, 5), st.integers(1, 8))
-def test_every_solution_and_no_other(seed, rank, n):
-    rng = np.random.default_rng(seed)
-    rank = min(rank, n)
-    A = rng.normal(size=(rank + 2, rank)) @ rng.normal(size=(rank, n))
-    z = rng.normal(size=n)
-    found = all_solutions(A, A @ z, np.ones(n))
-    assert len(found.free) == n - rank
-    assert np.allclose(A @ found.Z, 0.0, atol=1e-7)
-    assert np.allclose(found.nearby(z), z, atol=1e-6)
-
-
-def test_equal_and_zero_unknowns_are_so_in_every_digit():
-    A = np.array([[0.3, -0.3, 0, 0], [0, 0, 7.0, 0], [0.1, -0.1, 0, 0]])
-    found = all_solutions(A, np.zeros(3), np.array([0.7, 0.7, 1e-5, 3.0]))
-    z = found.nearby(np.array([1 / 3, 1 / 3, 5.0, 0.1]))
-    assert z[0] == z[1] == 1 / 3
-    assert z[2] == 0.0
-    assert z[3] == 0.1
-
-
 @pytest.mark.parametrize("A", [[[1.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
 def test_a_contradiction_is_an_error(A):
     with pytest.raises(IdentificationError, match="contradicts itself"):
         all_solutions(np.array(A), np.array([1.0, 3.0]), np.ones(2))
-
-
-def test_no_equations_leave_all_free():
-    found = all_solutions(np.zeros((0, 3)), np.zeros(0), np.ones(3))
-    assert found.free == (0, 1, 2)
 
 
 # ---- Mass matrices of base parameters, against those of the robot
@@ -334,23 +295,10 @@ def test_the_bound_holds_for_points_that_are_not_nearest(seed):
     assert np.linalg.norm(t - best) <= nearest.distance_bound(t, y, -np.eye(3), b) + 1e-12
 
 
-def test_blocks_and_duals():
-    rows = np.arange(16.0)
-    assert [block.tolist() for block in nearest.blocks(rows, 3, [3, 10])] == [[3, 4, 5], list(range(6, 16))]
-    y = nearest.dual(np.array([-1.0, 2.0, *packed(np.diag([1.0, -3.0]))]), 2, [3])
-    assert y[:2].tolist() == [0.0, 2.0]
-    assert np.allclose(unpacked(y[2:]), np.diag([1.0, 0.0]))
-
-
 def test_no_such_point():
     """t >= 1 and t <= -1."""
     with pytest.raises(IdentificationError, match="no parameters meet all bounds at once"):
         nearest.nearest_point(np.array([[-1.0], [1.0]]), np.array([-1.0, -1.0]), 2, [])
-
-
-@pytest.mark.parametrize("status", ["NumericalError", "MaxIterations", "Unheard"])
-def test_a_status_in_words(status):
-    assert nearest.why(status).startswith("the cone solver")
 
 
 def test_numbers_that_are_none():

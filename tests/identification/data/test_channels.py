@@ -1,9 +1,8 @@
-"""From numbers of a column to SI units on the joint's side: gears, counts, zeros and currents, by hand."""
+"""Encoders of the description, and channels that cannot be read."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,9 @@ import pytest
 from nacelle.identification.data.channels import (
     Channel,
     ChannelError,
-    current_channel,
-    force_channel,
     position_channel,
-    read_duration,
-    time_channel,
 )
-from nacelle.identification.data.column_map import CurrentSpec, ForceSpec, PositionSpec
+from nacelle.identification.data.column_map import PositionSpec
 from nacelle.model.robot import Robot
 from support.library import library_robot
 
@@ -39,16 +34,6 @@ def position(robot: Robot, header: str = "", **spec: Any) -> np.ndarray:
     return value(position_channel(robot, robot.actuators[0], PositionSpec(**spec), header, "q.x", ()))
 
 
-def test_positions() -> None:
-    np.testing.assert_allclose(position(REVOLUTE), NUMBERS)
-    np.testing.assert_allclose(position(REVOLUTE, "deg"), np.radians(NUMBERS), rtol=1e-14)
-    np.testing.assert_allclose(position(PRISMATIC, unit="mm", zero=1.0, sign=-1), -1e-3 * (NUMBERS - 1.0))
-    turns = {"unit": "counts", "counts_per_turn": 8, "side": "motor"}
-    np.testing.assert_allclose(position(REVOLUTE, **turns, gear_ratio=5), NUMBERS * 2 * math.pi / 8 / 5)
-    np.testing.assert_allclose(position(PRISMATIC, **turns, gear_ratio="10 mm/rev"), NUMBERS / 8 * 0.01)
-    np.testing.assert_allclose(position(PRISMATIC, unit="counts", resolution="2 um"), 2e-6 * NUMBERS)
-
-
 def test_the_encoder_of_the_description() -> None:
     """q = sign reading + zero, where the map gives neither."""
     actuator = dataclasses.replace(REVOLUTE.actuators[0], encoder_zero=0.3, encoder_sign=-1)
@@ -57,22 +42,6 @@ def test_the_encoder_of_the_description() -> None:
     np.testing.assert_allclose(position(robot, **counts), 0.3 - np.radians(NUMBERS))
     np.testing.assert_allclose(position(robot, **counts, zero=1.0, sign=1), np.radians(NUMBERS - 1.0))
     np.testing.assert_allclose(position(robot), NUMBERS)  # a coordinate of the joint is one already
-
-
-def test_forces_and_currents() -> None:
-    at = REVOLUTE.actuators[0]
-    force = force_channel(REVOLUTE, at, ForceSpec(column="f", unit="mNm", sign=-1), "", "force.x", ())
-    np.testing.assert_allclose(value(force), -1e-3 * NUMBERS)
-    motor = ForceSpec(column="f", side="motor", gear_ratio=5)
-    np.testing.assert_allclose(value(force_channel(REVOLUTE, at, motor, "", "force.x", ())), 5.0 * NUMBERS)
-    spec = CurrentSpec(column="i", unit="mA", torque_constant="0.12 N*m/A", gear_ratio="10 mm/rev")
-    current = current_channel(PRISMATIC, PRISMATIC.actuators[0], spec, "", "force.x", ())
-    np.testing.assert_allclose(value(current), 1e-3 * NUMBERS * 0.12 * 2 * math.pi / 0.01)
-
-
-def test_times() -> None:
-    np.testing.assert_allclose(value(time_channel("t", "ms", ())), 1e-3 * NUMBERS)
-    assert read_duration("delay", "0.5 ms") == pytest.approx(5e-4)
 
 
 @pytest.mark.parametrize(

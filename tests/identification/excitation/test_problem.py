@@ -7,12 +7,14 @@ import pytest
 from tests.support import stress_robots
 from tests.support.excitation import problem_of, public_rows, small_motion
 from tests.support.library import library_robot
+from tests.support.pairwise import FAMILIES, pairwise
 
-import nacelle
 from nacelle.identification.excitation.problem import scaled_columns
 
-QUICK = ("fivebar",)
-OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in nacelle.robot_names() if name not in QUICK]
+MOTIONS = [
+    case if case[0] == "fivebar" else pytest.param(*case, marks=pytest.mark.slow)
+    for case in pairwise(name=FAMILIES, kind=["fourier", "bspline"])
+]
 ORDER = 6.0
 SIZE, STEP = 0.1, 3e-5
 
@@ -34,8 +36,7 @@ def _difference(function, h: float):
     return (8.0 * one - two) / (12.0 * h)
 
 
-@pytest.mark.parametrize("kind", ["fourier", "bspline"])
-@pytest.mark.parametrize("name", [*QUICK, *OTHERS])
+@pytest.mark.parametrize(("name", "kind"), MOTIONS)
 def test_gradient_of_the_criterion(name, kind):
     """Along random directions, against differences of the criterion from the public regressor."""
     _check_criterion(library_robot(name), kind)
@@ -67,8 +68,7 @@ def _check_criterion(robot, kind):
         assert along == pytest.approx(exact, rel=1e-6, abs=1e-7 * np.linalg.norm(gradient))
 
 
-@pytest.mark.parametrize("kind", ["fourier", "bspline"])
-@pytest.mark.parametrize("name", [*QUICK, *OTHERS])
+@pytest.mark.parametrize(("name", "kind"), MOTIONS)
 def test_gradients_of_the_limits(name, kind):
     problem = problem_of(library_robot(name), kind=kind)
     z = small_motion(problem, size=SIZE)

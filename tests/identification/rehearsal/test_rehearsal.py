@@ -1,4 +1,4 @@
-"""Rehearsal: rehearsal, driven robot, reference, servo, settings, true robot."""
+"""Rehearsals: motions, forces, readings, lags, energy, and what cannot be."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ from nacelle.identification.rehearsal import (
     rehearse,
     with_stribeck,
 )
-from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Repeated, reference_of
-from nacelle.identification.rehearsal.servo import encoder_readings, servo, servo_rows
 from nacelle.identification.rehearsal.settings import Controller as SettingsController
-from nacelle.identification.rehearsal.settings import Effects as SettingsEffects
 from nacelle.identification.rehearsal.settings import Sensors as SettingsSensors
-from nacelle.identification.rehearsal.settings import per_actuator, revolute
+from nacelle.identification.rehearsal.settings import revolute
 from nacelle.kinematics.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -329,41 +326,6 @@ def test_a_run_that_does_not_reach_its_end() -> None:
 
 ROBOT = library_robot("fivebar")
 
-X = nacelle.reference_pose(ROBOT)
-
-V = np.array([0.3, -0.2])
-
-
-def test_without_lag_commands_are_forces() -> None:
-    plant = DrivenRobot(ROBOT, smooth=0.05)
-    s = plant.state(X, V)
-    u = np.array([0.4, -0.3, 1.5, -2.5])
-    change = plant.derivatives(s[None], u[None])[0]
-    a = nacelle.forward_dynamics(ROBOT, X, V, u[:2], smooth=0.05).acceleration
-    np.testing.assert_allclose(change[:4], [*V, *a], rtol=1e-9)
-    np.testing.assert_array_equal(change[plant.rigid.size :], [1.5, -2.5, 0.0, 0.0])
-    assert plant.power(s, u) == pytest.approx(
-        u[:2] @ nacelle.joint_motion(ROBOT, X, V).actuators[1], rel=1e-10
-    )
-
-
-def test_lag_and_cogging() -> None:
-    cogging = ((0.2, 40.0, 0.3), (0.1, 30.0, 0.0))
-    first = np.array([0.7, 0.1])
-    plant = DrivenRobot(ROBOT, smooth=0.05, lag=0.002, cogging=cogging, first_force=first)
-    s = plant.state(X, V)
-    u = np.array([1.0, -1.0, 0.0, 0.0])
-    change = plant.derivatives(s[None], u[None])[0]
-    q = nacelle.inverse_kinematics(ROBOT, X).actuators
-    pull = np.array([0.2 * np.sin(40.0 * q[0] + 0.3), 0.1 * np.sin(30.0 * q[1])])
-    np.testing.assert_allclose(plant.cogging_at(q), pull, rtol=1e-14)
-    a = nacelle.forward_dynamics(ROBOT, X, V, first + pull, smooth=0.05).acceleration
-    np.testing.assert_allclose(change[2:4], a, rtol=1e-9)
-    np.testing.assert_allclose(change[-2:], (u[:2] - first) / 0.002, rtol=1e-12)
-    np.testing.assert_array_equal(plant.motor_forces(s, u), first)
-    assert plant.inputs == 4
-    assert plant.size == len(s)
-
 
 # ---- reference
 #
@@ -395,13 +357,6 @@ def test_reference_is_that_of_the_model() -> None:
     assert not np.any(plain.force)
 
 
-def test_periods_repeat() -> None:
-    twice = Repeated(CIRCLE, 2, 0.1)
-    assert twice.duration == 1.0
-    t = np.linspace(0.0, 0.49, 7)
-    np.testing.assert_allclose(twice(t + 0.5).x, CIRCLE(t).x, atol=1e-12)
-
-
 def test_what_cannot_be_repeated() -> None:
     line = nacelle.Line([0.0, 0.2], [0.05, 0.2], motion="xy", duration=1.0)
     Repeated(line, 1, 0.0)
@@ -414,47 +369,7 @@ def test_what_cannot_be_repeated() -> None:
         reference_of(ROBOT, Repeated(other, 1, 0.0), np.zeros(1), rate=1.0, smooth=None, feedforward=False)
 
 
-# ---- The law of the controller in plain numbers: quantised encoders, filtered errors, limits
-
-OPTIONS = {"resolution": (1e-3, 0.0), "stiffness": 900.0, "damping": 40.0, "filter_rate": 300.0}
-
-
-def test_readings_are_the_nearest_steps() -> None:
-    q = np.array([[0.12349, 0.5], [-0.12351, -0.5]])
-    np.testing.assert_allclose(encoder_readings(q, np.array([1e-4, 0.0])), [[0.1235, 0.5], [-0.1235, -0.5]])
-
-
-def test_the_law_by_hand() -> None:
-    plant = DrivenRobot(ROBOT)
-    x = nacelle.reference_pose(ROBOT)
-    s = plant.state(x, np.zeros(2))
-    z, noise = np.array([0.01, -0.02]), np.array([2e-4, 3e-4])
-    s[plant.rigid.size : plant.rigid.size + 2] = z
-    q = nacelle.inverse_kinematics(ROBOT, x).actuators
-    M = np.array([[2.0, 0.3], [0.3, 1.0]])
-    # A whole turn more is no error of a revolute joint.
-    reference, force = q + np.array([0.05, 2.0 * math.pi - 0.03]), np.array([0.7, -0.2])
-    w = np.concatenate([[0.0], servo_rows(reference[None], force[None], noise[None], M[None])[0]])
-    found = servo(ROBOT, s, w, plant.rigid.quat_0, **OPTIONS)
-    read = np.array([1e-3 * math.floor((q[0] + noise[0]) / 1e-3 + 0.5), q[1] + noise[1]])
-    e = q + np.array([0.05, -0.03]) - read
-    rate = 300.0 * (e - z)
-    expected = force + M @ (900.0 * e + 40.0 * rate)
-    np.testing.assert_allclose(np.asarray(found, dtype=float), [*expected, *rate], rtol=1e-10)
-    limited = servo(ROBOT, s, w, plant.rigid.quat_0, **OPTIONS, limits=(5.0, math.inf))
-    assert abs(expected[0]) > 5.0
-    assert limited[0] == pytest.approx(math.copysign(5.0, expected[0]))
-    assert limited[1] == pytest.approx(expected[1])
-
-
 # ---- Options of a rehearsal: defaults from the robot, and numbers that cannot be
-
-
-def test_the_filter_follows_the_loop() -> None:
-    assert SettingsController(bandwidth=10.0).filter_rate(1000.0) == pytest.approx(2.0 * math.pi * 50.0)
-    # No faster than the samples allow.
-    assert SettingsController(bandwidth=10.0).filter_rate(200.0) == pytest.approx(160.0)
-    assert SettingsController(filter=20.0).filter_rate(1000.0) == pytest.approx(2.0 * math.pi * 20.0)
 
 
 @pytest.mark.parametrize(
@@ -480,16 +395,6 @@ def test_encoders_count_parts_of_a_turn_of_the_motor() -> None:
     assert revolute(slides) == [False, False]
     np.testing.assert_allclose(SettingsSensors(resolution=[1e-3, 0.0]).resolutions(slides), [1e-3, 0.0])
     np.testing.assert_array_equal(SettingsSensors.ideal().resolutions(slides), 0.0)
-
-
-def test_cogging() -> None:
-    assert SettingsEffects().cogging_terms(ROBOT) == ()
-    terms = SettingsEffects(cogging=[0.0, 0.2], phase=0.5).cogging_terms(ROBOT)
-    assert terms == ((0.0, 40.0, 0.5), (0.2, 40.0, 0.5))
-    with pytest.raises(IdentificationError, match="not negative, got -1"):
-        SettingsEffects(cogging=-1.0).cogging_terms(ROBOT)
-    with pytest.raises(IdentificationError, match="one for each of the 2 actuators"):
-        per_actuator(ROBOT, "noise", [1.0, 2.0, 3.0])
 
 
 # ---- Robots that differ from their model: friction by its formula

@@ -1,4 +1,4 @@
-"""Forward: forward, actuator path, assemblies, search, spheres."""
+"""Forward kinematics: there and back, paths, assemblies, spheres, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
 from nacelle.kinematics.forward.actuator_path import (
-    actuator_scales,
-    between,
     unwound,
     unwound_path,
     within_half_turn,
 )
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.forward.search import JointSearch, PoseSearch
-from nacelle.kinematics.forward.spheres import sphere_forward, three_spheres
+from nacelle.kinematics.forward.spheres import sphere_forward
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -275,13 +273,6 @@ def test_the_assembly_may_count_whole_turns(name: str) -> None:
 # ---- Paths of actuators: angles without jumps, as NumPy unwraps them; lengths as they are
 
 
-def test_angles_within_half_a_turn() -> None:
-    angles = np.array([-np.pi, np.pi, 3.5 * np.pi, 0.1, -7.0])
-    found = within_half_turn(angles)
-    assert np.all((found >= -np.pi) & (found < np.pi))
-    np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * angles), atol=1e-14)
-
-
 def test_a_path_has_no_jumps() -> None:
     robot = any_robot("fivebar")
     smooth = np.linspace(0.0, 12.0, 60)[:, None] * [1.0, -0.7] + [0.3, 2.0]
@@ -290,21 +281,6 @@ def test_a_path_has_no_jumps() -> None:
     np.testing.assert_allclose(
         unwound(robot, within_half_turn(smooth[-1]), smooth[-1]), smooth[-1], atol=1e-12
     )
-
-
-def test_lengths_stay() -> None:
-    robot = any_robot("gough-stewart")
-    q = np.random.default_rng(0).uniform(5.0, 9.0, (4, 6))
-    np.testing.assert_array_equal(unwound_path(robot, q, q[0] - 7.0), q)
-    np.testing.assert_array_equal(actuator_scales(robot), np.full(6, robot.size))
-    np.testing.assert_array_equal(actuator_scales(any_robot("fivebar")), [1.0, 1.0])
-
-
-def test_straight_lines_end_exactly() -> None:
-    a, b = np.random.default_rng(1).normal(size=(2, 3))
-    found = between(a, b, np.array([0.25, 1.0]))
-    np.testing.assert_allclose(found[0], a + 0.25 * (b - a), atol=1e-15)
-    assert np.array_equal(found[1], b)
 
 
 # ---- All assemblies at given coordinates of the actuators
@@ -364,32 +340,3 @@ def test_both_searches_find_the_pose(kind: type[PoseSearch]) -> None:
     np.testing.assert_array_equal(signs[:, 0], 1.0)
     assert np.all(conditioning > 0.0)
     np.testing.assert_allclose(search.poses(search.start(x))[0], x, atol=1e-12)
-
-
-# ---- Points where three spheres meet have the distances of their radii
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_three_spheres(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    centres, point = rng.normal(size=(3, 3)), rng.normal(size=3)
-    radii = np.linalg.norm(centres - point, axis=1)
-    spheres = [(centre, float(r) ** 2) for centre, r in zip(centres, radii, strict=True)]
-    both = [three_spheres(spheres, side) for side in (1, -1)]
-    for found, margin in both:
-        np.testing.assert_allclose(np.linalg.norm(centres - found, axis=1), radii, rtol=1e-12)
-        assert margin > 0.0
-    assert min(np.max(np.abs(found - point)) for found, _ in both) < 1e-12
-    # The two are mirror images in the plane of the centres.
-    normal = np.cross(centres[1] - centres[0], centres[2] - centres[0])
-    heights = [(found - centres[0]) @ normal for found, _ in both]
-    assert heights[0] == pytest.approx(-heights[1], rel=1e-12)
-    assert heights[0] > 0.0
-
-
-def test_spheres_that_touch_and_that_do_not_meet() -> None:
-    centres = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    for height, sign in ((0.25, 1.0), (0.0, 0.0), (-0.25, -1.0)):
-        with np.errstate(invalid="ignore"):
-            margin = three_spheres([(centre, 1.0 + height) for centre in centres], 1)[1]
-        assert np.sign(margin) == sign

@@ -59,13 +59,6 @@ def test_loops_are_closed(name: str, bound: Decimal) -> None:
         assert np.max(np.abs(x - reference)) > 1e-3
 
 
-def test_samples_differ_and_are_the_same_every_time() -> None:
-    first, second = drawn("3rps"), drawn("3rps")
-    assert (first.proof, first.check) == (second.proof, second.check)
-    rows = (*first.proof, *first.check)
-    assert len(set(rows)) == len(rows) >= 6
-
-
 def test_quaternions_have_unit_length_to_all_digits() -> None:
     robot = library_robot("palida")
     shapes = input_shapes(dynamics.inverse, robot)
@@ -76,10 +69,3 @@ def test_quaternions_have_unit_length_to_all_digits() -> None:
         with localcontext(arithmetic()):
             length = sum(value * value for value in parts(row, shapes)["x"][place])
             assert abs(length - 1) < DIGITS
-
-
-def test_encoders_follow_from_the_pose() -> None:
-    shapes = dict.fromkeys(("q", "q_dot", "q_ddot"), (2,))
-    found = drawn("fivebar", shapes)
-    assert len(found.proof[0]) == 6
-    assert all(value.is_finite() for row in found.proof for value in row)

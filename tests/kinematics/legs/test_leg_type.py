@@ -18,6 +18,7 @@ from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.leg_robots import CASES, PLATE, draft, unit
+from support.pairwise import pairwise
 from support.random_robots import closing, random_pose
 
 Array = np.ndarray
@@ -40,6 +41,7 @@ BY_NUMBERS = [
     "3 PRPaR",
     "3 RRPaR",
 ]
+BY_KINDS = [name for name in SINGLE if name not in BY_NUMBERS]
 
 
 def types(robot: Robot) -> list[LegType]:
@@ -164,8 +166,11 @@ def rounded(robot: Robot, rng: np.random.Generator) -> Robot:
 WAYS = [other_body_frames, reversed_axes, moved_along_axes, renamed, other_order, rounded]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize(
+    ("name", "way"),
+    pairwise(name={"by numbers": BY_NUMBERS, "by kinds": BY_KINDS}, way=WAYS),
+    ids=lambda value: getattr(value, "__name__", value),
+)
 def test_a_leg_is_the_same_however_it_is_written(name: str, way: Callable[..., Robot]) -> None:
     for seed in (1, 2):
         robot = CASES[name](seed).robot
@@ -201,7 +206,7 @@ def test_a_leg_that_is_off_by_a_billionth_is_not_special(name: str, seed: int) -
         assert kind.parallelogram is None
 
 
-@pytest.mark.parametrize("name", [name for name in SINGLE if name not in BY_NUMBERS])
+@pytest.mark.parametrize("name", BY_KINDS)
 def test_legs_by_the_kinds_of_their_joints_stay(name: str) -> None:
     robot = CASES[name](1).robot
     assert [kind.form for kind in types(shaken(robot, 1e-3))] == [kind.form for kind in types(robot)]

@@ -1,4 +1,4 @@
-"""Mechanism: assembly, closed, dependent, driven, idle, mechanism, rank."""
+"""Mechanisms: assembly, closed states, dependent coordinates, spins, words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
-from scipy.linalg import null_space as scipy_null_space
-from scipy.linalg import subspace_angles
 
 import nacelle
 from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates
 from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.mechanism.dependent import dependent_names
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
-from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.platform import AXES
 from nacelle.spatial.pose import Pose
@@ -46,16 +43,6 @@ def test_rods_do_not_spin(name: str) -> None:
         assert guess[place][0] == guess[place][2] == 0.0
         assert max(abs(x), abs(z)) < 1e-15
         assert np.hypot(y, w) == pytest.approx(1.0)
-
-
-def test_the_reference_is_assembled_once_for_a_robot_and_its_names() -> None:
-    robot = library_robot("delta")
-    renamed = dataclasses.replace(robot, name="other")
-    assert assemble(robot) is mechanism_of(robot).assembly
-    assert renamed == robot
-    assert assemble(renamed) is not assemble(robot)
-    np.testing.assert_array_equal(assemble(renamed).q, assemble(robot).q)
-    np.testing.assert_array_equal(assemble(robot, robot.reference).q, assemble(robot).q)
 
 
 def test_the_other_branch_is_found_from_guesses_on_this_one() -> None:
@@ -162,12 +149,6 @@ def test_tolerances_of_a_leg_keep_the_branch_of_the_guess(seed: int) -> None:
 # ---- Coordinates that nothing drives, and joints that could be coordinates, in words
 
 
-def test_the_mechanism_speaks_of_its_joints() -> None:
-    m = nacelle.mobility(mechanism("arm"))
-    assert m.sentences()[0] == "The mechanism has 3 independent motions: arm.turn, arm.shoulder, arm.motor."
-    assert not any("nacelle" in sentence for sentence in m.sentences())
-
-
 def test_what_nothing_drives_is_named() -> None:
     m = nacelle.mobility(mechanism("carriage"))
     assert m.is_underactuated
@@ -256,12 +237,6 @@ def test_rates_of_the_nacelle_are_independent_dependent_or_zero(name: str) -> No
     assert mechanism.nw + len(listed) == robot.platform_nv + robot.nv
 
 
-def test_made_once_for_the_same_numbers() -> None:
-    robot = any_robot("fivebar")
-    assert mechanism_of(dataclasses.replace(robot)) is mechanism_of(robot)
-    assert mechanism_of(any_robot("fivebar-mirror")) is not mechanism_of(robot)
-
-
 def test_angles_that_count_turns() -> None:
     """Of sprung joints that x does not give, that iteration does not find and that limits do not hold."""
     loop = counting(four_bar({"foot": (1.0, 0.0), "knee": (1.0, 0.0)}))
@@ -277,26 +252,3 @@ def test_angles_that_count_turns() -> None:
     assert mechanism.reference[1].tolist() == [0.4, 0.0]
     assert (moved == robot, moved.described == robot, counting(moved) is moved) == (False, True, True)
     assert moved.to_yaml() == robot.to_yaml()
-
-
-# ---- Ranks, null spaces and ranges of matrices made of a given rank, against SciPy
-
-
-@pytest.mark.parametrize(("rows", "columns", "rank"), [(6, 4, 2), (4, 6, 4), (5, 5, 1), (7, 3, 3)])
-def test_random_matrices(rows: int, columns: int, rank: int) -> None:
-    rng = np.random.default_rng(rank)
-    A = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, columns))
-    noisy = A + 1e-12 * rng.normal(size=A.shape)
-    assert rank_of(noisy) == rank == np.linalg.matrix_rank(A)
-    N, R = null_space(noisy), range_of(noisy)
-    assert N.shape == (columns, columns - rank)
-    np.testing.assert_allclose(N.T @ N, np.eye(columns - rank), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(A @ N, 0.0, atol=1e-10)
-    if N.size:
-        assert np.max(subspace_angles(N, scipy_null_space(A))) < 1e-10
-    np.testing.assert_allclose(R @ R.T @ A, A, rtol=0, atol=1e-10)
-
-
-def test_nothing_and_rounding_alone() -> None:
-    assert rank_of(np.zeros((0, 3))) == rank_of(1e-13 * np.ones((3, 3))) == 0
-    assert range_of(np.zeros((3, 0))).shape == (3, 0)

@@ -1,4 +1,4 @@
-"""Trajectory: arguments, basis, error, fourier, periodic, steps."""
+"""Trajectories: times, series of Fourier, periods, steps."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ import pytest
 from scipy.interpolate import BSpline
 from scipy.spatial.transform import Rotation
 
-import nacelle
 from nacelle.kinematics.trajectory import Fourier
 from nacelle.kinematics.trajectory import TrajectoryError as FourierTrajectoryError
 from nacelle.kinematics.trajectory.arguments import (
-    displacements,
     positive_limit,
     read_layout,
-    read_points,
     read_positive,
     read_times,
 )
-from nacelle.kinematics.trajectory.basis import clamped_knots, cumulative, interpolant
+from nacelle.kinematics.trajectory.basis import interpolant
 from nacelle.kinematics.trajectory.circle import Circle
 from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.kinematics.trajectory.line import Line
@@ -28,31 +25,6 @@ from nacelle.kinematics.trajectory.periodic import reason_not_periodic
 from nacelle.kinematics.trajectory.steps import Steps, interpolating_steps
 
 # ---- What trajectories are made of is checked: poses, signs of quaternions, limits and times
-
-SE3 = read_layout("se3")
-
-
-def poses(count: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return np.hstack([rng.normal(size=(count, 3)), Rotation.random(count, random_state=1).as_quat()])
-
-
-def test_quaternions_are_unit_and_continuous() -> None:
-    points = poses(6)
-    given = points * np.array([1.0, 1.0, 1.0, -3.0, -3.0, -3.0, -3.0])
-    found = read_points(SE3, given)
-    np.testing.assert_allclose(np.linalg.norm(found[:, 3:], axis=1), 1.0, atol=1e-15)
-    assert np.all(np.sum(found[1:, 3:] * found[:-1, 3:], axis=1) >= 0.0)
-    same = Rotation.from_quat(found[:, 3:]) * Rotation.from_quat(points[:, 3:]).inv()
-    assert same.magnitude().max() < 1e-14
-
-
-def test_ways_are_differences_and_rotation_vectors() -> None:
-    points = read_points(SE3, poses(4))
-    found = displacements(SE3, points)
-    rotations = Rotation.from_quat(points[:, 3:])
-    np.testing.assert_allclose(found[:, :3], np.diff(points[:, :3], axis=0), atol=1e-15)
-    np.testing.assert_allclose(found[:, 3:], (rotations[1:] * rotations[:-1].inv()).as_rotvec(), atol=1e-13)
 
 
 def test_times() -> None:
@@ -73,41 +45,6 @@ def test_limits_are_above_zero() -> None:
             positive_limit(read_layout("xyz"), value, "speed")
     with pytest.raises(TrajectoryError, match="duration"):
         read_positive(float("inf"), "duration")
-
-
-# ---- Cumulative B-splines, their derivatives and interpolants against SciPy
-
-
-@pytest.mark.parametrize("degree", [1, 2, 3, 5])
-def test_cumulative_functions_make_the_spline(degree: int) -> None:
-    rng = np.random.default_rng(degree)
-    knots, points = clamped_knots(9, degree, 2.0), rng.normal(size=(9, 2))
-    spline, t = BSpline(knots, points, degree), np.append(rng.uniform(0.0, 2.0, 40), [0.0, 2.0])
-    first, parts = cumulative(knots, degree, t)
-    for order, C in enumerate(parts):
-        steps = np.diff(points, axis=0)[first[:, None] + np.arange(degree)]
-        found = np.einsum("mj,mjk->mk", C, steps) + (points[first] if order == 0 else 0.0)
-        inside = t < 2.0 if order else t <= 2.0
-        np.testing.assert_allclose(found[inside], spline(t, order)[inside], rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("degree", [3, 5, 7])
-def test_interpolants_from_rest_to_rest(degree: int) -> None:
-    rng = np.random.default_rng(degree)
-    times, values = np.cumsum(rng.uniform(0.5, 1.5, 10)), rng.normal(size=(10, 3))
-    spline = BSpline(*interpolant(values, times, degree, rest=True), degree)
-    np.testing.assert_allclose(spline(times), values, rtol=0, atol=1e-12)
-    for order in range(1, (degree + 1) // 2):
-        np.testing.assert_allclose(spline(times[[0, -1]], order), 0.0, atol=1e-9)
-
-
-# ---- The error of trajectories is one of nacelle's
-
-
-def test_one_error_for_all_trajectories() -> None:
-    assert issubclass(TrajectoryError, nacelle.NacelleError)
-    with pytest.raises(TrajectoryError):
-        nacelle.Line([0.0, 0.0], [1.0], motion="xyz", duration=1.0)
 
 
 # ---- Fourier series: the sum, the period, rotation vectors

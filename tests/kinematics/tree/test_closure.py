@@ -21,6 +21,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import is_zero
 from support.compare import assert_same
 from support.library import NAMES, library_robot
+from support.pairwise import FAMILIES, pairwise
 from support.random_robots import (
     RandomRobot,
     any_tree,
@@ -273,8 +274,7 @@ def over(array: np.ndarray, count: int) -> np.ndarray:
     return np.broadcast_to(to_samples(array), (count, *np.shape(array)))
 
 
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "count"), pairwise(name=FAMILIES, count=[1, 3]))
 def test_batches_library(name: str, count: int) -> None:
     check_batches(library_robot(name), count, count)
 

@@ -38,14 +38,6 @@ def built(**changes: Any) -> Robot:
     return build_robot(Description.model_validate({**copy.deepcopy(DATA), **changes}))
 
 
-def test_bodies_joints_and_legs_in_their_order() -> None:
-    robot = built()
-    assert [body.name for body in robot.bodies] == ["base", "plate", "a.arm", "b.arm", "c.arm"]
-    assert [joint.name for joint in robot.joints[: robot.tree]] == [f"{leg}.hip" for leg in LEGS]
-    assert [leg.name for leg in robot.legs] == list(LEGS)
-    assert [actuator.name for actuator in robot.actuators] == [f"{leg}.hip" for leg in LEGS]
-
-
 def test_actuators_come_in_the_order_that_is_given() -> None:
     order = ["c.hip", "a.hip", "b.hip"]
     robot = built(actuators=order)

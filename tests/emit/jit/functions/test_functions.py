@@ -1,4 +1,4 @@
-"""Functions: arctangent, exponential, formula, large angles, texts, trigonometry."""
+"""Elementary functions in native code: errors against mpmath, special values, lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from nacelle.emit.jit.functions.formula import Formula
-from nacelle.emit.jit.functions.texts import function_texts
 from nacelle.emit.jit.functions.trigonometry import LARGEST
 from nacelle.emit.jit.library import Library, address
 from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, kernel, module, module_texts
@@ -176,12 +175,6 @@ def test_what_rounding_loses(fma: bool) -> None:
     assert rest != 0.0
 
 
-@pytest.mark.parametrize("fma", KINDS)
-def test_polynomial(fma: bool) -> None:
-    value, _ = run("polynomial", 0.9, fma=fma)
-    assert value == pytest.approx(sum(0.1 * (k + 1) * 0.9**k for k in range(7)), rel=1e-15)
-
-
 # ---- large angles
 #
 # Angles beyond what π/2 in three parts reduces: errors against mpmath, in lanes beside small angles.
@@ -211,14 +204,6 @@ def test_other_lanes_keep_their_values() -> None:
 
 
 # ---- Which functions are written, and that programs take sine and cosine of a value from one call
-
-
-def test_only_what_is_used_is_written() -> None:
-    assert function_texts({"add", "sqrt"}, 4, "v_", fma=True) == []
-    both = function_texts({"sin", "cos"}, 4, "v_", fma=True)
-    assert both == function_texts({"cos"}, 4, "v_", fma=True)
-    assert "@v_sincos(" in both[0]
-    assert len(function_texts(set(FUNCTIONS), 4, "v_", fma=True)) == 4
 
 
 def test_programs_call_once_for_a_pair() -> None:

@@ -22,6 +22,7 @@ from nacelle.kinematics.trajectory import Line
 from support.identification import fourier
 from support.library import NAMES, library_robot
 from support.measurements import Fault, Truth, column_faults, measured
+from support.pairwise import FAMILIES, pairwise
 from support.stress_robots import STRESS
 
 QUICK = ("fivebar", "prrrp")
@@ -62,8 +63,7 @@ def test_clean(name: str, truth: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("truth", TRUTHS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "truth"), pairwise(name=FAMILIES, truth=list(TRUTHS)))
 def test_clean_library(name: str, truth: str) -> None:
     findings = check_measurement(measured(library_robot(name), 2, TRUTHS[truth]))
     assert len(findings) == 0, str(findings)
