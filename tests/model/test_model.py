@@ -35,10 +35,10 @@ from nacelle.model.write import write_yaml
 from nacelle.model.written import WrittenNumber, WrittenText, given, pieces
 from nacelle.spatial.linear_form import coefficients
 from support.bench import problems_of
-from support.compliant import with_all
 from support.described import NAMES as HANGING
 from support.described import mechanism
 from support.library import NAMES, as_written, in_full, library_robot
+from support.random_robots.loads import with_all
 from support.stress_robots import STRESS
 from support.uncompiled import FILES, any_robot
 

@@ -134,7 +134,7 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
 
 HOSTILE = [
     (robot, name, precision)
-    for robot in ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "mirrored legs")
+    for robot in ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa")
     for name in CONTROLLERS
     for precision in ("double", "float")
 ]

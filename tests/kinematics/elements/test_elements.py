@@ -47,8 +47,8 @@ from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.program.precise import arithmetic
 from support.compare import assert_same
 from support.element_robots import COVERED, cased, samples
-from support.leg_robots import CASES
 from support.library import library_robot
+from support.random_robots.legs import CASES
 from support.uncompiled import ALL, any_robot
 
 # ---- chain

@@ -20,7 +20,7 @@ from nacelle.report.elements.symbols import short_name, state_symbol, tex
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
 from support.element_pages import COVERED, SOME_CASES, robot_of
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.uncompiled import any_robot
 
 # ---- Equations of a leg on the page: those of [OAM], line by line
