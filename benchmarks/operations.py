@@ -2,8 +2,8 @@
 
 For every robot and model: the count with the library's numbers, friction on, the main output alone; the bar
 that `tests/whole/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
-the description declares (`tests/support/random_robots/varied.py`); and what others have published. Rigid robots
-outside the library follow. `--markdown` writes the tables of the page.
+the description declares (`tests/support/random_robots/varied.py`); and what others have published. Rigid
+robots outside the library follow. `--markdown` writes the tables of the page.
 """
 
 import argparse

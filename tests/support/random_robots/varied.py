@@ -33,7 +33,13 @@ CHANGE = 0.01
 
 # What is no number of the equations of motion, or arranges the robot.
 _STAYS = frozenset(
-    ["format", "name", "title", "sources", "notes", "motion", "gravity", "reference", "modes", "tools", "base", "display", "placement", "placements", "angle", "angles", "axis", "axes", "rotation", "direction", "guess", "limits", "branch", "count", "names", "section", "material", "start", "range", "lean", "template", "repeat", "type", "parent", "child", "plane", "about", "encoder", "torque_constant"]
+    (
+        *("format", "name", "names", "title", "sources", "notes", "display", "modes", "tools", "encoder"),
+        *("motion", "gravity", "reference", "guess", "limits", "branch", "torque_constant"),
+        *("base", "parent", "child", "type", "plane", "about", "template", "repeat", "count"),
+        *("placement", "placements", "angle", "angles", "axis", "axes", "rotation", "direction"),
+        *("section", "material", "start", "range", "lean"),
+    )
 )
 _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(rf"((?:{_NUMBER}\s+)*{_NUMBER})(\s*[A-Za-z].*)?$")
