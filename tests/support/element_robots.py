@@ -41,7 +41,7 @@ COVERED = {
 }
 
 
-REFUSED_LEGS = ("URS", "PSPP", "RUPU", "RRRS", "URU", "with a pair first")
+REFUSED_LEGS = ("URS", "PSPP", "PCS", "RUPU", "RRRS", "URU", "with a pair first")
 
 
 def cased(name: str) -> bool:
