@@ -2,9 +2,8 @@
 
 For every robot and model: the count with the library's numbers, friction on, the main output alone; the bar
 that `tests/whole/test_bars.py` asserts; the count after a change of every number by 1 % that keeps what
-the description declares (`tests/support/varied_library.py`); and what others have published. Rigid robots
-outside the library follow. `--markdown` writes the tables of the page, `--symmetries` what each description
-declares.
+the description declares (`tests/support/random_robots/varied.py`); and what others have published. Rigid
+robots outside the library follow. `--markdown` writes the tables of the page.
 """
 
 import argparse
@@ -23,8 +22,8 @@ from nacelle.dynamics.models import INPUTS
 from nacelle.report.published import published
 from support.library import NAMES, library_robot
 from support.operation_bars import BARS, MODELS, counted
+from support.random_robots.varied import varied
 from support.rigid_robots import RIGID
-from support.varied_library import SYMMETRIES, varied
 
 
 def library_row(case):
@@ -97,12 +96,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the changes by 1 %%")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/smallest.md")
-    parser.add_argument("--symmetries", action="store_true", help="print what each description declares")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    if options.symmetries:
-        print("\n".join(f"- `{robot}`: {SYMMETRIES[robot]}." for robot in options.robots))
-        return
     cases = [(robot, name, options.seed) for robot in options.robots for name in options.models]
     outside = [] if options.no_rigid else [(name, options.seed) for name in RIGID]
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -19,10 +19,9 @@ from nacelle.errors import CompileError
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.program.cost import count
-from support.leg_robots import hexapod
-from support.library import library_robot
-from support.pairwise import FAMILIES, pairwise
-from support.random_inertia import with_random_inertias
+from support.library import NAMES, library_robot
+from support.random_robots.legs import hexapod
+from support.random_robots.loads import with_random_inertias
 
 compile_module = importlib.import_module("nacelle.compile.parametric")
 

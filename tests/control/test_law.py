@@ -13,7 +13,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from support.hostile import PERIOD, admissible, hostile_robot, hostile_samples, way_out
 
-ROBOTS = ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "mirrored legs")
+ROBOTS = ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa")
 QUICK = ("fivebar", "quattro")
 
 

@@ -17,7 +17,7 @@ from nacelle.errors import KinematicsError
 from nacelle.spatial.pose import Pose
 from support.elastic_states import general_state, natural_state
 from support.flexible_robots import flexible, prrrp
-from support.random_flexible import reframed
+from support.random_robots.flexible import reframed
 
 # ---- Robots as trees of frames: which links can be flexible, planes, and what is refused
 

@@ -17,8 +17,8 @@ from nacelle.export import trial
 from nacelle.export.c import package as c_package
 from nacelle.export.trial import try_package
 from support.cc import COMPILERS
-from support.inner_loops import draw
 from support.library import library_robot
+from support.random_robots.inner_loops import draw
 from support.stress_robots import STRESS
 
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")

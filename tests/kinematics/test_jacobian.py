@@ -30,7 +30,7 @@ from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same
-from support.leg_robots import CASES
+from support.random_robots.legs import CASES
 from support.uncompiled import (
     any_robot,
     by_time,

@@ -20,9 +20,9 @@ from nacelle.kinematics.limits import (
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
-from support.leg_robots import CASES, made_joint
-from support.random_robots import random_pose, random_rotation
-from support.random_robots import relative_pose as motion_of
+from support.random_robots.legs import CASES, made_joint
+from support.random_robots.numbers import random_pose, random_rotation
+from support.random_robots.numbers import relative_pose as motion_of
 from support.uncompiled import any_robot, poses_around
 
 TAU = 2.0 * np.pi

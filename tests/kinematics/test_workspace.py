@@ -17,8 +17,8 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from support import inner_loops
 from support.compare import assert_same
+from support.random_robots import inner_loops
 from support.uncompiled import any_robot
 
 INF = (-np.inf, np.inf)

@@ -26,10 +26,10 @@ from nacelle.model.reduced import ReducedLayout
 from nacelle.model.write import write_yaml
 from nacelle.model.written import WrittenNumber, WrittenText, given, pieces
 from support.bench import problems_of
-from support.compliant import with_all
 from support.described import NAMES as HANGING
 from support.described import mechanism
 from support.library import NAMES, as_written, in_full, library_robot
+from support.random_robots.loads import with_all
 from support.stress_robots import STRESS
 from support.uncompiled import FILES, any_robot
 

@@ -15,7 +15,7 @@ from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import turn_from
 from nacelle.simulation.plant import SINGULAR, RigidPlant, limits_of, watched, watched_names
-from support.leg_robots import CASES
+from support.random_robots.legs import CASES
 from support.uncompiled import any_robot, poses_around, run_uncompiled, solve_uncompiled
 
 Array = np.ndarray

@@ -20,8 +20,8 @@ from nacelle.spatial.inertia import (
     transform_parameters,
 )
 from support.compare import assert_same
-from support.random_inertia import spatial_inertia
-from support.random_robots import random_pose
+from support.random_robots.loads import spatial_inertia
+from support.random_robots.numbers import random_pose
 from support.symbol import symbols, values
 
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)

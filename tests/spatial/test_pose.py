@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity
 from support.compare import assert_same
-from support.random_robots import random_pose
+from support.random_robots.numbers import random_pose
 from support.symbol import symbols, values
 
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nacelle.model.robot import Robot
-from support.leg_robots import CASES
 from support.library import NAMES
+from support.random_robots.legs import CASES
 from support.uncompiled import any_robot
 
 COVERED = tuple(name for name in NAMES if name != "dymo")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
 
 import numpy as np
@@ -10,12 +9,9 @@ import numpy as np
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
-from nacelle.model.joint import JointKind, Primitive, Spring
-from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import parameters_from_com
-from support.leg_robots import CASES
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots import random_robot
+from support.random_robots.loads import furnished
 from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
 
 Array = np.ndarray
@@ -45,7 +41,7 @@ COVERED = {
 }
 
 
-REFUSED_LEGS = ("URS", "PSPP", "RUPU", "RRRS", "URU", "with a pair first")
+REFUSED_LEGS = ("URS", "PSPP", "PCS", "RUPU", "RRRS", "URU", "with a pair first")
 
 
 def cased(name: str) -> bool:
@@ -57,27 +53,7 @@ def cased(name: str) -> bool:
 @cache
 def general(name: str, seed: int = 3) -> Robot:
     """A robot with general inertias, gravity, friction, rotors, springs and a payload."""
-    robot = any_robot(name) if name in ALL else CASES[name](seed).robot
-    robot = with_random_friction(with_random_inertias(robot, seed), seed + 1)
-    rng = np.random.default_rng(seed + 2)
-    active = {actuator.joint for actuator in robot.actuators}
-    joints = []
-    for k, joint in enumerate(robot.joints):
-        springs = tuple(
-            None
-            if primitive is Primitive.SPHERICAL
-            else Spring(float(rng.uniform(5, 20)), float(rng.normal()))
-            for primitive in joint.primitives
-        )
-        drive = {"rotor_inertia": float(rng.uniform(0.1, 1)), "gear_ratio": float(rng.uniform(1, 3))}
-        single = joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC)
-        extra = drive if k in active or (single and k % 2) else {}
-        joints.append(dataclasses.replace(joint, springs=springs, **extra))
-    load = parameters_from_com(0.8, rng.normal(size=3) * 0.1, np.diag([0.02, 0.03, 0.04]))
-    payload = (
-        () if robot.nacelle.kind == "point" else (Payload("load", robot.nacelle.bodies[-1], tuple(load)),)
-    )
-    return dataclasses.replace(robot, joints=tuple(joints), payload=payload)
+    return furnished(any_robot(name) if name in ALL else random_robot(name, seed), seed)
 
 
 def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Array, Settings]]:

@@ -22,8 +22,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.verify import verify
 from support.library import NAMES
+from support.random_robots.varied import varied
 from support.transformed import Change, random_change
-from support.varied_library import varied
 
 Array = np.ndarray
 

@@ -15,7 +15,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
-from support.random_inertia import with_random_inertias
+from support.random_robots.loads import with_random_inertias
 from support.uncompiled import any_robot, moved
 
 Array = np.ndarray

@@ -23,7 +23,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from nacelle.program.program import ARITY, BINARY, UNARY, Program, Variable, apply
-from support.random_robots import Choices, DrawnChoices, SeededChoices
+from support.random_robots.numbers import Choices, DrawnChoices, SeededChoices
 
 Array = np.ndarray
 

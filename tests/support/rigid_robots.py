@@ -8,169 +8,93 @@ have their centres of mass off every axis and all six moments and products of in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle import robots
-
-Array = np.ndarray
-Data = dict[str, Any]
-CHANGE = 0.01
-
-
-class Numbers:
-    """Numbers of a description, each changed by about 1 %."""
-
-    def __init__(self, seed: int) -> None:
-        """Draw the changes from a seed."""
-        self.rng = np.random.default_rng(seed)
-
-    def __call__(self, value: float) -> float:
-        """One number; zero stays zero."""
-        return float(value * (1.0 + CHANGE * self.rng.uniform(-1.0, 1.0)))
-
-    def vector(self, *values: float) -> list[float]:
-        """Several numbers, each on its own."""
-        return [self(value) for value in values]
-
-    def body(self, mass: float, com: Sequence[float], radii: Sequence[float]) -> Data:
-        """A body with any principal axes: mass, centre of mass (m) and three lengths of its extent (m)."""
-        cloud = np.array(self.vector(*radii)) ** 2
-        Q = Rotation.from_rotvec(self.rng.uniform(-0.4, 0.4, 3)).as_matrix()
-        mass = self(mass)
-        J = mass * Q @ np.diag(np.sum(cloud) - cloud) @ Q.T
-        return {"mass": mass, "com": self.vector(*com), "inertia": (0.5 * (J + J.T)).tolist()}
-
-
-def joint(kind: str, parent: str, child: str, at: Any = None, axis: Any = "z", **more: Any) -> Data:
-    """A joint with its axis, or its two axes if it is universal."""
-    written: Data = {"type": kind, "parent": parent, "child": child, **more}
-    if at is not None:
-        written["at"] = at
-    if kind == "universal":
-        written["axes"] = axis
-    elif kind not in ("spherical", "fixed"):
-        written["axis"] = axis
-    return written
-
-
-def revolute(*places: Any, **more: Any) -> Data:
-    """A revolute joint: parent, child, at, axis."""
-    return joint("revolute", *places, **more)
-
-
-def prismatic(*places: Any, **more: Any) -> Data:
-    """A prismatic joint: parent, child, at, axis."""
-    return joint("prismatic", *places, **more)
-
-
-def spherical(*places: Any, **more: Any) -> Data:
-    """A spherical joint: parent, child, at."""
-    return joint("spherical", *places, **more)
-
-
-def around(radius: float, angle: float, height: float = 0.0) -> Array:
-    """A point on a circle, the angle in degrees."""
-    return np.array([radius * np.cos(np.radians(angle)), radius * np.sin(np.radians(angle)), height])
-
+from support.random_robots.numbers import unit
+from support.random_robots.written import Data, Numbers, around, prismatic, revolute, spherical
 
 _BASE_ANGLES = (20.0, 100.0, 140.0, 220.0, 260.0, 340.0)
 _TOP_ANGLES = (45.0, 75.0, 165.0, 195.0, 285.0, 315.0)
 
 
-def six_ups(seed: int, *, coplanar: bool = False) -> nacelle.Robot:
+def _six_legs(name: str, n: Numbers, leg: Data, sizes: tuple[float, ...], **more: object) -> nacelle.Robot:
+    """Six instances of a leg with anchors anywhere: radii of base and platform, and how far they are off."""
+    table = []
+    for k, (base, top) in enumerate(zip(_BASE_ANGLES, _TOP_ANGLES, strict=True)):
+        A = around(n(sizes[0]), n(base), n(sizes[2] * (-1) ** k))
+        B = around(n(sizes[1]), n(top), n(sizes[3] * (-1) ** (k // 2)))
+        table.append({"name": f"leg{k + 1}", "A": A, "B": B, "heading": float(np.radians(n(base)))})
+    templates = {"leg": {"parameters": {"A": None, "B": None, "heading": None}, **leg}}
+    legs = [{"repeat": "leg", "table": table}]
+    return nacelle.build({"name": name, "motion": "se3", "templates": templates, "legs": legs, **more})
+
+
+_AT_A = {"translation": "$A", "rotation": {"axis": "z", "angle": "$heading"}}
+
+
+def six_ups(seed: int) -> nacelle.Robot:
     """6-UPS with massive cardan crosses: six instances of one strut, anchors anywhere.
 
     Declared: the first cardan axis is horizontal and tangential, the second perpendicular to it, the
-    prismatic joint passes through the centre of the cross; with `coplanar` the anchors on the base lie in
-    one plane, and those on the platform too.
+    prismatic joint passes through the centre of the cross.
     """
     n = Numbers(seed)
     strut: Data = {
-        "parameters": {"A": None, "B": None, "heading": None},
         "bodies": {
             "cross": n.body(1.2, (0.006, -0.009, 0.004), (0.03, 0.04, 0.05)),
             "tube": n.body(4.0, (0.012, -0.008, 0.15), (0.03, 0.04, 0.11)),
             "rod": n.body(2.2, (-0.007, 0.01, -0.24), (0.02, 0.03, 0.14)),
         },
         "joints": {
-            "first": revolute(
-                "base",
-                "cross",
-                {"translation": "$A", "rotation": {"axis": "z", "angle": "$heading"}},
-                "y",
-            ),
+            "first": revolute("base", "cross", _AT_A, "y"),
             "second": revolute("cross", "tube", None, "x"),
             "slide": prismatic("tube", "rod", None, "z", active=True, guess=0.78),
         },
         "closures": {"ball": spherical("rod", "platform", child_at="$B")},
     }
-    table = []
-    for k, (base, top) in enumerate(zip(_BASE_ANGLES, _TOP_ANGLES, strict=True)):
-        lift, sink = (0.0, 0.0) if coplanar else (0.02 * (-1) ** k, 0.013 * (-1) ** (k // 2))
-        A = around(n(0.5), n(base), n(lift))
-        B = around(n(0.17), n(top), n(sink))
-        table.append({"name": f"leg{k + 1}", "A": A, "B": B, "heading": float(np.radians(n(base)))})
-    return nacelle.build(
-        {
-            "name": "six-ups",
-            "motion": "se3",
-            "reference": {"position": [0.02, -0.03, 0.7], "rotation": {"rpy": [0.06, -0.08, 0.1]}},
-            "nacelle": {"name": "platform", **n.body(8.0, (0.01, -0.014, 0.022), (0.09, 0.11, 0.05))},
-            "templates": {"strut": strut},
-            "legs": [{"repeat": "strut", "table": table}],
-        }
+    return _six_legs(
+        "six-ups",
+        n,
+        strut,
+        (0.5, 0.17, 0.02, 0.013),
+        reference={"position": [0.02, -0.03, 0.7], "rotation": {"rpy": [0.06, -0.08, 0.1]}},
+        nacelle={"name": "platform", **n.body(8.0, (0.01, -0.014, 0.022), (0.09, 0.11, 0.05))},
     )
 
 
-def six_rus(seed: int, *, coplanar: bool = False) -> nacelle.Robot:
+def six_rus(seed: int) -> nacelle.Robot:
     """6-RUS with massive cardan crosses: six instances of one leg, anchors anywhere.
 
     Declared: the motor's axis is horizontal and tangential, the first cardan axis parallel to it and the
-    second perpendicular; with `coplanar` the motors lie in one plane, and the anchors on the platform too.
+    second perpendicular.
     """
     n = Numbers(seed)
     leg: Data = {
-        "parameters": {"A": None, "B": None, "heading": None},
         "bodies": {
             "arm": n.body(0.9, (0.09, 0.006, -0.008), (0.06, 0.02, 0.03)),
             "cross": n.body(0.25, (0.003, -0.004, 0.002), (0.012, 0.015, 0.01)),
             "rod": n.body(0.4, (0.005, -0.004, -0.24), (0.01, 0.012, 0.14)),
         },
         "joints": {
-            "motor": revolute(
-                "base",
-                "arm",
-                {"translation": "$A", "rotation": {"axis": "z", "angle": "$heading"}},
-                "y",
-                active=True,
-                guess=0.5,
-            ),
+            "motor": revolute("base", "arm", _AT_A, "y", active=True, guess=0.5),
             "first": revolute("arm", "cross", n.vector(0.2, 0, 0), "y", guess=0.2),
             "second": revolute("cross", "rod", None, "x"),
         },
         "closures": {"ball": spherical("rod", "platform", n.vector(0, 0, -0.5), child_at="$B")},
     }
-    table = []
-    for k, (base, top) in enumerate(zip(_BASE_ANGLES, _TOP_ANGLES, strict=True)):
-        lift, sink = (0.0, 0.0) if coplanar else (0.01 * (-1) ** k, 0.008 * (-1) ** (k // 2))
-        A = around(n(0.25), n(base), n(lift))
-        B = around(n(0.14), n(top), n(sink))
-        table.append({"name": f"leg{k + 1}", "A": A, "B": B, "heading": float(np.radians(n(base)))})
-    return nacelle.build(
-        {
-            "name": "six-rus",
-            "motion": "se3",
-            "reference": {"position": [0.02, -0.015, -0.48], "rotation": {"rpy": [0.05, -0.07, 0.12]}},
-            "nacelle": {"name": "platform", **n.body(2.0, (0.008, -0.006, -0.012), (0.06, 0.07, 0.03))},
-            "templates": {"leg": leg},
-            "legs": [{"repeat": "leg", "table": table}],
-        }
+    return _six_legs(
+        "six-rus",
+        n,
+        leg,
+        (0.25, 0.14, 0.01, 0.008),
+        reference={"position": [0.02, -0.015, -0.48], "rotation": {"rpy": [0.05, -0.07, 0.12]}},
+        nacelle={"name": "platform", **n.body(2.0, (0.008, -0.006, -0.012), (0.06, 0.07, 0.03))},
     )
 
 
@@ -216,6 +140,7 @@ def three_prrrr(seed: int) -> nacelle.Robot:
     """
     n = Numbers(seed)
     slope = n(0.6)
+    up = [-float(np.cos(slope)), 0.0, float(np.sin(slope))]
     leg = {
         "bodies": {
             "carriage": n.body(1.4, (0.01, -0.012, 0.02), (0.04, 0.05, 0.03)),
@@ -224,14 +149,7 @@ def three_prrrr(seed: int) -> nacelle.Robot:
             "upper": n.body(0.25, (-0.003, 0.005, 0.004), (0.02, 0.015, 0.01)),
         },
         "joints": {
-            "slide": prismatic(
-                "base",
-                "carriage",
-                n.vector(0.45, 0, 0),
-                [-float(np.cos(slope)), 0.0, float(np.sin(slope))],
-                active=True,
-                guess=0.1,
-            ),
+            "slide": prismatic("base", "carriage", n.vector(0.45, 0, 0), up, active=True, guess=0.1),
             "first": revolute("carriage", "lower", None, "x"),
             "second": revolute("lower", "link", None, "y", guess=-0.6),
             "third": revolute("link", "upper", n.vector(0, 0, 0.42), "y", guess=0.6),
@@ -261,9 +179,9 @@ def spherical_three_rrr(seed: int, *, right_angles: bool = False) -> nacelle.Rob
         first, middle, last = np.array([1.0, 0, 0]), np.array([0, 0, -1.0]), np.array([0, -1.0, 0])
     else:
         first, middle, last = (
-            _unit(n.vector(0.95, 0.1, -0.12)),
-            _unit(n.vector(0.2, 0.25, -0.9)),
-            _unit(n.vector(0.12, -0.93, 0.15)),
+            unit(n.vector(0.95, 0.1, -0.12)),
+            unit(n.vector(0.2, 0.25, -0.9)),
+            unit(n.vector(0.12, -0.93, 0.15)),
         )
     leg = {
         "bodies": {
@@ -288,10 +206,6 @@ def spherical_three_rrr(seed: int, *, right_angles: bool = False) -> nacelle.Rob
     )
 
 
-def _unit(v: Sequence[float]) -> Array:
-    return np.array(v) / np.linalg.norm(v)
-
-
 def three_prs(seed: int) -> nacelle.Robot:
     """3-PRS with inclined prismatic joints: three instances of one leg at 120 degrees.
 
@@ -300,20 +214,14 @@ def three_prs(seed: int) -> nacelle.Robot:
     """
     n = Numbers(seed)
     slope = n(1.2)
+    up = [-float(np.cos(slope)), 0.0, float(np.sin(slope))]
     leg = {
         "bodies": {
             "carriage": n.body(1.8, (0.012, -0.01, 0.02), (0.04, 0.05, 0.03)),
             "link": n.body(0.8, (0.006, -0.008, 0.22), (0.02, 0.03, 0.13)),
         },
         "joints": {
-            "slide": prismatic(
-                "base",
-                "carriage",
-                n.vector(0.4, 0, 0),
-                [-float(np.cos(slope)), 0.0, float(np.sin(slope))],
-                active=True,
-                guess=0.1,
-            ),
+            "slide": prismatic("base", "carriage", n.vector(0.4, 0, 0), up, active=True, guess=0.1),
             "hinge": revolute("carriage", "link", None, "y", guess=-0.4),
         },
         "closures": {"ball": spherical("link", "plate", n.vector(0, 0, 0.45), child_at=n.vector(0.16, 0, 0))},

@@ -16,12 +16,12 @@ from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.verify import Report, VerifyError, verify
 from nacelle.verify.comparison import compared
-from support.compliant import with_all
-from support.leg_robots import CASES
 from support.library import NAMES, library_robot
+from support.random_robots import random_robot
+from support.random_robots.legs import CASES
+from support.random_robots.loads import furnished, with_all, with_everything
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
-from verify.loaded_robots import with_everything, with_mass
 
 BOTH = ("pinocchio", "mujoco")
 DYNAMIC = ("inverse dynamics", "mass matrix", "forward dynamics", "kinetic energy", "potential energy")
@@ -72,7 +72,7 @@ class TestAgreement:
         self, name: str
     ) -> None:
         for seed in (1, 2):
-            robot = with_all(with_everything(with_mass(CASES[name](seed).robot, 2), 3), seed)
+            robot = with_all(furnished(random_robot(name, seed), 2), seed)
             agrees(verify(robot, states=4, seed=seed))
 
     @pytest.mark.parametrize("name", ["c5", "fivebar", "prrrp", "delta-codourey"])
@@ -81,14 +81,14 @@ class TestAgreement:
 
     @pytest.mark.parametrize("name", QUICK_RANDOM)
     def test_random(self, name: str) -> None:
-        robot = with_everything(with_mass(CASES[name](0).robot, 2), 3)
+        robot = furnished(random_robot(name, 0), 2)
         agrees(verify(robot, states=2))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("seed", [0, 1])
     @pytest.mark.parametrize("name", CASES)
     def test_all_random(self, name: str, seed: int) -> None:
-        robot = with_everything(with_mass(CASES[name](seed).robot, seed + 2), seed + 3)
+        robot = furnished(random_robot(name, seed), seed + 2)
         agrees(verify(robot, states=5, seed=seed))
 
     @pytest.mark.parametrize("file", ["redundant", "shared", "fivebar-mirror"])
@@ -103,7 +103,7 @@ class TestAgreement:
 
     def test_own_solver_of_pinocchio(self) -> None:
         """With balls as closures Pinocchio solves the loops itself, idle spins and friction included."""
-        robot = with_everything(with_mass(CASES["3 P[SS|SS]"](0).robot, 5), 6)
+        robot = furnished(random_robot("3 P[SS|SS]", 0), 5)
         assert mechanism_of(robot).mobility.spinning
         report = verify(robot, "pinocchio", states=2)
         assert report["pinocchio"]["forward dynamics, own solver"].ok, report.text()

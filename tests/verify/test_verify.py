@@ -20,8 +20,9 @@ from nacelle.verify.ours import dynamics, kinematics
 from nacelle.verify.projection import independent
 from nacelle.verify.report import EngineReport, Quantity
 from nacelle.verify.states import CONDITION, moved_poses, random_states
-from support.coupled_robots import NAMES, coupled_robot, random_coupled
+from support.described import COUPLED, mechanism
 from support.library import library_robot
+from support.random_robots import random_robot
 from support.uncompiled import ALL, any_robot
 
 # ---- Coupled joints and screws against Pinocchio and MuJoCo, whose rows and matrices are projected
@@ -29,14 +30,14 @@ from support.uncompiled import ALL, any_robot
 
 @pytest.mark.usefixtures("uncompiled")
 class TestCoupled:
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", COUPLED)
     def test_built(self, name: str) -> None:
-        report = verify(coupled_robot(name), states=2, seed=1)
+        report = verify(mechanism(name), states=2, seed=1)
         assert report.ok, report.text()
 
     @pytest.mark.parametrize("seed", range(12))
     def test_random(self, seed: int) -> None:
-        report = verify(random_coupled(seed), states=3, seed=seed)
+        report = verify(random_robot("coupled", seed), states=3, seed=seed)
         assert report.ok, report.text()
 
 

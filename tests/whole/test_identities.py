@@ -19,9 +19,9 @@ from nacelle.program.precise import exact
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
 from support.last_bits import forget_everything, moved_robot, noisy_libraries
-from support.leg_robots import CASES
 from support.library import library_robot
 from support.program_hashes import structure
+from support.random_robots.legs import CASES
 
 
 def tree(robot: Robot) -> tuple[Program, PreciseInputs]:

@@ -29,8 +29,8 @@ from nacelle.program.cost import count
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from support.library import NAMES, library_robot
+from support.random_robots.varied import varied
 from support.transformed import Change, random_change
-from support.varied_library import varied
 
 Array = np.ndarray
 FILES = tuple(sorted(path.stem for path in (Path(__file__).parents[1] / "robots").glob("*.yaml")))

@@ -42,8 +42,8 @@ from support.errata.bk2013 import closure
 from support.far_states import search
 from support.flexible.prrrp import EULER
 from support.flexible_robots import prrrp
-from support.free_robots import random_free
 from support.pinocchio_motion import PinocchioMotion
+from support.random_robots import random_robot
 from support.snakes import snake
 from support.sprung import sprung
 
@@ -190,14 +190,14 @@ def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
-    report = verify(random_free(seed), states=4)
+    report = verify(random_robot("free", seed), states=4)
     assert report.ok, str(report)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
-    robot = random_free(seed, spins=True)
+    robot = random_robot("free", seed, spins=True)
     assert [robot.bodies[spin.body].name for spin in mechanism_of(robot).nacelle_spins] == ["arm.rod"]
     report = verify(robot, states=4)
     assert report.ok, str(report)

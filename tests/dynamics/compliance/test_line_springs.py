@@ -19,7 +19,7 @@ from nacelle.kinematics.general.plan import sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.line_spring import LineSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
-from support.compliant import with_all, with_springs
+from support.random_robots.loads import with_all, with_springs
 from support.uncompiled import any_robot
 
 Array = np.ndarray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -30,24 +29,20 @@ from nacelle.kinematics.tree.spanning_tree import (
     steps_from_coordinates,
     tree_velocity,
 )
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.leg import Body, Leg, Nacelle
-from nacelle.model.platform import AXES, Motion, Payload
+from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support import leg_direct_model
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
-from support.library import NAMES, library_robot
-from support.random_robots import random_rotation
-
-ROBOTS = Path(__file__).parents[2] / "robots"
-FILES = ("c5-slides", "everything", "fivebar-mirror", "redundant", "shared")
-MODES = tuple(f"{name}/{mode.name}" for name in NAMES for mode in library_robot(name).modes[1:])
-ALL = (*NAMES, *MODES, *FILES)
+from support.library import NAMES
+from support.random_robots.loads import furnished, random_inertia
+from support.random_robots.numbers import random_coordinates, random_rotation
+from support.uncompiled import ALL, any_robot
 
 # Which robots the formulation does not serve, and a word of the reason.
 REFUSED = {
@@ -65,77 +60,9 @@ NOT_SQUARE = ("3rps", "delta", "delta4", "h4", "orthoglide", "quattro")
 
 
 @cache
-def any_robot(name: str) -> Robot:
-    if name in FILES:
-        return nacelle.load(ROBOTS / f"{name}.yaml")
-    robot, _, mode = name.partition("/")
-    return library_robot(robot).in_mode(mode) if mode else library_robot(robot)
-
-
-def random_inertia(rng: np.random.Generator, mass: float, size: float) -> Array:
-    """Six point masses anywhere: products of inertia, and a centre of mass off every axis."""
-    points = size * rng.normal(size=(6, 3))
-    weights = rng.uniform(0.1, 1.0, 6)
-    weights *= mass / weights.sum()
-    com = weights @ points
-    about = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(weights, points - com, strict=True))
-    return parameters_from_com(mass, com, about)
-
-
-def random_rod(rng: np.random.Generator, mass: float, axis: Array, point: Array, size: float) -> Array:
-    """A body that is symmetric about an axis, which it may spin about idly."""
-    e = axis / np.linalg.norm(axis)
-    along, across = mass * size**2 * rng.uniform([0.01, 0.05], [0.02, 0.1])
-    about = across * np.eye(3) + (along - across) * np.outer(e, e)
-    return parameters_from_com(mass, point + size * rng.uniform(0.2, 0.8) * e, about)
-
-
-@cache
 def general(name: str, seed: int = 1) -> Robot:
     """A robot with general inertias, gravity and payload, with friction, springs and rotors in its joints."""
-    robot = any_robot(name)
-    rng = np.random.default_rng(seed)
-    idle = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
-    inertias = []
-    for k in range(1, len(robot.bodies)):
-        mass = rng.uniform(0.5, 2.0)
-        if k in idle:
-            axis, point = np.array(idle[k].axis), np.array(idle[k].point)
-            inertias.append(random_rod(rng, mass, axis, point, robot.size))
-        else:
-            inertias.append(random_inertia(rng, mass, 0.3 * robot.size))
-        assert not inertia_faults(inertias[-1])
-    robot = robot.with_parameters(np.concatenate(inertias), "inertia")
-    robot = robot.with_parameters(6.0 * rng.normal(size=3), "gravity")
-    driven = {actuator.joint for actuator in robot.actuators}
-    joints = []
-    for k, joint in enumerate(robot.joints):
-        if joint.kind is JointKind.POINT:
-            joints.append(joint)
-            continue
-        friction = tuple(
-            (
-                FrictionTerm("viscous", rng.uniform(0.5, 2.0)),
-                FrictionTerm("coulomb", rng.uniform(0.5, 2.0)),
-                FrictionTerm("quadratic", rng.uniform(0.5, 1.0)),
-                FrictionTerm("stribeck", rng.uniform(0.5, 1.0), 0.3),
-            )
-            for _ in joint.primitives
-        )
-        springs = tuple(
-            None
-            if primitive is Primitive.SPHERICAL
-            else Spring(rng.uniform(1.0, 3.0), rng.uniform(-0.3, 0.3))
-            for primitive in joint.primitives
-        )
-        joint = dataclasses.replace(joint, friction=friction, springs=springs)
-        # A rotor may also sit on a passive joint, and on one where a loop is cut.
-        if k in driven or (joint.nv == 1 and rng.random() < 0.5):
-            rotor, gear = rng.uniform(0.01, 0.02), rng.uniform(3.0, 6.0)
-            joint = dataclasses.replace(joint, rotor_inertia=rotor, gear_ratio=gear)
-        joints.append(joint)
-    load = Payload("load", robot.nacelle.bodies[-1], tuple(random_inertia(rng, 0.7, 0.2 * robot.size)))
-    return dataclasses.replace(robot, joints=tuple(joints), payload=(load,))
+    return furnished(any_robot(name), seed)
 
 
 def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, Array]:
@@ -246,11 +173,11 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     def frame() -> Pose:
         return Pose(random_rotation(rng), rng.normal(size=3))
 
-    joints, bodies_ = [], [Body("base"), Body("plate", tuple(random_inertia(rng, 2.0, 0.3)))]
+    joints, bodies_ = [], [Body("base"), Body("plate", tuple(random_inertia(rng, 1.0)))]
     for k, kind in enumerate(kinds):
         parent = 0 if k == 0 else k + 1
         joints.append(Joint(f"j{k}", kind, parent, k + 2, frame(), frame()))
-        bodies_.append(Body(f"b{k}", tuple(random_inertia(rng, 1.0, 0.3))))
+        bodies_.append(Body(f"b{k}", tuple(random_inertia(rng, 1.0))))
     count = len(kinds)
     leg = Leg("leg", tuple(range(2, count + 2)), tuple(range(count)), ())
     robot = Robot(
@@ -264,7 +191,7 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
         (),
         gravity=(1.0, 2.0, -9.0),
     )
-    q = np.concatenate([random_coordinates(rng, joint) for joint in joints])
+    q = random_coordinates(robot, rng)
     steps = steps_from_coordinates(robot, q)
     motion = motion_of_steps(robot, frame(), steps)
     rates = robot.platform_nv + robot.nv
@@ -272,16 +199,6 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
     moving = MovingConfiguration(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
     state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
-
-
-def random_coordinates(rng: np.random.Generator, joint: Joint) -> Array:
-    values = rng.normal(size=joint.nq)
-    start = 0
-    for primitive in joint.primitives:
-        if primitive is Primitive.SPHERICAL:
-            values[start : start + 4] /= np.linalg.norm(values[start : start + 4])
-        start += primitive.nq
-    return values
 
 
 def test_every_kind_of_joint_in_a_leg() -> None:

@@ -20,9 +20,9 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.program.cost import count
 from support.compare import assert_same
-from support.leg_robots import CASES
 from support.library import NAMES, library_robot
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.legs import CASES
+from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID
 
 Array = np.ndarray

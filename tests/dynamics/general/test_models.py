@@ -28,11 +28,10 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same
-from support.leg_robots import CASES
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of
-from support.pairwise import FAMILIES, pairwise
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.legs import CASES
+from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 from support.uncompiled import (
@@ -91,7 +90,6 @@ QUICK = (
     "drives, springs and rotors at closures",
     "shared carriage",
     "loop inside a leg",
-    "translating 3-UPU",
     "nacelle with a loop",
 )
 

@@ -24,8 +24,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
 from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import relative_error
-from support.leg_robots import CASES
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.legs import CASES
+from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.snakes import snake
 from support.uncompiled import ALL, any_robot, by_time, run_uncompiled, solve_uncompiled, wave
 

@@ -26,7 +26,7 @@ from nacelle.program.cost import count
 from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
 from support.flexible_robots import LINKS, flexible, prrrp
-from support.random_flexible import random_planar, turned_links
+from support.random_robots.flexible import random_planar, turned_links
 from support.rigid_robots import delta_with_tolerances
 
 # ---- Energies of the small form: kinetic energy over points of mass, lengths of straight links

@@ -27,7 +27,7 @@ from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.robot import Robot
 from support.elastic_states import general_state
 from support.flexible_robots import flexible, prrrp, stiffened
-from support.random_flexible import random_planar
+from support.random_robots.flexible import random_planar
 
 Array = np.ndarray
 PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped", "geometric": False}

@@ -10,13 +10,13 @@ import nacelle
 from nacelle.exchange.mjcf.write import write_mjcf
 from nacelle.exchange.write.robot import assembled_graph
 from support import exported_instants, round_trips
-from support.coupled_robots import coupled_robot
+from support.described import mechanism
 from support.export_robot_text import all_kinds
 from support.exported_files import errors
 from support.exported_instants import plain
 from support.exported_mujoco import MujocoFile
 from support.library import NAMES, library_robot
-from support.random_robots import closing
+from support.random_robots.described import closing
 
 DESCRIBED = (
     "arm",
@@ -41,7 +41,7 @@ def test_library_robots_move_under_their_forces(name: str, capfd: pytest.Capture
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_couplings_and_free_bases(name: str) -> None:
-    robot = coupled_robot(name)
+    robot = mechanism(name)
     assert max(errors(MujocoFile(write_mjcf(assembled_graph(robot))), robot).values()) < 1e-9
 
 
@@ -69,7 +69,7 @@ def test_all_that_a_file_can_hold() -> None:
 
 
 def test_a_hinge_in_which_nothing_acts_is_two_points() -> None:
-    text = write_mjcf(assembled_graph(coupled_robot("gripper")))
+    text = write_mjcf(assembled_graph(mechanism("gripper")))
     model = mj.MjModel.from_xml_string(text)
     assert [int(kind) for kind in model.eq_type] == [int(mj.mjtEq.mjEQ_CONNECT)] * 4
     data = mj.MjData(model)
@@ -81,7 +81,7 @@ def test_a_hinge_in_which_nothing_acts_is_two_points() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, *DESCRIBED])
 def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
-    robot = library_robot(name) if name in NAMES else coupled_robot(name)
+    robot = library_robot(name) if name in NAMES else mechanism(name)
     out = tmp_path / "robot.xml"
     nacelle.export_robot(robot, "mjcf", out=out)
     again = nacelle.import_robot(out)

@@ -26,9 +26,9 @@ from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy
 from nacelle.spatial.scalar import Array
 from support.library import library_robot
+from support.random_robots.varied import varied
 from support.shuffled_files import shuffled
 from support.urdf_files import DRIVES, LIMIT, LOOPS, TREE, robot, written
-from support.varied_library import varied
 
 # ---- Nacelles of several bodies, found without names: other orders, other numbers, tolerances
 

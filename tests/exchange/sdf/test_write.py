@@ -12,7 +12,7 @@ from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.write.robot import assembled_graph
 from nacelle.exchange.xml import read_xml
 from support import round_trips
-from support.coupled_robots import coupled_robot
+from support.described import mechanism
 from support.export_robot_text import all_kinds
 from support.library import NAMES, library_robot
 
@@ -24,7 +24,7 @@ def without_rotors(robot: nacelle.Robot) -> nacelle.Robot:
 
 @pytest.mark.parametrize("name", ["h4", "c5", "space", "biped", "carriage"])
 def test_bodies_and_joints_are_read_as_they_are(name: str, tmp_path: Path) -> None:
-    robot = library_robot(name) if name in NAMES else coupled_robot(name)
+    robot = library_robot(name) if name in NAMES else mechanism(name)
     path = tmp_path / "robot.sdf"
     nacelle.export_robot(robot, "sdf", out=path)
     read, graph = read_sdf(read_xml(path), path), assembled_graph(robot)

@@ -9,13 +9,13 @@ from ruamel.yaml import YAML
 
 import nacelle
 from support import exported_instants
-from support.coupled_robots import coupled_robot
+from support.described import mechanism
 from support.export_robot_text import all_kinds
 from support.exported_files import errors
 from support.exported_instants import plain
 from support.exported_pinocchio import pinocchio_file
 from support.library import NAMES, library_robot
-from support.random_robots import closing
+from support.random_robots.described import closing
 
 
 @pytest.mark.costly
@@ -32,7 +32,7 @@ def test_library_robots_move_under_their_forces(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["arm", "ball_screws", "belt_fivebar", "biped", "carriage", "cart_pole"])
 def test_couplings_and_free_bases(name: str, tmp_path: Path) -> None:
-    robot = coupled_robot(name)
+    robot = mechanism(name)
     assert max(errors(pinocchio_file(robot, tmp_path), robot).values()) < 1e-9
 
 
@@ -80,7 +80,7 @@ def test_a_spherical_closure_is_held_by_a_point() -> None:
 
 
 def _undriven() -> nacelle.Robot:
-    robot = coupled_robot("cart_pole")
+    robot = mechanism("cart_pole")
     joints = tuple(replace(joint, guess=(0.0,) * joint.nq) for joint in robot.joints)
     return replace(robot, actuators=(), joints=joints)
 

@@ -11,7 +11,7 @@ from nacelle.kinematics.limits import closure_coordinates
 from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, Stop
 from nacelle.spatial.pose import Pose, identity
-from support.random_robots import _coordinates, random_pose, relative_pose
+from support.random_robots.numbers import coordinates, random_pose, relative_pose
 
 KINDS = [kind for kind in JointKind if kind not in (JointKind.POINT, JointKind.COUPLING)]
 
@@ -21,7 +21,7 @@ def test_links_move_as_the_joint(kind: JointKind) -> None:
     rng = np.random.default_rng(3)
     first, second = random_pose(rng), random_pose(rng)
     joint = Joint("a", kind, 1, 2, first, second)
-    values = list(_coordinates(kind, rng))
+    values = list(coordinates(kind, rng))
     moved = relative_pose(kind, values)
     links = JointLinks({}, lambda name: name, ExchangeReport()).links(joint, "a", ("one", "two"), values)
     assert (links[0].parent, links[-1].child) == ("one", "two")

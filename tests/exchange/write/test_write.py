@@ -29,9 +29,10 @@ from nacelle.model.line_spring import LineSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy
-from support.coupled_robots import coupled_robot
+from support.described import mechanism
 from support.library import library_robot
-from support.random_robots import closing, random_rotation
+from support.random_robots.described import closing
+from support.random_robots.numbers import random_rotation
 
 # ---- Chains of joints with massless bodies between: where they begin, and where they must end
 
@@ -189,7 +190,7 @@ def test_planar_links_get_the_moments_that_they_never_feel() -> None:
 
 
 def test_what_slides_alone_may_have_any_moments() -> None:
-    robot = coupled_robot("cart_pole")
+    robot = mechanism("cart_pole")
     cart = robot.body("cart.cart")
     made = completed(robot, assemble(robot), _solids(robot), ExchangeReport())
     assert is_sound(made[cart])
@@ -302,7 +303,7 @@ def test_bodies_are_where_the_robot_has_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["biped", "carriage", "differential_wrist"])
 def test_free_bases_and_couplings(name: str) -> None:
-    robot = coupled_robot(name)
+    robot = mechanism(name)
     check(robot)
     graph = assembled_graph(robot)
     assert (graph.floating is not None) == (name == "biped")

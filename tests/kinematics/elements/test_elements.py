@@ -21,8 +21,8 @@ from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import assert_same
 from support.element_robots import COVERED, cased, samples
-from support.leg_robots import CASES
 from support.library import library_robot
+from support.random_robots.legs import CASES
 from support.uncompiled import ALL, any_robot
 
 # ---- chain

@@ -24,9 +24,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from support import leg_robots
 from support.compare import assert_same
-from support.leg_robots import CASES
+from support.random_robots.legs import CASES, planar
 from support.stress_robots import STRESS
 from support.uncompiled import (
     ALL,
@@ -288,7 +287,7 @@ def test_a_path_has_no_jumps() -> None:
 
 def test_all_assemblies() -> None:
     """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
-    robot = leg_robots.planar(0, ("RPR",) * 3)
+    robot = planar(0, ("RPR",) * 3)
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)

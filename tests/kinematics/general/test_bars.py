@@ -22,9 +22,9 @@ from nacelle.model.joint import JointKind, Spring
 from nacelle.model.platform import Payload
 from nacelle.spatial.inertia import parameters_from_com
 from support.compare import assert_same
-from support.leg_robots import CASES, translating
 from support.library import NAMES, library_robot
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.legs import CASES, translating
+from support.random_robots.loads import with_random_friction, with_random_inertias
 
 Array = np.ndarray
 # Robots of the library with legs that are bars, and how many.

@@ -25,8 +25,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.robot import Robot
-from support import inner_loops
 from support.general_states import loaded
+from support.random_robots import inner_loops
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 from support.uncompiled import any_robot

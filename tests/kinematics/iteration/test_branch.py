@@ -16,7 +16,8 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
-from support import inner_loops, leg_robots
+from support.random_robots import inner_loops
+from support.random_robots.legs import planar
 
 KNEE = """
 format: nacelle/1
@@ -234,7 +235,7 @@ def test_articulated_nacelle_does_not_tilt() -> None:
 @pytest.mark.parametrize("kinds", [("PRR",) * 3, ("RPR",) * 3])
 def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     """What forward kinematics gives without a flag lies on the reference's side of parallel singularities."""
-    robot = leg_robots.planar(1, kinds)
+    robot = planar(1, kinds)
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (120, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
@@ -251,8 +252,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("make", [wrist, lambda: leg_robots.planar(1, ("RRR",) * 3)])
+@pytest.mark.parametrize("make", [wrist, lambda: planar(1, ("RRR",) * 3)])
 def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> None:
     """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""
     robot = make()

@@ -19,7 +19,7 @@ from nacelle.kinematics.iteration.continuation import (
 )
 from nacelle.model.read import read_text
 from nacelle.sketch.sketch import sketch
-from support import inner_loops
+from support.random_robots import inner_loops
 
 
 class Root:

@@ -24,10 +24,10 @@ from nacelle.model.robot import Robot
 from nacelle.program.precise import exact
 from nacelle.spatial.scalar import Array, pack
 from nacelle.verify.states import random_states
-from support import inner_loops
-from support.leg_robots import CASES
 from support.library import library_robot
-from support.random_inertia import with_random_inertias
+from support.random_robots import inner_loops
+from support.random_robots.legs import CASES
+from support.random_robots.loads import with_random_inertias
 from support.stress_robots import STRESS
 from support.uncompiled import run_uncompiled
 

@@ -27,8 +27,9 @@ from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from support import inner_loops, wide
+from support import wide
 from support.library import library_robot
+from support.random_robots import inner_loops
 
 EPS = np.finfo(float).eps
 SINGULAR = int(Flag.SINGULAR | Flag.NEAR_SINGULAR)

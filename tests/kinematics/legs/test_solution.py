@@ -17,7 +17,7 @@ from nacelle.kinematics.tree.spanning_tree import CosSin, joint_steps, read_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
-from support.leg_robots import CASES, HEXAPOD_LEGS, TRANSLATING_LEGS
+from support.random_robots.legs import CASES, HEXAPOD_LEGS, TRANSLATING_LEGS
 from support.uncompiled import open_loops, poses_around
 
 

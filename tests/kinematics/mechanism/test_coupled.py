@@ -12,12 +12,13 @@ from nacelle.errors import DescriptionError
 from nacelle.kinematics.mechanism.coupled import followers_of, winding
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
-from support.coupled_robots import coupled_robot, random_coupled
+from support.described import mechanism
+from support.random_robots import random_robot
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_couplings_hold_for_any_leaders(seed: int) -> None:
-    robot = random_coupled(seed)
+    robot = random_robot("coupled", seed)
     followers = followers_of(robot)
     rng = np.random.default_rng(seed)
     q = {j: float(rng.normal()) for j in followers.leaders}
@@ -30,10 +31,10 @@ def test_couplings_hold_for_any_leaders(seed: int) -> None:
 
 
 def test_the_fast_joint_follows_and_coordinates_of_the_motion_do_not() -> None:
-    screws = coupled_robot("ball_screws")
+    screws = mechanism("ball_screws")
     names = [screws.joints[j].name for j in followers_of(screws).joints]
     assert names == [f"l{k}.screw" for k in range(1, 7)]
-    wrist = coupled_robot("differential_wrist")
+    wrist = mechanism("differential_wrist")
     assert {wrist.joints[j].name for j in followers_of(wrist).joints} == {"arm.left", "arm.right"}
     assert mechanism_of(wrist).ny == 0
 
@@ -47,7 +48,7 @@ def test_winding() -> None:
 
 @pytest.mark.slow
 def test_angles_of_coupled_joints_count_their_turns() -> None:
-    robot = coupled_robot("belt_fivebar")
+    robot = mechanism("belt_fivebar")
     x, _ = mechanism_of(robot).reference
     ik = nacelle.inverse_kinematics(robot, x)
     place = {joint.name: robot.q_slices[j].start for j, joint in enumerate(robot.tree_joints)}
@@ -58,7 +59,7 @@ def test_angles_of_coupled_joints_count_their_turns() -> None:
 
 
 def test_couplings_have_no_bodies() -> None:
-    robot = coupled_robot("belt_fivebar")
+    robot = mechanism("belt_fivebar")
     for k in robot.couplings:
         assert all(k not in robot.joints_at(body) for body in range(len(robot.bodies)))
     assert robot.joints_at(PLATFORM)

@@ -21,8 +21,8 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from support.compare import assert_same
-from support.leg_robots import CASES
 from support.pinocchio_tree import pinocchio_tree
+from support.random_robots.legs import CASES
 from support.uncompiled import (
     ALL,
     any_robot,

@@ -15,8 +15,9 @@ from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.pinocchio_tree import PinocchioTree, pinocchio_tree
-from support.random_inertia import spatial_inertia
-from support.random_robots import RandomRobot, any_tree, any_trees, random_coordinates, random_pose
+from support.random_robots.described import RandomRobot, any_tree, any_trees
+from support.random_robots.loads import spatial_inertia
+from support.random_robots.numbers import random_coordinates, random_pose
 
 seeds = st.integers(0, 2**32 - 1)
 

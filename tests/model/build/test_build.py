@@ -17,7 +17,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from support.library import NAMES, library_robot
-from support.random_robots import any_trees
+from support.random_robots.described import any_trees
 
 # ---- Springs and dampers between bodies are placed and mirrored with their leg
 

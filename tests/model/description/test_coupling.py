@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import nacelle
-from support.coupled_robots import NAMES, coupled_robot, random_coupled
+from support.described import COUPLED, mechanism
+from support.random_robots import random_robot
 
 ARM: dict[str, Any] = {
     "format": "nacelle/2",
@@ -114,7 +115,7 @@ legs:
     assert nacelle.inverse_dynamics(robot, [0.3]).force == pytest.approx([9.81 * 0.02 / (2 * math.pi)])
 
 
-@pytest.mark.parametrize("name", [*NAMES, 0, 1, 2])
+@pytest.mark.parametrize("name", [*COUPLED, 0, 1, 2])
 def test_text(name: str | int) -> None:
-    robot = random_coupled(name) if isinstance(name, int) else coupled_robot(name)
+    robot = random_robot("coupled", name) if isinstance(name, int) else mechanism(name)
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash

@@ -18,7 +18,7 @@ from nacelle.report.elements.leg import LegPage
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
 from support.element_pages import COVERED, SOME_CASES, robot_of
-from support.random_inertia import with_random_friction, with_random_inertias
+from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.uncompiled import any_robot
 
 # ---- A leg on a page: axes of its elements are right-handed, and masses are those of the bodies

@@ -19,6 +19,8 @@ NAMES = (
     "standing",
     "tied_arm",
 )
+COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper")
+"""Belts, ball screws, a differential: mechanisms with coupled joints."""
 
 
 @cache

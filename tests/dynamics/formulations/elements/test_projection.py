@@ -21,9 +21,9 @@ from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import assert_same
 from support.element_robots import COVERED, Array, cased, general, samples
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
-from support.leg_robots import CASES
 from support.oam_fivebar import fivebar, oam_fivebar
 from support.random_programs import evaluate
+from support.random_robots.legs import CASES
 from support.uncompiled import any_robot, poses_around, solve_uncompiled
 
 CASED = tuple(name for name in CASES if cased(name))

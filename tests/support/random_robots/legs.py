@@ -25,15 +25,11 @@ from nacelle.model.leg import Body, Leg, Nacelle
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from support.random_robots import random_rotation, relative_pose
+from support.random_robots.numbers import random_rotation, relative_pose, unit
 
 Array = np.ndarray
 BASE, PLATE = 0, 1
 Z = np.array([0.0, 0.0, 1.0])
-
-
-def unit(v: Array) -> Array:
-    return v / np.linalg.norm(v)
 
 
 def made_joint(name: str, kind: str, a: int, b: int, first: Pose, second: Pose, **more: Any) -> Joint:
@@ -270,6 +266,19 @@ def cross_slide(d: Draft, A: Array, W: Array) -> None:
     d.socket(slider, second, W, cut=True)
 
 
+def pcs(d: Draft, A: Array, W: Array) -> None:
+    """No closed form: a driven slide, an arm on a shaft along which it slides, and a ball."""
+    slider, arm = d.body(), d.body()
+    axis = d.near(W - A)
+    shaft = d.near(d.across(axis), 0.3)
+    d.slide(BASE, slider, axis, active=True)
+    # The end turns about the shaft across the slide.
+    centre = W - d.rng.uniform(0.2, 0.3) * d.near(axis, 0.4)
+    q = [d.rng.uniform(-0.3, 0.3), d.rng.uniform(-2.5, 2.5)]
+    d.join("cylindrical", slider, arm, d.frame(centre, shaft), q)
+    d.socket(arm, PLATE, W, cut=True)
+
+
 def rupu(d: Draft, A: Array, W: Array) -> None:
     """No closed form: a hinge before the universal joint of a strut, and one behind it."""
     hub, tube, rod = d.body(), d.body(), d.body()
@@ -342,6 +351,7 @@ HEXAPOD_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | None
     "P-C5": (p_c5, {"on_plate": False}, "prismatic-planar"),
     "P-C5 on the nacelle": (p_c5, {"on_plate": True}, "prismatic-planar"),
     "PSPP": (cross_slide, {}, "three-prismatic"),
+    "PCS": (pcs, {}, None),
     "RUPU": (rupu, {}, None),
     "RRRS": (rrrs, {}, None),
     "UPS cut at the slide": (ups_cut, {}, None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -12,12 +11,12 @@ import nacelle
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
+from support.random_robots.written import Data, leg, prismatic, random_friction, revolute
 
 Array = np.ndarray
-Data = dict[str, Any]
 
 
-def random_planar(seed: int, *, point: bool, turned_plate: bool = False) -> Robot:
+def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False) -> Robot:
     """A robot in the plane of x and y with gravity in any direction.
 
     Args:
@@ -60,10 +59,6 @@ def random_planar(seed: int, *, point: bool, turned_plate: bool = False) -> Robo
     return turned_links(robot, rng)
 
 
-def _friction(rng: np.random.Generator) -> Data:
-    return {"viscous": float(rng.uniform(0.001, 0.01)), "coulomb": float(rng.uniform(0.001, 0.02))}
-
-
 def _beam(rng: np.random.Generator) -> Data:
     d = float(rng.uniform(0.004, 0.008))
     section = [{"circle": d}, {"rectangle": [d, 1.5 * d]}, {"tube": [1.5 * d, d]}][rng.integers(3)]
@@ -80,48 +75,29 @@ def _leg(name: str, rng: np.random.Generator, elbow: Array, tip: Array, at: Arra
     span = tip - elbow
     length, heading = float(np.hypot(*span)), float(np.arctan2(span[1], span[0]))
     base = float(rng.uniform(-3.0, 3.0))  # heading of the leg's first frame
+    place: Data = {"rotation": {"axis": "z", "angle": base}}
+    rubbing = {"friction": random_friction(rng, 0.01)}
     if rng.integers(2):
         angle = float(rng.uniform(-3.0, 3.0))
         crank = float(rng.uniform(0.12, 0.2))
         start = elbow - crank * np.array([np.cos(angle), np.sin(angle)])
         rigid = {"mass": 0.4, "com": [crank / 2, 0, 0.01], "inertia": [0.0001, 0.001, 0.001]}
-        first = {"type": "revolute", "axis": "z", "guess": angle - base}
-        first |= {"actuator": {"rotor_inertia": 0.002}}
+        motor = {"actuator": {"rotor_inertia": 0.002}, "guess": angle - base}
+        drive = revolute("base", "arm", place, "z", **motor, **rubbing)
         body, arm, direction = (_beam(rng) if rng.integers(2) else rigid), crank, angle
     else:
         travel = float(rng.uniform(-0.1, 0.1))
         start = elbow - travel * np.array([np.cos(base), np.sin(base)])
-        first = {"type": "prismatic", "axis": "x", "guess": travel, "active": True}
+        drive = prismatic("base", "arm", place, "x", guess=travel, active=True, **rubbing)
         body = {"mass": 0.7, "com": [0.01, 0.02, 0.0], "inertia": [0.001, 0.001, 0.001]}
         arm, direction = 0.0, base
-    place = {"translation": [*start.tolist(), 0.0], "rotation": {"axis": "z", "angle": base}}
+    place["translation"] = [*start.tolist(), 0.0]
     turn = float((heading - direction + np.pi) % (2.0 * np.pi) - np.pi)
-    return {
-        "name": name,
-        "bodies": {"arm": body, "coupler": _beam(rng)},
-        "joints": {
-            "drive": {**first, "parent": "base", "child": "arm", "at": place, "friction": _friction(rng)},
-            "elbow": {
-                "type": "revolute",
-                "axis": "z",
-                "parent": "arm",
-                "child": "coupler",
-                "at": [arm, 0, 0],
-                "guess": turn,
-                "friction": _friction(rng),
-            },
-        },
-        "closures": {
-            "wrist": {
-                "type": "revolute",
-                "parent": "coupler",
-                "at": [length, 0, 0],
-                "child": "plate",
-                **({} if point else {"child_at": {"translation": at.tolist(), "rotation": _upright(at)}}),
-                "axis": "z",
-            }
-        },
-    }
+    rubbing = {"friction": random_friction(rng, 0.01)}
+    joints = {"drive": drive, "elbow": revolute("arm", "coupler", [arm, 0, 0], "z", guess=turn, **rubbing)}
+    end = {} if point else {"child_at": {"translation": at.tolist(), "rotation": _upright(at)}}
+    wrist = revolute("coupler", "plate", [length, 0, 0], "z", **end)
+    return leg(name, {"arm": body, "coupler": _beam(rng)}, joints, {"wrist": wrist})
 
 
 def _upright(at: Array) -> Data:

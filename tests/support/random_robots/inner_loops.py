@@ -12,20 +12,22 @@ knee and the dead points of the loop (crank and rod in line; the cylinder's axis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import nacelle
 from nacelle.model.read import read_data
+from support.random_robots.written import Data, prismatic, revolute
+from support.random_robots.written import leg as written_leg
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Shape:
-    """The lengths of a leg.
+class Leg:
+    """The lengths of a leg, and the robot.
 
     Attributes:
         kind: "bars" or "cylinder".
@@ -35,6 +37,7 @@ class Shape:
         crank, rod: lengths of the bars.
         side: sign of the crank's dead-point sine on the branch of the reference.
         knee: angle of the knee in the reference pose.
+        robot: the robot.
     """
 
     kind: str
@@ -46,6 +49,7 @@ class Shape:
     rod: float
     side: float
     knee: float
+    robot: nacelle.Robot | None = None
 
     def foot(self, hip: Array, knee: Array) -> Array:
         """Poses of the foot (N, 2)."""
@@ -81,22 +85,11 @@ class Shape:
         return angle, sine
 
 
-@dataclass(frozen=True)
-class Leg(Shape):
-    """A leg with its lengths, and the robot."""
-
-    robot: nacelle.Robot
-
-
 def _body(rng: np.random.Generator, length: float) -> dict[str, Any]:
     mass = rng.uniform(0.2, 3.0)
     com = [length * rng.uniform(0.2, 0.8), length * rng.uniform(-0.1, 0.1), 0.0]
     inertia = mass * length**2 * rng.uniform(0.05, 0.12)
-    return {
-        "mass": mass,
-        "com": com,
-        "inertia": [0.1 * inertia, inertia, 1.05 * inertia],
-    }
+    return {"mass": mass, "com": com, "inertia": [0.1 * inertia, inertia, 1.05 * inertia]}
 
 
 def draw(seed: int) -> Leg:
@@ -120,84 +113,45 @@ def _draw(rng: np.random.Generator, kind: str) -> Leg | None:
     at = lever * np.array([np.cos(lean), np.sin(lean)])
     side = float(rng.choice([-1.0, 1.0]))
     loop = "cylinder" if kind == "cylinder" else "bars"
-    shape = Shape(loop, thigh, shank, base, at, crank, rod, side, knee)
-    q, sine = shape.driven(np.array(knee))
+    leg = Leg(loop, thigh, shank, base, at, crank, rod, side, knee)
     if kind == "parallelogram":
         # The branch on which crank and lever stay parallel.
         side = next(
-            s for s in (1.0, -1.0) if abs(np.sin(shape.driven(np.array(knee), s)[0] - knee - lean)) < 1e-6
+            s for s in (1.0, -1.0) if abs(np.sin(leg.driven(np.array(knee), s)[0] - knee - lean)) < 1e-6
         )
-        shape = Shape(loop, thigh, shank, base, at, crank, rod, side, knee)
-        q, sine = shape.driven(np.array(knee))
+        leg = replace(leg, side=side)
+    q, sine = leg.driven(np.array(knee))
     if not (np.isfinite(q) and abs(sine) > 0.3):
         return None
-    robot = _robot(rng, shape, hip, float(q))
-    return Leg(loop, thigh, shank, base, at, crank, rod, side, knee, robot)
+    return replace(leg, robot=_robot(rng, leg, hip, float(q)))
 
 
 def _robot(rng: np.random.Generator, leg: Leg, hip: float, q: float) -> nacelle.Robot:
     d = leg.pin(np.array(leg.knee)) - leg.base
     bodies = {"thigh": _body(rng, leg.thigh), "shank": _body(rng, leg.shank)}
-    drive = {"active": True, "friction": {"viscous": 0.02}}
-    joints: dict[str, Any] = {
-        "hip": {"type": "revolute", "parent": "base", "child": "thigh", "axis": "z", "guess": hip, **drive},
-        "knee": {
-            "type": "revolute",
-            "parent": "thigh",
-            "child": "shank",
-            "at": [leg.thigh, 0.0, 0.0],
-            "axis": "z",
-            "guess": leg.knee,
-            "friction": {"viscous": 0.03},
-        },
+    drive: Data = {"active": True, "friction": {"viscous": 0.02}}
+    passive: Data = {"friction": {"viscous": 0.03}}
+    joints = {
+        "hip": revolute("base", "thigh", None, "z", guess=hip, **drive),
+        "knee": revolute("thigh", "shank", [leg.thigh, 0.0, 0.0], "z", guess=leg.knee, **passive),
     }
-    at = [*leg.base, 0.0]
+    at = [*map(float, leg.base), 0.0]
     if leg.kind == "bars":
         tip = leg.crank * np.array([np.cos(q), np.sin(q)])
         turn = float(np.arctan2(*(d - tip)[::-1])) - q
         bodies |= {"crank": _body(rng, leg.crank), "rod": _body(rng, leg.rod)}
-        joints |= {
-            "motor": {
-                "type": "revolute",
-                "parent": "thigh",
-                "child": "crank",
-                "at": at,
-                "axis": "z",
-                "guess": q,
-                **drive,
-            },
-            "pin": {
-                "type": "revolute",
-                "parent": "crank",
-                "child": "rod",
-                "at": [leg.crank, 0.0, 0.0],
-                "axis": "z",
-                "guess": turn,
-            },
-        }
+        joints["motor"] = revolute("thigh", "crank", at, "z", guess=q, **drive)
+        joints["pin"] = revolute("crank", "rod", [leg.crank, 0.0, 0.0], "z", guess=turn)
         last, end = "rod", [leg.rod, 0.0, 0.0]
     else:
-        angle = float(np.arctan2(d[1], d[0]))
         bodies |= {"barrel": _body(rng, 0.3), "piston": _body(rng, -0.3)}
-        joints |= {
-            "swing": {
-                "type": "revolute",
-                "parent": "thigh",
-                "child": "barrel",
-                "at": at,
-                "axis": "z",
-                "guess": angle,
-            },
-            "ram": {
-                "type": "prismatic",
-                "parent": "barrel",
-                "child": "piston",
-                "axis": "x",
-                "guess": q,
-                **drive,
-            },
-        }
+        joints["swing"] = revolute("thigh", "barrel", at, "z", guess=float(np.arctan2(d[1], d[0])))
+        joints["ram"] = prismatic("barrel", "piston", None, "x", guess=q, **drive)
         last, end = "piston", [0.0, 0.0, 0.0]
+    closures = {
+        "pull": revolute(last, "shank", end, "z", child_at=[*map(float, leg.lever), 0.0]),
+        "sole": revolute("shank", "foot", [leg.shank, 0.0, 0.0], "z"),
+    }
     foot = leg.foot(np.array(hip), np.array(leg.knee))
     return read_data(
         {
@@ -207,29 +161,6 @@ def _robot(rng: np.random.Generator, leg: Leg, hip: float, q: float) -> nacelle.
             "gravity": [0.0, -9.81, 0.0],
             "reference": {"position": [*map(float, foot), 0.0]},
             "nacelle": {"name": "foot", "type": "point", "mass": 0.3},
-            "legs": [
-                {
-                    "name": "leg",
-                    "bodies": bodies,
-                    "joints": joints,
-                    "closures": {
-                        "pull": {
-                            "type": "revolute",
-                            "parent": last,
-                            "at": end,
-                            "child": "shank",
-                            "child_at": [*map(float, leg.lever), 0.0],
-                            "axis": "z",
-                        },
-                        "sole": {
-                            "type": "revolute",
-                            "parent": "shank",
-                            "at": [leg.shank, 0.0, 0.0],
-                            "child": "foot",
-                            "axis": "z",
-                        },
-                    },
-                }
-            ],
+            "legs": [written_leg("leg", bodies, joints, closures)],
         }
     )[0]

@@ -5,7 +5,7 @@ instances of one template, a constant is the same wherever it is used (the width
 parallelogram, half a length as the centre of mass of a rod), a body given by an alias is the same body.
 Placements (angles, mirrors), axes and rotations are the arrangement and stay; a coordinate that is written as
 zero stays zero. What cannot change the equations of motion stays, too: guesses, limits, displays, the
-reference pose. `SYMMETRIES` says for each robot what is left by that.
+reference pose. `docs/smallest.md` says for each robot what is left by that.
 
 Moments of inertia are changed by their second moments a = (I_yy + I_zz - I_xx) / 2, ..., so that there is a
 body that has them; a rod that spins idly stays axisymmetric, because nothing would determine its spin
@@ -31,99 +31,15 @@ from support.library import library_robot
 Array = np.ndarray
 CHANGE = 0.01
 
-_LEGS = "instances of one leg"
-_AT_120 = f"three {_LEGS} at 120 degrees"
-_PAIRS = "the two rods of a forearm are equal, parallel and axisymmetric"
-
-SYMMETRIES = {
-    "3rps": f"{_AT_120}; struts through their hinges, which are tangential; centres of mass on the "
-    "struts; "
-    "centre of mass of the plate on its axis, no products of inertia",
-    "3rrr": f"{_AT_120}; centres of mass of bars in their middle, that of the plate in its centre",
-    "c5": f"six {_LEGS}, two along each axis of the base; faces of the platform at right angles; "
-    "sliders whose "
-    "centre of mass is the ball; no products of inertia of the platform",
-    "delta": f"{_AT_120}; {_PAIRS}; centres of mass on arms and rods, that of the plate on its axis",
-    "delta-codourey": f"{_AT_120}; a point as the plate; massless forearms, centre of mass on the arm",
-    "delta4": f"{_AT_120}, the fourth shaft along z; {_PAIRS}; centres of mass on arms, rods and shafts",
-    "dymo": f"{_AT_120}; lower and upper links of one length, centres of mass in their middle; "
-    "first axis of a "
-    "universal joint radial, crosses and plate with their centres of mass in the joint and on the axis",
-    "fivebar": f"two {_LEGS}, mirrored on the base; centres of mass of bars in their middle",
-    "gough-stewart": f"six {_LEGS}; first cardan axes horizontal and tangential; crosses with their "
-    "centre of "
-    "mass in the joint, tubes and rods on the strut, no products of inertia of these; anchors and "
-    "platform any",
-    "h4": f"four {_LEGS} at right angles, two of them parallel; {_PAIRS}; centres of mass on arms, "
-    "rods and the "
-    "bar; hinges of the side parts parallel",
-    "hexa": f"six {_LEGS} in three mirrored pairs at 120 degrees, motor axes of a pair on one line; "
-    "first cardan "
-    "axes parallel to the motors'; centres of mass on arms, rods and the platform's axis",
-    "hexaglide": f"six {_LEGS}; rails along x in one plane, cardan axes along x and y, anchors on "
-    "the platform in "
-    "one plane; centres of mass on rods and the platform's axis",
-    "orthoglide": f"three {_LEGS} along the three axes; parallelograms; centres of mass on hubs, "
-    "rods and ends",
-    "palida": f"six {_LEGS} but for the friction of the drives; semi-regular coplanar hexagons on "
-    "the base and the "
-    "platform; first cardan axes along y; no products of inertia, centres of mass as in Table I of "
-    "[AGH2005]",
-    "prrrp": f"two {_LEGS}; parallel prismatic joints; no gravity and no friction; centres of mass "
-    "of beams in "
-    "their middle, that of sliders in the joint",
-    "quattro": f"four {_LEGS} at right angles; {_PAIRS}; a parallelogram as the nacelle; centres of "
-    "mass on arms, "
-    "rods, links and the nacelle's middle line",
-    "space": f"three {_LEGS}; anchors on the base a triangle with two equal sides, those on the "
-    "platform in one "
-    "plane, one of them its origin; centres of mass on the struts, no products of inertia",
-}
-"""What the descriptions of the library declare, and the changed robots keep."""
-
 # What is no number of the equations of motion, or arranges the robot.
 _STAYS = frozenset(
-    {
-        "format",
-        "name",
-        "title",
-        "sources",
-        "notes",
-        "motion",
-        "gravity",
-        "reference",
-        "modes",
-        "tools",
-        "base",
-        "display",
-        "placement",
-        "placements",
-        "angle",
-        "angles",
-        "axis",
-        "axes",
-        "rotation",
-        "direction",
-        "guess",
-        "limits",
-        "branch",
-        "count",
-        "names",
-        "section",
-        "material",
-        "start",
-        "range",
-        "lean",
-        "template",
-        "repeat",
-        "type",
-        "parent",
-        "child",
-        "plane",
-        "about",
-        "encoder",
-        "torque_constant",
-    }
+    (
+        *("format", "name", "names", "title", "sources", "notes", "display", "modes", "tools", "encoder"),
+        *("motion", "gravity", "reference", "guess", "limits", "branch", "torque_constant"),
+        *("base", "parent", "child", "type", "plane", "about", "template", "repeat", "count"),
+        *("placement", "placements", "angle", "angles", "axis", "axes", "rotation", "direction"),
+        *("section", "material", "start", "range", "lean"),
+    )
 )
 _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(rf"((?:{_NUMBER}\s+)*{_NUMBER})(\s*[A-Za-z].*)?$")
@@ -224,8 +140,7 @@ def varied(name: str, seed: int) -> nacelle.Robot:
 
 
 def _hexagonal(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
-    """Anchors on other semi-regular hexagons: at 120 k + h and 120 k - h degrees, mirror images "
-    "exactly."""
+    """Anchors on other semi-regular hexagons: at 120 k + h and 120 k - h degrees, mirror images exactly."""
     rng = np.random.default_rng(seed)
     joints = list(robot.joints)
     for closes in (False, True):

@@ -1,4 +1,4 @@
-"""Random robots for the tests, made through the description format.
+"""Random robots made through the description format.
 
 Two kinds:
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -26,8 +26,16 @@ from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from support.random_robots.numbers import (
+    Choices,
+    DrawnChoices,
+    SeededChoices,
+    coordinates,
+    random_position,
+    random_rotation,
+    relative_pose,
+)
 
-T = TypeVar("T")
 Array = np.ndarray
 Data = dict[str, Any]
 
@@ -44,55 +52,6 @@ JOINT_TYPES = (
 DRIVEN_TYPES = ("revolute", "prismatic")
 POINT_TYPES = ("revolute", "universal", "spherical")
 LEG_SHAPES = ("serial", "serial", "branched", "parallelogram", "beyond", "base-loop")
-
-# ---------------------------------------------------------------------------------------- choices
-
-
-class Choices(Protocol):
-    """Where the structure of a random robot comes from."""
-
-    def pick(self, options: Sequence[T]) -> T:
-        """One of several."""
-
-    def count(self, low: int, high: int) -> int:
-        """A number from low to high, both included."""
-
-    def numbers(self) -> np.random.Generator:
-        """A generator of real numbers."""
-
-
-class SeededChoices:
-    """Choices from a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
-
-    def pick(self, options: Sequence[T]) -> T:
-        return options[int(self._rng.integers(len(options)))]
-
-    def count(self, low: int, high: int) -> int:
-        return int(self._rng.integers(low, high + 1))
-
-    def numbers(self) -> np.random.Generator:
-        return self._rng
-
-
-class DrawnChoices:
-    """Choices drawn by hypothesis, which shrinks towards the first option and the lowest count."""
-
-    def __init__(self, draw: Callable[[Any], Any]) -> None:
-        self._draw = draw
-        self._rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-
-    def pick(self, options: Sequence[T]) -> T:
-        return self._draw(st.sampled_from(options))
-
-    def count(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
-
-    def numbers(self) -> np.random.Generator:
-        return self._rng
-
 
 # ---------------------------------------------------------------------------------------- results
 
@@ -156,79 +115,6 @@ class _Work:
     inertias: dict[str, BodyInertia] = field(default_factory=dict)
     cuts: list[_Cut] = field(default_factory=list)
     driven: int = 0
-
-
-# ---------------------------------------------------------------------------------------- numbers
-
-
-def random_rotation(rng: np.random.Generator) -> Array:
-    """A rotation matrix, uniformly distributed."""
-    return Rotation.random(random_state=rng).as_matrix()
-
-
-def random_position(rng: np.random.Generator, size: float = 0.4) -> Array:
-    return rng.uniform(-size, size, 3)
-
-
-def random_pose(rng: np.random.Generator) -> Pose:
-    return Pose(random_rotation(rng), random_position(rng))
-
-
-def random_coordinates(robot: Robot, rng: np.random.Generator) -> Array:
-    """Coordinates of the tree: angles over the full turn, slides of 0.3 m, any quaternion."""
-    values: list[float] = []
-    for joint in robot.tree_joints:
-        values += _coordinates(str(joint.kind), rng, np.pi)
-    return np.array(values)
-
-
-def _coordinates(kind: str, rng: np.random.Generator, turn: float = 1.2) -> list[float]:
-    def angle() -> float:
-        return float(rng.uniform(-turn, turn))
-
-    def slide() -> float:
-        return float(rng.uniform(-0.3, 0.3))
-
-    def ball() -> list[float]:
-        return [float(c) for c in Rotation.random(random_state=rng).as_quat()]
-
-    if kind in ("spherical", "point"):
-        return ball()
-    return {
-        "revolute": lambda: [angle()],
-        "prismatic": lambda: [slide()],
-        "cylindrical": lambda: [slide(), angle()],
-        "universal": lambda: [angle(), angle()],
-        "planar-spherical": lambda: [slide(), slide(), *ball()],
-        "spherical-planar": lambda: [*ball(), slide(), slide()],
-        "fixed": list,
-    }[kind]()
-
-
-def relative_pose(kind: str, q: Sequence[float]) -> Pose:
-    """Pose of a joint's second frame in its first: the table of `nacelle.model.joint`, with SciPy."""
-
-    def turn(axis: str, angle: float) -> Array:
-        return Rotation.from_euler(axis, angle).as_matrix()
-
-    still = np.zeros(3)
-    if kind == "revolute":
-        return Pose(turn("z", q[0]), still)
-    if kind == "prismatic":
-        return Pose(np.eye(3), np.array([0.0, 0.0, q[0]]))
-    if kind == "cylindrical":
-        return Pose(turn("z", q[1]), np.array([0.0, 0.0, q[0]]))
-    if kind == "universal":
-        return Pose(turn("x", q[0]) @ turn("y", q[1]), still)
-    if kind in ("spherical", "point"):
-        return Pose(Rotation.from_quat(q).as_matrix(), still)
-    if kind == "planar-spherical":
-        return Pose(Rotation.from_quat(q[2:]).as_matrix(), np.array([q[0], q[1], 0.0]))
-    if kind == "spherical-planar":
-        R = Rotation.from_quat(q[:4]).as_matrix()
-        return Pose(R, R @ np.array([q[4], q[5], 0.0]))
-    assert kind == "fixed"
-    return Pose(np.eye(3), still)
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -333,7 +219,7 @@ def _joint(
     elif kind not in ("spherical", "fixed"):
         written["axis"] = _any_axis(work)
     # A C5 joint is written as two slides and a quaternion, whichever body has the plane.
-    guess = _coordinates("planar-spherical" if kind == "spherical-planar" else kind, work.rng)
+    guess = coordinates("planar-spherical" if kind == "spherical-planar" else kind, work.rng)
     if guess and not closes:
         written["guess"] = guess if len(guess) > 1 else guess[0]
     if driven:
@@ -573,7 +459,7 @@ def _close(work: _Work, draft: Robot, poses: Sequence[Pose], cut: _Cut) -> None:
     """
     joint = draft.joints[draft.joint(cut.name)]
     parent, child = draft.body(cut.parent), draft.body(cut.child)
-    q = _coordinates(str(joint.kind), work.rng)
+    q = coordinates(str(joint.kind), work.rng)
     M = relative_pose(str(joint.kind), q)
     straight = joint.predecessor == parent
     M_child_in_parent = M if straight else M.inverse()
@@ -613,19 +499,3 @@ def any_trees(draw: Callable[[Any], Any]) -> RandomRobot:
 def closings(draw: Callable[[Any], Any]) -> RandomRobot:
     """Robots of the kind `closing`, as a strategy."""
     return make_closing(DrawnChoices(draw))
-
-
-__all__ = [
-    "BodyInertia",
-    "RandomRobot",
-    "any_tree",
-    "any_trees",
-    "closing",
-    "closings",
-    "random_coordinates",
-    "random_pose",
-    "random_position",
-    "random_rotation",
-    "relative_pose",
-    "write_rotation",
-]
