@@ -19,7 +19,8 @@ from nacelle.errors import CompileError
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.program.cost import count
-from support.library import NAMES, library_robot
+from support.library import library_robot
+from support.pairwise import FAMILIES, pairwise
 from support.random_robots.legs import hexapod
 from support.random_robots.loads import with_random_inertias
 

@@ -25,7 +25,6 @@ from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp, quat_multiply
 from support.compare import relative_error
-from support.random_programs import evaluate
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.uncompiled import any_robot, by_time, poses_around, solve_uncompiled

@@ -16,7 +16,6 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from support.compare import assert_same, relative_error
-from support.element_robots import general, samples
 from support.library import NAMES
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias

@@ -30,6 +30,7 @@ from nacelle.verify.states import random_states
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of
+from support.pairwise import FAMILIES, pairwise
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID

@@ -133,12 +133,11 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         assert (code, *force) == (2, 0.0, 0.0)
 
 
-HOSTILE = [
-    (robot, name, precision)
-    for robot in ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa")
-    for name in CONTROLLERS
-    for precision in ("double", "float")
-]
+HOSTILE = pairwise(
+    robot=("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa"),
+    name=tuple(CONTROLLERS),
+    precision=("double", "float"),
+)
 QUICKLY = (
     ("fivebar", "impedance", "double"),
     ("delta", "ct-cartesian", "double"),

@@ -17,6 +17,7 @@ from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
+from support.pairwise import pairwise
 from support.random_robots.described import closing
 from support.random_robots.legs import CASES, PLATE, draft, unit
 from support.random_robots.numbers import random_pose

@@ -21,6 +21,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import is_zero
 from support.compare import assert_same
 from support.library import NAMES, library_robot
+from support.pairwise import FAMILIES, pairwise
 from support.random_robots.described import RandomRobot, any_tree, any_trees, closing, closings
 from support.random_robots.numbers import random_coordinates, random_pose, relative_pose
 from support.snakes import snake

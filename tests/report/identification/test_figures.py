@@ -6,6 +6,7 @@ import dataclasses
 import re
 
 import numpy as np
+import pytest
 
 from nacelle.identification.estimation.regression import Regression
 from nacelle.report.identification.figures import interval_bar, memory_figure, runs_of, shown_time
