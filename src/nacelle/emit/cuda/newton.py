@@ -78,7 +78,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         f"            for (unsigned j = 0; j < {n}; ++j) {{",
         f"                {real} d;",
         f"                nc_load({frame.walk(dy)}, d);",
-        "                d = nc_mul(d, weights[j]);",
+        f"                d = nc_mul(d, weights ? weights[j] : ({real})0);",
         "                squares = nc_fma(d, d, squares);",
         "            }",
         f"            nc_load({frame.at(error, 0)}, left);",

@@ -178,7 +178,7 @@ def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
                 else []
             ),
             f"    {made.kernel}<<<grid, {THREADS}, {made.shared_bytes}, stream>>>(",
-            "        y0, y0_ld, p, p_ld, y, y_ld, iterations, status, scratch, tolerance, cap, INFINITY, 0,",
+            "        y0, y0_ld, p, p_ld, y, y_ld, iterations, status, scratch, tolerance, cap, NULL, 0,",
             "        n);",
             "    error = cudaGetLastError();",
             *(["    cudaFreeAsync(scratch, stream);"] if made.scratch else []),
