@@ -1,4 +1,8 @@
-"""Dynamics at the public functions: redundant actuation, element states, energies, equilibria, sizing."""
+"""Dynamics.
+
+actuators, compact form, element state, energy, equilibrium, forward, jacobian, joint axes, joint effort,
+models, operating point, poses, reference motion, settings, sizing, state, wrench.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,32 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import nacelle
+from nacelle.dynamics import compact_form, forward
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import tree
+from nacelle.dynamics.jacobian import jacobian
+from nacelle.dynamics.joint_axes import joint_axes
 from nacelle.dynamics.joint_effort import rate_rows, rotors
-from nacelle.dynamics.models import model
+from nacelle.dynamics.models import NAMES, model
+from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.poses import sample_poses
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at
+from nacelle.dynamics.wrench import Wrench, inertial_wrench
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import Primitive
+from nacelle.kinematics.motion import solved
+from nacelle.model.joint import JointKind, Primitive
+from nacelle.spatial.inertia import parameters_from_com
+from nacelle.spatial.pose import Pose
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import library_robot
+from support.random_programs import evaluate
 from support.stress_robots import STRESS
 from support.uncompiled import any_robot, solve_uncompiled
 from support.uncompiled import path_states as states
@@ -49,6 +63,26 @@ def test_redundant_actuation() -> None:
     inner = preload - A @ np.linalg.lstsq(A, preload, rcond=None)[0]
     np.testing.assert_allclose(held - least.force, inner, atol=1e-9)
     np.testing.assert_allclose(A.T @ held, least.generalised, rtol=1e-9)
+
+
+# ---- The smallest form with the tree where its pivots are weak: one answer, whichever form gave it
+
+
+def test_margin_is_the_square_of_a_ratio() -> None:
+    assert compact_form.parallel_margin(np.array([0.5, 2.0])).tolist() == [0.25, 1.0]
+
+
+def test_both_forms_give_one_answer() -> None:
+    robot = any_robot("fivebar")
+    x, y, flags = solved(robot, sample_poses(robot, 4, seed=7))
+    v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
+    states = (x, y, v, a, np.zeros((4, 2)))
+    found = compact_form.evaluate_states("inverse", robot, states, flags, {})
+    by_tree = compact_form.pivoted("inverse", robot, {})(*states)
+    np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
+    assert "pivot" not in found
+    assert np.all((found["parallel_margin"] > 0.0) & (found["parallel_margin"] <= 1.0))
+    assert np.all(by_tree["pivot"] > 0.0)
 
 
 # ---- Inverse dynamics and regressor at an element state: as at its pose, with flags; wrong inputs
@@ -100,7 +134,6 @@ def test_what_is_wrong_is_said() -> None:
 # ---- Energies: gravity is the gradient of the potential
 
 
-@pytest.mark.slow
 def test_gravity_is_the_gradient_of_the_potential() -> None:
     robot = library_robot("gough-stewart")
     x = nacelle.reference_pose(robot)
@@ -162,6 +195,85 @@ def test_a_batch_of_a_robot_with_a_motion_that_nothing_drives() -> None:
     np.testing.assert_allclose(equilibrium(robot, poses), 0.0, atol=1e-9)
 
 
+# ---- forward
+#
+# Forward dynamics at the public API: M a + h = A^T tau, energies, and both kinds of coordinates.
+
+
+@pytest.mark.parametrize("name", ["fivebar", "redundant"])
+def test_equation_of_motion(name: str) -> None:
+    robot = any_robot(name)
+    x = sample_poses(robot, 3, seed=5)
+    rng = np.random.default_rng(1)
+    v = rng.normal(size=(3, robot.motion.n)) * 0.2
+    tau = rng.normal(size=(3, len(robot.actuators)))
+    a = forward.forward_dynamics(robot, x, v, tau).acceleration
+    M, h = forward.mass_matrix(robot, x), forward.bias_forces(robot, x, v)
+    A = nacelle.jacobian(robot, x).inverse
+    left = np.einsum("kij,kj->ki", M, a) + h
+    np.testing.assert_allclose(left, np.einsum("kji,kj->ki", A, tau), atol=1e-9 * np.abs(tau).max())
+    kinetic = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
+    np.testing.assert_allclose(forward.kinetic_energy(robot, x, v), kinetic, rtol=1e-10)
+
+
+def test_gravity_is_the_slope_of_the_potential_energy() -> None:
+    robot = any_robot("fivebar")
+    x, h = sample_poses(robot, 2, seed=6), 1e-5
+    steps = h * np.eye(2)[:, None]
+    slope = (forward.potential_energy(robot, x + steps) - forward.potential_energy(robot, x - steps)) / (
+        2 * h
+    )
+    np.testing.assert_allclose(forward.gravity_forces(robot, x), slope.T, rtol=1e-6)
+    J = nacelle.jacobian(robot, x).direct
+    on_actuators = forward.gravity_forces(robot, x, coordinates="actuators")
+    np.testing.assert_allclose(on_actuators, np.einsum("kji,kj->ki", J, slope.T), rtol=1e-5)
+
+
+# ---- The Jacobian between nacelle and actuators: derivatives of inverse kinematics
+
+
+@pytest.mark.parametrize("name", ["delta", "fivebar"])
+def test_inverse_jacobian_is_the_slope_of_inverse_kinematics(name: str) -> None:
+    robot = any_robot(name)
+    x, h = sample_poses(robot, 5, seed=1), 1e-6
+    steps = h * np.eye(robot.motion.n)[:, None]
+    high, low = (nacelle.inverse_kinematics(robot, x + sign * steps).actuators for sign in (1.0, -1.0))
+    slopes = np.moveaxis((high - low) / (2 * h), 0, -1)
+    found = jacobian(robot, x)
+    np.testing.assert_allclose(found.inverse, slopes, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        found.direct @ found.inverse, np.broadcast_to(np.eye(robot.motion.n), slopes.shape), atol=1e-9
+    )
+
+
+# ---- joint axes
+#
+# Axes of joints: rates against differences of frames that move, and the power of efforts along them.
+
+JOINTS = {
+    joint.kind: joint
+    for robot in (any_robot("everything"), any_robot("c5"), STRESS["planar-spherical joints"](1))
+    for joint in robot.joints
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind is not JointKind.FIXED])
+def test_rates_and_power(kind: JointKind) -> None:
+    """A wrench along the axes has the power of efforts times rates, wherever both bodies are and move."""
+    rng = np.random.default_rng(3)
+    first, second = (Pose(Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)) for _ in range(2))
+    (v1, w1), (v2, w2) = rng.normal(size=(2, 2, 3))
+    for axis in joint_axes(JOINTS[kind], first, second):
+        np.testing.assert_allclose(np.linalg.norm(axis.directions, axis=0), 1.0, rtol=1e-14)
+        at_point = [v + np.cross(w, axis.point) for v, w in ((v1, w1), (v2, w2))]
+        rates = axis.along(at_point[1] - at_point[0], w2 - w1)
+        efforts = rng.normal(size=len(rates))
+        f, n = axis.wrench(efforts)
+        about_origin = n + np.cross(axis.point, f)
+        power = f @ (v2 - v1) + about_origin @ (w2 - w1)
+        assert power == pytest.approx(efforts @ rates, rel=1e-12, abs=1e-13)
+
+
 # ---- joint effort
 #
 # Rates of all axes against differences of their coordinates, in the tree and where loops are cut.
@@ -189,12 +301,50 @@ def test_rates_are_those_of_the_coordinates() -> None:
 # ---- Named models: what they take and give, and what there is not
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_are_those_of_the_program(name: str) -> None:
+    found = model(any_robot("fivebar"), name)
+    program = found.program(minimised=False)
+    assert {variable.name: variable.shape for variable in program.inputs} == dict(found.inputs)
+    assert set(found.meaning) >= set(found.inputs)
+
+
+def test_the_model_is_what_the_api_computes() -> None:
+    robot = any_robot("fivebar")
+    x = nacelle.reference_pose(robot)
+    v, a = np.array([0.2, -0.1]), np.array([1.0, 2.0])
+    found = model(robot)
+    values = {"x": x, "y": np.zeros(0), "v": v, "a": a, "load": np.zeros(2)}
+    result = evaluate(found.program(), [values[name][None] for name in found.inputs])
+    np.testing.assert_allclose(result[0][0], nacelle.inverse_dynamics(robot, x, v, a).force, rtol=1e-9)
+
+
 def test_what_there_is_not() -> None:
     robot = any_robot("fivebar")
     with pytest.raises(KinematicsError, match="did you mean"):
         model(robot, "inverse_dynamic")
     with pytest.raises(KinematicsError):
         model(robot, "jacobian", input="elements")
+
+
+# ---- Operating points: forces and accelerations that belong together, from either of them
+
+
+def test_forward_is_the_inverse_of_inverse() -> None:
+    robot = any_robot("fivebar")
+    x = sample_poses(robot, 4, seed=2)
+    v, a = np.random.default_rng(0).normal(size=(2, 4, 2)) * 0.3
+    first, flags = operating_point(robot, x, v, a=a)
+    again, _ = operating_point(robot, x, v, tau=first.tau)
+    assert not flags.any()
+    np.testing.assert_allclose(first.tau, nacelle.inverse_dynamics(robot, x, v, a).force, rtol=1e-12)
+    np.testing.assert_allclose(again.a, a, atol=1e-9)
+
+
+def test_a_point_travels_as_one() -> None:
+    fields = at_point(lambda robot, point: point)(None, *range(5))
+    assert fields == OperatingPoint(0, 1, 2, 3, 4)
+    assert tuple(POINT_SHAPES) == OperatingPoint._fields
 
 
 # ---- poses
@@ -255,6 +405,12 @@ def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
 # ---- What the equations of motion include is checked where it is made
 
 
+def test_options_are_those_of_a_physics_function() -> None:
+    assert Settings().options == {"friction": True}
+    assert Settings(False).options == {"friction": False}
+    assert Settings(True, 0.1).options == {"friction": True, "smooth": 0.1}
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "fast", None])
 def test_rates_are_above_zero(value: object) -> None:
     with pytest.raises(KinematicsError, match="smooth"):
@@ -291,3 +447,50 @@ def test_sizing_takes_wrenches() -> None:
     found = nacelle.size_motors(robot, rest, rate=100.0, external={"flange": WRENCH})
     expected = nacelle.inverse_dynamics(robot, x, external={"flange": WRENCH}).force
     np.testing.assert_allclose([load.peak_force for load in found.loads], np.abs(expected), rtol=1e-12)
+
+
+# ---- A state of motion: twist and bias of the tree at a pose
+
+
+def test_rates_close_the_loops() -> None:
+    """U v has the reduced twist at its places, and both bodies at a closure move alike there."""
+    robot = any_robot("fivebar")
+    mechanism = mechanism_of(robot)
+    x, y = mechanism.reference
+    v = np.array([0.3, -0.4])
+    state = state_at(robot, x, y, v)
+    np.testing.assert_allclose(state.moving.u[list(mechanism.independent)], v, atol=1e-15)
+    np.testing.assert_allclose(state.moving.U @ v, state.moving.u, atol=1e-14)
+    assert state.robot is robot
+    assert state.mechanism is mechanism
+    end = state.now.motion.poses[1].p
+    for leg in robot.legs:
+        twist = state.moving.velocity.twists[leg.bodies[-1]]
+        np.testing.assert_allclose((twist[:3] + np.cross(twist[3:], end))[:2], v, atol=1e-13)
+    assert np.all(np.asarray(state.margins(), dtype=float) > 0.0)
+
+
+# ---- The wrench of a body against the sum over its mass points
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_body_is_its_mass_points(seed: int) -> None:
+    """Newton for every point: a + w' x r + w x (w x r)."""
+    rng = np.random.default_rng(seed)
+    masses, r = rng.uniform(0.1, 1.0, 7), rng.normal(size=(7, 3))
+    m, c = masses.sum(), masses @ r / masses.sum()
+    from_c = r - c
+    inertia = np.sum(masses * np.sum(from_c**2, axis=1)) * np.eye(3) - (masses * from_c.T) @ from_c
+    a, w, w_dot = rng.normal(size=(3, 3))
+    forces = masses[:, None] * (a + np.cross(w_dot, r) + np.cross(w, np.cross(w, r)))
+    found = inertial_wrench(parameters_from_com(m, c, inertia), a, w, w_dot)
+    np.testing.assert_allclose(found.f, forces.sum(axis=0), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found.n, np.cross(r, forces).sum(axis=0), rtol=0, atol=1e-12)
+
+
+def test_power_does_not_hang_on_the_point() -> None:
+    rng = np.random.default_rng(1)
+    wrench, (v, w, arm) = Wrench(*rng.normal(size=(2, 3))), rng.normal(size=(3, 3))
+    moved = wrench.about(arm)
+    there = v - np.cross(w, arm)
+    assert moved.f @ there + moved.n @ w == pytest.approx(wrench.f @ v + wrench.n @ w, rel=1e-13)

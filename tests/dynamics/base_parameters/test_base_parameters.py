@@ -1,9 +1,13 @@
-"""Base parameters: published tables, rules against ranks, shared legs, and what is wrong."""
+"""Base parameters.
+
+base parameters, choice, groupings, mirror, moved, polynomial, relative motion, sampling, transfers.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,17 +17,18 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.base_parameters.choice import choose, column_options
-from nacelle.dynamics.base_parameters.groupings import symbolic_coefficients
+from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbolic_coefficients
 from nacelle.dynamics.base_parameters.mirror import mirror_signs
 from nacelle.dynamics.base_parameters.moved import moved
 from nacelle.dynamics.base_parameters.polynomial import Polynomial, polynomial_text
-from nacelle.dynamics.base_parameters.relative_motion import sampled_twists
+from nacelle.dynamics.base_parameters.relative_motion import echelon, neighbours, sampled_twists
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
-from nacelle.dynamics.base_parameters.transfers import Transfers
+from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
 from nacelle.dynamics.formulations import reference
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.model.joint import Spring
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
@@ -50,7 +55,6 @@ TABLE_I = {
 """[AGH2005] Table I: s is the first moment, r_B the place of a ball on the platform."""
 
 
-@pytest.mark.slow
 def test_table_one_of_palida():
     base = base_parameters(library_robot("palida"), assume="zeros", shared="legs")
     assert {base.groupings[i] for i in base.rigid} == TABLE_I
@@ -97,7 +101,6 @@ def test_rules_and_rank_agree(name):
     assert base.gap > 1e9
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
 )
@@ -130,7 +133,6 @@ def same_forces(robot, base, seed):
         assert np.max(np.abs(new - old)) < 1e-8 * scale
 
 
-@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space"]))
 def test_forces_stay_along_what_is_left_out(seed, name):
@@ -138,7 +140,6 @@ def test_forces_stay_along_what_is_left_out(seed, name):
     same_forces(robot, base_parameters(robot), seed)
 
 
-@pytest.mark.costly
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_seeds_and_units_do_not_matter(seed):
     robot = library_robot("space")
@@ -242,6 +243,16 @@ ROBOT = library_robot("fivebar")
 ALL = linear_parameters(ROBOT)
 
 
+@pytest.mark.parametrize("shared", [None, "legs", [["left", "right"]]])
+def test_the_robots_own_numbers(shared: object) -> None:
+    choice = choose(ROBOT, "nothing", shared)
+    np.testing.assert_allclose(choice.E @ choice.values, ALL.values, atol=1e-16)
+    # Every parameter of the robot is in one column at most, which its place says.
+    assert np.all(np.count_nonzero(choice.E, axis=1) <= 1)
+    for k, (column, sign) in enumerate(zip(choice.columns, choice.signs, strict=True)):
+        assert choice.E[k, column] == sign
+
+
 def test_shared_parameters_have_one_name() -> None:
     """A star in the place of what differs, "lef" and "righ"."""
     apart, shared = choose(ROBOT), choose(ROBOT, shared="legs")
@@ -283,9 +294,47 @@ def test_what_disagrees_with_the_numbers_is_left_to_them() -> None:
     assert symbolic_coefficients(vectors, [1], np.array([[1.0, 0.31]]), [0]) == {}
 
 
+def test_transfers_of_legs_that_share_are_added() -> None:
+    robot = library_robot("fivebar")
+    names = linear_parameters(robot).names
+    transfers = [
+        Transfer(("rule",), {names.index(f"{leg}.distal.m"): ONE, names.index(f"{leg}.proximal.m"): X})
+        for leg in ("left", "right")
+    ]
+    apart = chosen_transfers(choose(robot), transfers)
+    assert len(apart) == 2
+    choice = choose(robot, shared="legs")
+    (both,) = chosen_transfers(choice, transfers)
+    assert both == {choice.names.index("*t.distal.m"): ONE, choice.names.index("*t.proximal.m"): X}
+    # Of one leg alone it is no transfer of what both have.
+    assert chosen_transfers(choice, transfers[:1]) == []
+    # What changes a parameter that is zero for good is none either.
+    assert chosen_transfers(choose(robot, ["left.distal.m"]), transfers[:1]) == []
+
+
 # ---- mirror
 #
 # Signs of mirrored legs: those with which the reader of a description has reflected the numbers.
+
+ROBOTS = Path(__file__).parents[2] / "robots"
+
+
+def test_signs_of_a_leg_that_the_description_mirrors() -> None:
+    robot = nacelle.load(ROBOTS / "fivebar-mirror.yaml")
+    left, right = (next(leg for leg in robot.legs if leg.name == name) for name in ("left", "right"))
+    signs = mirror_signs(robot, right, left)
+    parameters = linear_parameters(robot)
+    values = dict(zip(parameters.names, parameters.values, strict=True))
+    compared = 0
+    for name, sign in signs.items():
+        image = name.replace("right.", "left.", 1)
+        if values.get(name):
+            assert values[image] == pytest.approx(sign * values[name], rel=1e-12), name
+            compared += sign < 0.0
+    assert compared >= 2
+    # A reflection of a reflection is none: the signs are the same the other way.
+    back = mirror_signs(robot, left, right)
+    assert {name.replace("left.", "right.", 1): sign for name, sign in back.items()} == signs
 
 
 def test_legs_that_are_no_images() -> None:
@@ -321,6 +370,17 @@ def test_parameters_move_within_physics(name: str) -> None:
     assert moved(robot, 30.0, seed=2).hash != moved(robot, 30.0, seed=3).hash
 
 
+def test_springs_keep_their_rest() -> None:
+    robot = STRESS["drives, springs and rotors at closures"](0)
+    pairs = zip(robot.joints, moved(robot, 20.0).joints, strict=True)
+    rests = [
+        (a.rest, b.rest) for one, two in pairs for a, b in zip(one.springs, two.springs, strict=True) if a
+    ]
+    assert rests
+    for before, after in rests:
+        assert after == pytest.approx(before, rel=1e-12)
+
+
 def test_legs_that_are_alike_stay_so() -> None:
     robot = library_robot("palida")
     parameters = nacelle.linear_parameters(robot)
@@ -341,6 +401,81 @@ def test_factors_are_above_zero() -> None:
         moved(library_robot("fivebar"), 100.0)
 
 
+# ---- Polynomials in coordinates: their arithmetic is that of their values
+
+VALUES = {"a.x": 0.5, "a.y": -0.25, "b.x": 2.0}
+
+polynomials = st.recursive(
+    st.sampled_from([Polynomial.atom(name, value) for name, value in VALUES.items()])
+    | st.sampled_from([1.0, -2.0, 0.5]).map(Polynomial.number),
+    lambda parts: (
+        st.tuples(parts, parts).map(lambda pair: pair[0] + pair[1])
+        | st.tuples(parts, parts).map(lambda pair: pair[0] * pair[1])
+    ),
+    max_leaves=5,
+)
+
+
+@given(polynomials, polynomials)
+def test_values(first, second):
+    assert (first + second).value == first.value + second.value
+    assert (first * second).value == first.value * second.value
+    assert (first + first.scaled(-1.0)).terms == {}
+
+
+def test_written():
+    x, y = (Polynomial.atom(name, VALUES[name]) for name in ("a.x", "a.y"))
+    assert polynomial_text(x * x + y.scaled(-2.0)) == "a.x^2 - 2 a.y"
+    assert polynomial_text(Polynomial.number(0.0)) == "0"
+    assert polynomial_text(x.scaled(-1.0)) == "-a.x"
+
+
+# ---- Points of two bodies that move alike: those of their joint, and those that loops add
+
+
+def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
+    robot = library_robot("fivebar")
+    motions = sampled_twists(robot)
+    for a, b, number in neighbours(robot):
+        if number is None or robot.joints[number].kind != "revolute":
+            continue
+        joint = robot.joints[number]
+        sides = {joint.predecessor: joint.frame_predecessor, joint.successor: joint.frame_successor}
+        bond = motions.bond(a, b)
+        points = np.array([sides[a].p, sides[b].p])
+        assert motions.moves_alike(bond, points)
+        assert bond.point is not None
+        # What differs from the joint's own point lies along the axis, on which all points move alike.
+        span = np.concatenate([bond.directions[:, 0], bond.directions[:, 1]], axis=1)
+        assert np.linalg.matrix_rank(np.vstack([span, np.ravel(bond.point - points)]), tol=1e-9) == len(span)
+        assert not motions.moves_alike(bond, points + np.array([[0.0, 0.0, 0.0], [0.0, 0.01, 0.0]]))
+
+
+def test_a_platform_that_does_not_turn_moves_in_all_points_alike() -> None:
+    """A Delta: the base shares every direction with the platform, but no point."""
+    motions = sampled_twists(library_robot("delta"))
+    bond = motions.bond(BASE, PLATFORM)
+    assert bond.point is None
+    assert len(bond.directions) == 6
+
+
+def test_rates_of_joints_are_relative() -> None:
+    robot = library_robot("fivebar")
+    motions = sampled_twists(robot)
+    joint = robot.joints[robot.actuators[0].joint]
+    rate = motions.friction_rate(joint, "rz")
+    spin = motions.J[:, joint.successor, 5].ravel()
+    np.testing.assert_allclose(rate, spin, atol=1e-12)
+
+
+def test_echelon_spans_the_same_rows() -> None:
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    found = echelon(rows)
+    np.testing.assert_allclose(found[:, :3], np.eye(3), atol=1e-12)
+    assert np.linalg.matrix_rank(np.vstack([rows, found]), tol=1e-9) == 3
+    np.testing.assert_array_equal(echelon(np.array([[2.0, 4.0, 6.0]])), [[1.0, 2.0, 3.0]])
+
+
 # ---- The linear form over generic states: its range is what forces can tell of the parameters
 
 
@@ -355,6 +490,15 @@ def test_rank_is_the_number_of_base_parameters() -> None:
     }
     assert ranks == {len(nacelle.base_parameters(robot, assume="nothing").names)}
     assert np.array_equal(~one.any(axis=0), ~two.any(axis=0))
+
+
+def test_units_make_masses_and_inertias_alike() -> None:
+    robot = any_robot("fivebar")
+    for name, unit in zip(linear_parameters(robot).names, units(robot), strict=True):
+        if name.endswith(".m"):
+            assert unit == 1.0
+        elif name.endswith((".Ixx", ".Izz")):
+            assert unit == robot.size**2
 
 
 # ---- transfers
