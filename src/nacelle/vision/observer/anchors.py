@@ -72,10 +72,9 @@ def with_anchors(robot: Robot, offsets: Array) -> Robot:
         moved = Pose(R, plus(p, offsets[3 * k : 3 * k + 3]))
         joints[j] = replace(joints[j], frame_predecessor=moved)
     result = replace(robot, joints=tuple(joints))
-    if offsets.dtype == object:
-        # What is decided from numbers, for instance how a leg is solved, is decided for the described robot.
-        object.__setattr__(result, "numeric", robot.numeric)
-        object.__setattr__(result, "is_like_numeric", False)
+    # What is decided from numbers, for instance how a leg is solved, is decided for the described robot.
+    object.__setattr__(result, "numeric", robot.numeric)
+    object.__setattr__(result, "is_like_numeric", False)
     return result
 
 

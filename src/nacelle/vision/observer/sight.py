@@ -19,13 +19,15 @@ A camera that moves by dp and turns by dr, both in camera axes, changes n by the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.iteration.newton_steps import closing_step
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.shapes import of_pose, of_unknowns
@@ -33,7 +35,8 @@ from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.kinematics.tree.rates import rate_map
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
+from nacelle.program.identities.samples import PreciseInputs
+from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
 from nacelle.vision.camera import Camera
@@ -53,6 +56,17 @@ Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 
 # Newton's steps from the loops of the described robot to those with displaced anchors.
 _CLOSING = 2
+# Displacements of anchors where programs are checked, over the robot's size: two steps leave nothing of them.
+_SMALL = 1e-4
+
+
+def _states(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> PreciseInputs | None:
+    """States at which programs are checked: anchors are displaced by little, so that loops close."""
+    rng = np.random.default_rng(5)
+    offsets = _SMALL * robot.size * rng.uniform(-1.0, 1.0, shapes["offsets"])
+    return input_samples(robot, shapes, groups, lambda *_: {"offsets": list(map(Decimal, offsets.tolist()))})
 
 
 def cylinder_option(cylinders: Sequence[Cylinder]) -> tuple[Shape, ...]:
@@ -82,6 +96,7 @@ def edges(
     return _edges(now, camera, cylinders, {"by_pose": (now.motion, rate_map(now))})
 
 
+@checked_at(_states)
 @physics(x=of_pose, y=of_unknowns, camera=(12,), offsets=of_offsets)
 def anchored_edges(
     robot: Robot,
@@ -166,6 +181,7 @@ def readings(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return _readings(configuration(robot, x, y))
 
 
+@checked_at(_states)
 @physics(x=of_pose, y=of_unknowns, offsets=of_offsets)
 def anchored_readings(
     robot: Robot, x: Array, y: Array, offsets: Array, *, anchors: Anchors
