@@ -24,7 +24,7 @@ def blocks(language):
     ]
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_blocks_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

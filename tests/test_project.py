@@ -187,6 +187,7 @@ def test_house() -> None:
     assert len(house.chain) <= LONGEST_CHAIN, " imports ".join(house.chain)
 
 
+@pytest.mark.slow
 def test_signatures() -> None:
     assert many_arguments(ROOT / "src") == []
 
@@ -452,6 +453,7 @@ def follow(folder: Path, left_out: re.Pattern[str] | None) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_every_command_answers_as_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     compiler = shutil.which("cc") and shutil.which("make")

@@ -88,6 +88,7 @@ def test_a_robot_from_its_leg_types() -> None:
 CAMERA = "position: 0 140 770 mm\nlooks at: 0 140 0 mm\nup: y\nsize: [400, 400]\n"
 
 
+@pytest.mark.slow
 def test_what_a_camera_sees() -> None:
     Path("camera.yaml").write_text(CAMERA)
     command = ("observe", "fivebar", "--camera", "camera.yaml", "--noise", "4", "--blur", "1.2")

@@ -252,6 +252,7 @@ def test_schema() -> None:
     assert data["$schema"].startswith("https://json-schema.org/")
 
 
+@pytest.mark.slow
 def test_the_program_itself() -> None:
     broken()
     assert run_process("robots", "--names").stdout.split() == list(NAMES)

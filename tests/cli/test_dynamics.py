@@ -74,6 +74,7 @@ def test_samples_out_of_reach_are_counted() -> None:
     assert far["reasons"]["unreachable"] == far["failed"]
 
 
+@pytest.mark.slow
 def test_only_joints_that_were_written_are_listed() -> None:
     """A robot without a nacelle has a ground that nobody wrote; couplings transmit through joints."""
     text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()

@@ -34,6 +34,7 @@ def test_a_users_own_robot(tmp_path: Path) -> None:
     assert not list((tmp_path / "package").rglob("*.h"))
 
 
+@pytest.mark.slow
 def test_a_controller_and_its_plant(tmp_path: Path) -> None:
     out = tmp_path / "package"
     asked = ["fivebar", "--controller", "sj", "--bandwidth", "10", "--period", "1e-3", "--plant"]

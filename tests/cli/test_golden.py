@@ -75,6 +75,7 @@ def answer(line: str) -> str:
     return f"$ {line}\n{result.stdout}{result.stderr}exit {result.exit_code}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", ["describing", "computing", "mistakes"])
 def test_commands_answer_as_before(session: str) -> None:
     kept = (SESSIONS / f"{session}.txt").read_text(encoding="utf-8")

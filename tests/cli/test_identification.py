@@ -43,6 +43,7 @@ def test_legs_that_share(given: list[str] | None, expected: object) -> None:
     assert sharing(given) == expected
 
 
+@pytest.mark.slow
 def test_a_rehearsal_makes_data_from_a_motion():
     """The command `rehearse`: data of a simulated robot, in a new file."""
     run(
@@ -68,6 +69,7 @@ def data() -> str:
     return "measured.csv"
 
 
+@pytest.mark.slow
 def test_forces_of_the_model_are_predicted_to_their_noise(data: str) -> None:
     """The command `validate`: a robot's numbers against forces that they have made."""
     found = run_json("validate", "fivebar", data)
@@ -98,6 +100,7 @@ def test_the_motion_is_printed_and_written():
     assert "exists already" in run("excite", *QUICK, "--out", "motion.yaml", code=1).output
 
 
+@pytest.mark.slow
 def test_an_excitation_is_that_of_python():
     data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
     options = {"starts": 1, "iterations": 8, "harmonics": 6, "duration": 1.0}
@@ -175,6 +178,7 @@ def test_parameters_are_printed_written_and_validated():
     assert abs(mine[k] - truth[k]) < 0.02 * truth[k]
 
 
+@pytest.mark.slow
 def test_an_identification_is_that_of_python():
     data = run_json("identify", "fivebar", "run.csv", "--method", "wls", "--prior", "0.5")
     robot = library_robot("fivebar")

@@ -88,6 +88,7 @@ def test_ctrl_c_keeps_the_blocks_that_are_done(monkeypatch: pytest.MonkeyPatch) 
     assert [float(row.split(",")[0]) for row in rows[1:]] == list(range(8))
 
 
+@pytest.mark.slow
 def test_fk_of_one_set_of_actuators() -> None:
     robot = nacelle.load("hexaglide")
     x = nacelle.reference_pose(robot)

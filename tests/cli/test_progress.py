@@ -90,6 +90,7 @@ def on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
     return read.decode()
 
 
+@pytest.mark.slow
 def test_on_a_real_terminal_the_line_lives(tmp_path: Path) -> None:
     """Time and bar go on after the line has appeared, it is taken back, no line of a log comes beside it."""
     during = "time.sleep(1.3); report(0.5); time.sleep(1.3)"

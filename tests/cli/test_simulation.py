@@ -13,6 +13,7 @@ from support.golden import FOLDER
 QUICK = ("control", "fivebar", "--period", "0.001")
 
 
+@pytest.mark.slow
 def test_table_files_and_json() -> None:
     both = (*QUICK, "--controllers", "sj,cf-rb")
     run(*both, "--plot", "errors.png", "--out", "run.csv")
@@ -52,6 +53,7 @@ def test_rates_and_forces_have_units() -> None:
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_methods_of_flexible_robots() -> None:
     """Links that stretch far faster than they bend are simulated by implicit steps, unless said otherwise."""
     settings = ("simulate", "fivebar-flexible", "--elastic", "--until", "0.002", "--force", "left.motor=0.5")

@@ -51,6 +51,7 @@ ROBOTS_AND_MODELS = pairwise(
 FIGURES = ("pivot", "margins", "q")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_equals_the_constant_form(name, what):
     robot = library_robot(name)
@@ -69,6 +70,7 @@ def test_equals_the_constant_form(name, what):
             assert np.max(np.abs(got[key] - value), initial=0.0) < 1e-11 * scale, key
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "what"), ROBOTS_AND_MODELS)
 def test_body_is_hardly_longer_than_the_constant_form(name, what):
     """Against the robot with its own numbers, and with numbers that keep only what is declared."""
@@ -275,6 +277,7 @@ def test_derivatives_of_the_dynamics(name):
         assert np.allclose(found.numbers[:, k], slope, rtol=1e-6, atol=1e-6 * np.max(np.abs(slope)) + 1e-8)
 
 
+@pytest.mark.slow
 def test_numbers_that_must_be_equal(store):
     """Lengths of a parallelogram that are written one by one cannot vary one by one."""
     text = nacelle.robots.text("orthoglide").replace("at: [$rod, 0, 0]", "at: [310 mm, 0, 0]")

@@ -83,6 +83,7 @@ def test_gains_by_name() -> None:
         dataclasses.replace(law, period=-1.0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["cf-rb", "adaptive"])
 def test_a_sample_is_that_of_the_law_on_numbers(name: str) -> None:
     """One program: the law over floats and as native code."""
@@ -252,6 +253,7 @@ def test_lag_of_the_current_loops_takes_damping() -> None:
 # ---- Samples of laws: their programs are shorter for it, and no step of an iteration is lost
 
 
+@pytest.mark.slow
 def test_shorter_and_newtons_steps_are_kept() -> None:
     robot, kind = library_robot("3rps"), SingleJoint("none")
     law = law_of(kind)
@@ -273,6 +275,7 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
         assert np.max(np.abs(found - y)) < 1e-12
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["sj", "ct-cartesian", "adaptive", "impedance"])
 def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) -> None:
     robot, kind = library_robot("quattro"), KINDS[name]()

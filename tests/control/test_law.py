@@ -54,6 +54,7 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
         assert k >= first - (2 if z[stopped] == 3.0 else 15), (seed, k, first)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("robot_name", "name"), cases())
 def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> None:
     made = made_for(hostile_robot(robot_name), name)
@@ -85,6 +86,7 @@ def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> N
     assert count > 9 * robot.motion.n
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [name for name in CONTROLLERS if name not in ("sj", "cf-rb")])
 def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     """In the native loop with a plant: no force of the setpoint acts, and the arm stays where it is."""

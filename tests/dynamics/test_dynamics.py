@@ -161,6 +161,7 @@ def test_forces_hold_the_pose_and_the_pose_the_forces() -> None:
     np.testing.assert_allclose(equilibrium_pose(robot, held, guess=aside), x, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_faults_of_equilibria_are_told() -> None:
     robot = any_robot("delta-codourey")
     for arguments, words in (
@@ -440,6 +441,7 @@ def test_sizing_counts_what_the_motion_asks_for() -> None:
 WRENCH = np.array([20.0, -5.0, 30.0, 1.0, 2.0, -3.0])
 
 
+@pytest.mark.slow
 def test_sizing_takes_wrenches() -> None:
     robot = nacelle.load("delta")
     x = nacelle.reference_pose(robot)

@@ -65,6 +65,7 @@ def test_wrong_wrenches_name_bodies_and_tools() -> None:
         nacelle.RigidPlant(robot, external={"flange": np.zeros((3, 6))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rk4", "dop853"])
 def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     """Without friction the actuators and the wrench do all the work; at rest the wrench is balanced."""

@@ -147,6 +147,7 @@ def test_sign_of_zero_and_smooth_friction() -> None:
     np.testing.assert_allclose(softest, hard, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_smooth_friction_of_spherical_joints_is_none_at_rest() -> None:
     """In compiled programs, too: the smallest rate is not lost among equal numbers."""
     robot = nacelle.load("h4")

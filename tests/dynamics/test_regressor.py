@@ -53,16 +53,19 @@ def _check(robot):
                 assert np.max(np.abs(error)) <= 1e-11 * np.max(np.abs(force)), module.__name__
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", nacelle.robot_names())
 def test_the_library(name):
     _check(nacelle.load(name))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", sorted(stress_robots.STRESS))
 def test_stress_robots(name):
     _check(stress_robots.STRESS[name](1))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", sorted(rigid_robots.RIGID))
 def test_rigid_robots(name):
     _check(rigid_robots.RIGID[name].make(1))
@@ -96,7 +99,7 @@ def test_payload_has_the_columns_of_its_body():
         np.testing.assert_array_equal(Y[:, own], Y[:, load])
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [general, tree])
 @pytest.mark.parametrize(
     "name", ["3rrr", "palida", "3rps", "dymo", "nacelle with a loop", "redundant planar 4-RRR"]

@@ -94,6 +94,7 @@ def test_neglected_bodies_by_name_and_index() -> None:
     assert not by_name.bodies[robot.body("right.distal")].massless
 
 
+@pytest.mark.slow
 def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
     """The same DELTA, its loops cut at the elbows in place of the wrists."""
     data = rod_pairs()
@@ -134,6 +135,7 @@ def test_lumped_delta_is_the_delta_of_codourey() -> None:
     assert 0.0 < simplification_error(simple, codourey, *pick_and_place(0.4)).rms < 0.005
 
 
+@pytest.mark.slow
 def test_error_on_the_delta() -> None:
     """Of the order of 2.7 % rms of the torque for the split by thirds; without the rods ten times that."""
     robot = library_robot("delta")

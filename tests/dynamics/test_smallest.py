@@ -91,6 +91,7 @@ def test_outputs_are_those_that_are_wanted():
     }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["redundant point on three legs", "redundant planar 4-RRR"])
 def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
     """Both are the squared ratio of the columns of J_r^-1."""

@@ -137,6 +137,7 @@ def found(radius: float) -> tuple[Array, Array]:
     return vibrations(plant.form, plant.positions(s), (("friction", False),))
 
 
+@pytest.mark.slow
 def test_stretch_and_bending() -> None:
     """With all mass in round links, bending has w ~ r, stretch keeps its frequency whatever the radius is."""
     (thin, stretch), (thick, _) = found(0.004), found(0.0044)

@@ -66,6 +66,7 @@ def stiff(robot: Robot, word: str, factor: float) -> Robot:
     return dataclasses.replace(robot, bodies=bodies)
 
 
+@pytest.mark.slow
 def test_links_that_hardly_yield() -> None:
     """With E a thousand times as large steps of the soft links do: explicit ones are 70 times as many."""
     robot = stiff(library_robot("fivebar-flexible"), "distal", 1e3)
@@ -136,6 +137,7 @@ def servo(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
     return -2e5 * (q - np.array([0.002, -0.001])) - 1e3 * qd
 
 
+@pytest.mark.slow
 def test_a_stiff_servo_is_part_of_the_step() -> None:
     """A compiled feedback far faster than the step, at its stages: no explicit step could be as long."""
     plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))

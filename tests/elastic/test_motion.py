@@ -78,11 +78,13 @@ def test_more_modes_are_nearer() -> None:
     assert errors({"number": 4}).vibration < 0.5 * errors(None).vibration
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("form", ["condensed", "general"])
 def test_forms_give_one_motion(form: str) -> None:
     np.testing.assert_allclose(errors(None, form), errors(None), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_papers_model_is_farther_off() -> None:
     """One element in a clamped frame without geometric stiffness, as in [BK2013], is off by over 10 %."""
     paper = errors({"frame": "clamped", "shapes": "hermite", "number": 1, "geometric": False})

@@ -166,12 +166,14 @@ def check_robot(found: list[Any]) -> None:
             check_image(kind, emit(program, jit.JitOptions(machine=machine)), name)
 
 
+@pytest.mark.slow
 def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = programs_of("delta", tmp_path, monkeypatch, everything=False)
     assert any("inverse" in label for _, label, *_ in found)
     check_robot(found)
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("no_host")
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_drivers_of_a_robot(name: str) -> None:

@@ -120,6 +120,7 @@ def imported(path: Path) -> nacelle.Robot:
     return nacelle.load(str(path)) if path.suffix == ".yaml" else nacelle.import_robot(path).robot
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", WHOLE)
 def test_numbers_that_no_robot_has(tmp_path: Path, name: str) -> None:

@@ -55,6 +55,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_dynamics_are_those_of_mujoco(tmp_path: Path) -> None:
     path = written(tmp_path, GRIPPER)
     done, found = compared(path, 20)

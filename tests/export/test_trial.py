@@ -101,6 +101,7 @@ def test_manifest_and_readme_say_whether_it_was_run(
         assert "self_test" in readme  # how it is run
 
 
+@pytest.mark.costly
 @needs_compiler
 @pytest.mark.parametrize(("right", "wrong"), [(r" - ", " + "), (r"(\d\.\d+)(f?) \* ", r"1.001\2 * \1\2 * ")])
 @pytest.mark.parametrize("real", ["double", "float"])
@@ -125,6 +126,7 @@ def test_a_wrong_program_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_leg_of_bad_condition(tmp_path: Path) -> None:
     """Loops that are nearly flat at some states, and a controller that is reset in float, too."""

@@ -44,6 +44,7 @@ def test_intervals_hold_the_truth() -> None:
     assert result.fit.score > 0.99
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", ["iv", "ols", "wls", "irls"])
 def test_every_method_gives_the_truth_without_noise(method: str) -> None:
     result = identify(library_robot("fivebar"), run().measurement, method=method)
@@ -194,6 +195,7 @@ def test_too_short_a_run() -> None:
         identify(library_robot("fivebar"), short, allow=["all"])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("factor", "words"), [(1e3, "ms for s"), (1e-3, "s for ms")])
 def test_a_wrong_unit_of_time_is_named(factor: float, words: str) -> None:
     data = run().noisy(force=0.01, encoder=1e-6)

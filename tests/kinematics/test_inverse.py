@@ -263,6 +263,7 @@ def test_gates_are_called_margins() -> None:
         assert result.gates is result.margins
 
 
+@pytest.mark.slow
 def test_iteration_out_of_reach() -> None:
     robot = any_robot("h4")
     with pytest.raises(UnreachableError, match="h4: the loops do not close at the pose"):

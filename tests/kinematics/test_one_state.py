@@ -131,7 +131,7 @@ def outcome(call: Callable[..., Any]) -> Any:
 BAD = (np.nan, np.inf, 1e200, 1e308, 30.0, 0.0)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["palida", "3rrr", "3rps"])
 @pytest.mark.parametrize("value", BAD)
 def test_unusual_states_end_as_in_the_general_way(name: str, value: float) -> None:

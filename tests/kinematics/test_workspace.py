@@ -171,6 +171,7 @@ def test_one_coordinate_and_an_angle() -> None:
     assert found.inside_limits[10] == bool(inverse_kinematics(robot, pose(robot, rz=0.0)).ok)
 
 
+@pytest.mark.slow
 def test_beyond_a_flat_loop_is_not_within_limits() -> None:
     """A knee driven by a parallelogram: the range ends where it is flat, or the leg stretched or folded."""
     leg = inner_loops.draw(1)

@@ -47,6 +47,7 @@ def test_names_and_texts_do_not_count(robot):
     assert renamed == robot
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "group"), pairwise(name=FAMILIES, group=GROUPS))
 def test_every_number_counts(name, group):
     robot = nacelle.load(name)

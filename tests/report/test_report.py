@@ -50,6 +50,7 @@ def test_legs_that_do_not_reach_are_named() -> None:
 # ---- The gallery of the library and its page
 
 
+@pytest.mark.slow
 def test_the_gallery(tmp_path):
     first = gallery.write_gallery(tmp_path / "1", ["delta", "fivebar"])
     again = gallery.write_gallery(tmp_path / "2", ["delta", "fivebar"])
@@ -75,6 +76,7 @@ def test_the_page_of_the_gallery_shows_the_library(request):
     assert all(path.stat().st_size < 110_000 for path in pictures)
 
 
+@pytest.mark.slow
 def test_errors_are_on_the_picture(tmp_path: Path) -> None:
     """[CB1997] section 4.2: rods divided 2/3 and 1/3 are far better than rods that are left out."""
     path = draw_lumping(tmp_path / "lumping.svg")

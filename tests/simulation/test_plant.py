@@ -294,6 +294,7 @@ def test_mistakes(options: dict, words: str) -> None:
         run_of("dop853").resume(3.0, tol=1.0)
 
 
+@pytest.mark.slow
 def test_states_of_one_plant_keep_their_own_orientations() -> None:
     robot, x = sprung("gough-stewart", 2e4)
     plant = RigidPlant(robot, friction=False)

@@ -83,6 +83,7 @@ def start(robot: nacelle.Robot, count: int) -> tuple[np.ndarray, np.ndarray, np.
     return x, rng.normal(scale=0.1, size=(count, 2)), rng.normal(scale=0.2, size=(count, 2))
 
 
+@pytest.mark.slow
 def test_each_robot_moves_as_it_does_alone() -> None:
     robot = nacelle.load("fivebar")
     x, v, force = start(robot, 5)

@@ -48,6 +48,7 @@ def agrees(report: Report) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 class TestAgreement:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_LIBRARY)
     def test_library(self, name: str) -> None:
         agrees(verify(library_robot(name), states=2, seed=1))
@@ -79,6 +80,7 @@ class TestAgreement:
     def test_some_with_everything(self, name: str) -> None:
         agrees(verify(with_everything(library_robot(name), 1), states=2, seed=2))
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("name", QUICK_RANDOM)
     def test_random(self, name: str) -> None:
         robot = furnished(random_robot(name, 0), 2)
@@ -91,6 +93,7 @@ class TestAgreement:
         robot = furnished(random_robot(name, seed), seed + 2)
         agrees(verify(robot, states=5, seed=seed))
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("file", ["redundant", "shared", "fivebar-mirror"])
     def test_special(self, file: str) -> None:
         """Redundant actuation, a body that two chains share, a mirrored leg."""
@@ -101,6 +104,7 @@ class TestAgreement:
     def test_modes(self, mode: str) -> None:
         agrees(verify(library_robot("dymo").in_mode(mode), states=5))
 
+    @pytest.mark.slow
     def test_own_solver_of_pinocchio(self) -> None:
         """With balls as closures Pinocchio solves the loops itself, idle spins and friction included."""
         robot = furnished(random_robot("3 P[SS|SS]", 0), 5)
@@ -191,6 +195,7 @@ def tilted_gravity(robot: Robot) -> Robot:
 
 @pytest.mark.usefixtures("uncompiled")
 class TestSensitivity:
+    @pytest.mark.costly
     @pytest.mark.parametrize(
         ("damage", "seen"),
         [
@@ -319,6 +324,7 @@ QUICK = (
 )
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MAKERS]

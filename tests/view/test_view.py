@@ -101,6 +101,7 @@ def test_a_free_orientation_is_that_of_the_grip() -> None:
     )
 
 
+@pytest.mark.slow
 def test_rings_of_single_angles_add_their_turn() -> None:
     """A joint of the nacelle turns by the angle about the grip's z-axis, whatever its name."""
     session = Session(nacelle.load("h4"))
@@ -123,6 +124,7 @@ def test_tilts_have_rings_about_base_axes() -> None:
     assert TURN not in {grip.kind for grip in found}
 
 
+@pytest.mark.slow
 def test_the_base_carries_the_weight() -> None:
     """Reactions of the joints on the base add up to the weight of all that moves."""
     robot = nacelle.load("gough-stewart")
@@ -280,6 +282,7 @@ def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
     assert "m^2" in shown.words
 
 
+@pytest.mark.slow
 def test_angles_are_drawn_as_lengths() -> None:
     assert slice_choices(nacelle.load("3rps"))[0] == ("z", "rx")
     robot = nacelle.load("h4")

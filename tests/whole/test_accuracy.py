@@ -36,7 +36,7 @@ def assert_accurate(row: Row, states: int) -> None:
         assert worst <= BOUND, f"{row}, {name}: {worst:.3g}"
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("row", SMALL, ids=str)
 def test_programs_are_accurate(row: Row) -> None:
     assert_accurate(row, SOME)

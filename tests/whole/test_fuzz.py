@@ -292,6 +292,7 @@ def edited_texts(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.slow
 @some
 @given(edited_texts())
 def test_edited_text(text: str) -> None:
@@ -398,6 +399,7 @@ def test_a_typing_error_in_a_key_is_suggested_against(name: str) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @few
 @given(st.data())
 def test_a_typing_error_in_a_value(data: st.DataObject) -> None:

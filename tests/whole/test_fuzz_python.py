@@ -245,6 +245,7 @@ def test_edited_robots_in_full(data: Any) -> None:
     keeps_promise(data)
 
 
+@pytest.mark.slow
 @some
 @given(edited(as_written))
 def test_edited_robots_as_written(data: Any) -> None:

@@ -84,6 +84,7 @@ def test_noise_that_shakes_the_robot(noise: float) -> None:
 # ---- effects outside the model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loop", "cogging"),
     [(FIVEBAR, 0.02), slow(DELTA, 0.05), slow(PALIDA, 1.0)],

@@ -76,6 +76,7 @@ NEAR = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("difference", [1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
 @pytest.mark.parametrize("name", NEAR)
 def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float) -> None:
@@ -91,6 +92,7 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
     assert max(apart(found, program, row) for row in samples.check) < 2e-14
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     [
@@ -115,6 +117,7 @@ def test_random_robots_keep_their_forces(name: str) -> None:
         assert own < 8.0 * plain + 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["fivebar", *(pytest.param(name, marks=pytest.mark.slow) for name in ("delta-codourey", "3rps", "h4"))],

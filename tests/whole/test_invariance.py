@@ -93,6 +93,7 @@ def same(ours: Array, theirs: Array, tolerance: float) -> None:
     assert np.max(np.abs(ours - theirs), initial=0.0) <= tolerance * np.max(np.abs(theirs), initial=1e-300)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", QUICK)
 def test_place_size_and_mass(name: str, change: Change) -> None:
@@ -132,7 +133,7 @@ def test_assemblies(key: str) -> None:
     np.testing.assert_allclose(places, theirs.x[:, :3], rtol=0.0, atol=1e-9)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_counts_and_base_parameters(name: str) -> None:
     robot = library_robot(name)

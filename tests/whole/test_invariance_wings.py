@@ -35,6 +35,7 @@ changes = pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 _POWERS = {"mx": 1, "my": 1}
 
 
+@pytest.mark.costly
 @changes
 @pytest.mark.parametrize("name", ["fivebar-flexible", "3rrr-flexible"])
 def test_flexible_links(name: str, change: Change) -> None:
@@ -59,6 +60,7 @@ def deformed(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDefl
     return nacelle.natural_frequencies(robot, x, modes=4), at_rest
 
 
+@pytest.mark.slow
 @changes
 def test_identification(change: Change) -> None:
     """The same measurement of the changed robot gives the changed parameters."""
@@ -75,6 +77,7 @@ def test_identification(change: Change) -> None:
     assert np.max(np.abs(found.estimator.coef_ - expected) / sigma) < 1e-3
 
 
+@pytest.mark.slow
 @changes
 @pytest.mark.parametrize("format", ["mjcf", "urdf", "sdf"])
 def test_files(format: str, change: Change, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def turns(run: nacelle.Simulation, joint: str) -> float:
 # ---- energies
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", ["dop853", "radau"])
 def test_a_pendulum_on_a_torsion_spring(method: str) -> None:
     """T + U by hand, of the angle as it is: it goes three turns forth and back."""
@@ -46,6 +47,7 @@ def test_a_pendulum_on_a_torsion_spring(method: str) -> None:
     np.testing.assert_array_equal(run.joints.q[:, 0], q)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("joint", "least"), [("crank", 1.5), ("knee", 2.0), ("tip", 0.1), ("foot", 0.1)])
 def test_springs_in_a_loop_that_iteration_closes(joint: str, least: float) -> None:
     robot = four_bar({joint: (0.02, 0.5)})
@@ -56,6 +58,7 @@ def test_springs_in_a_loop_that_iteration_closes(joint: str, least: float) -> No
     assert len(mechanism_of(RigidPlant(robot).robot).counted) == (joint == "foot")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("springs", TELESCOPES, ids=str)
 @pytest.mark.parametrize("method", ["dop853", "radau"])
 def test_springs_in_closed_form_and_at_closures(springs: dict[str, tuple[float, float]], method: str) -> None:
@@ -86,6 +89,7 @@ def test_a_run_goes_on_with_its_turns() -> None:
 # ---- forces along a motion
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("formulation", ["compact", "tree", "bodies", "jourdain"])
 def test_formulations_along_turns(formulation: str) -> None:
     """The spring of a driven joint adds k (q - q_0) to its motor, q with all its turns."""
@@ -128,6 +132,7 @@ def test_tables_of_a_motion(tmp_path: Path) -> None:
         np.testing.assert_allclose(hip, sizing.q[:, 0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_controller_that_knows_the_spring() -> None:
     """Computed forces along three turns: without the turns the spring would be wrong by up to 57 N m."""
     robot = telescope({"hip": (3.0, 0.9)})
@@ -176,6 +181,7 @@ def test_limits_more_than_a_turn_apart_are_met_after_their_turns() -> None:
     np.testing.assert_array_equal(path.ok, t + TURN <= high + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_windows_of_limits_at_random(seed: int) -> None:
     """Limits of hip and wrist anywhere, less than a turn apart: angles are read within them, forces too."""
@@ -199,6 +205,7 @@ def test_windows_of_limits_at_random(seed: int) -> None:
 # ---- exports
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_a_plant_in_c(tmp_path: Path) -> None:
     robot = telescope(TELESCOPES[2])
@@ -219,6 +226,7 @@ def test_a_plant_in_c(tmp_path: Path) -> None:
     assert energy[1] == pytest.approx(energy[0], rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_outputs_of_an_fmu(tmp_path: Path) -> None:
     """Motors without limits: those with a spring have states, the others continue from step to step."""

@@ -180,7 +180,7 @@ def test_other_engines_agree() -> None:
 # ---- Mechanisms beyond parallel robots against the other engines, and what a free base conserves
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
     report = verify(mechanism(name), states=5)

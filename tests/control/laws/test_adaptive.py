@@ -98,6 +98,7 @@ def test_parameters_stay_where_nothing_is_felt():
     assert moved.max() > 5.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0.0, 1e-4])
 def test_parameters_stay_bounded_for_a_minute(size):
     """Standing still, and on a path of a tenth of a millimetre: within bounds; without them far off."""
@@ -196,6 +197,7 @@ def test_other_robots(name, seed):
     assert np.all(found.last < 1.1)
 
 
+@pytest.mark.slow
 def test_bounds_of_the_user_are_kept():
     """Parameters of a run whose true values are outside stay within the user's bounds."""
     robot = library_robot("fivebar")

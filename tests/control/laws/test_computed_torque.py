@@ -49,7 +49,7 @@ def test_a_wrong_gain_is_seen_in_the_poles() -> None:
     np.testing.assert_allclose([pole.frequency for pole in poles], 10.0 * np.sqrt(1.1), rtol=2e-3)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("space", "delay"),
     [("cartesian", 0.0), ("cartesian", T / 2.0), pytest.param("actuator", T, marks=pytest.mark.slow)],
@@ -98,6 +98,7 @@ def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     np.testing.assert_allclose(d, load_of(robot, run.x[-1], push), atol=0.02 * 12.0)
 
 
+@pytest.mark.slow
 def test_friction_of_the_desired_rates_pays() -> None:
     robot = any_robot("fivebar")
     plant = RigidPlant(robot, smooth=1e-3)

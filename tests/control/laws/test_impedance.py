@@ -26,6 +26,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(CASES, long=("redundant", "delta", "palida")))
 def test_the_stiffness_is_the_stated_one(name: str) -> None:
     robot = any_robot(name)

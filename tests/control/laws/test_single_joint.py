@@ -44,6 +44,7 @@ def errors(robot: nacelle.Robot, law: Controller, count: int = 1000) -> Array:
     return np.sqrt(np.mean((q - wanted) ** 2, axis=0))
 
 
+@pytest.mark.slow
 def test_each_part_of_the_model_lowers_the_errors() -> None:
     robot = library_robot("fivebar")
     sj, rigid, friction = (

@@ -71,6 +71,7 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     assert same.commanded == pytest.approx(plain.commanded, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_another_robot_moves_than_the_model_says(fivebar: Robot, turn: Circle) -> None:
     heavier = fivebar.with_parameters(1.3 * fivebar.parameter_vector("inertia"), "inertia")
     law = controller(fivebar, "cf-rb-friction", period=1e-3)

@@ -82,6 +82,7 @@ def test_mistakes(fivebar: Robot, given: dict[str, Any], words: str) -> None:
         _path(fivebar, circle=given)
 
 
+@pytest.mark.slow
 def test_angles_where_there_are_no_two_translations() -> None:
     robot = nacelle.load("3rps")
     x = _path(robot, circle={})(np.linspace(0.0, 1.0, 50)).x

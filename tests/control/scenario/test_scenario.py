@@ -42,6 +42,7 @@ changes:
 """
 
 
+@pytest.mark.slow
 def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "turn.yaml"
     file.write_text(RIGHT, encoding="utf-8")
@@ -74,6 +75,7 @@ def test_options_and_robots_that_a_scenario_lacks(fivebar: Robot) -> None:
         read_scenario(text).prepare()
 
 
+@pytest.mark.slow
 def test_a_load_is_picked_up_and_held(fivebar: Robot) -> None:
     """At rest at the far end the integral has come to the forces of the robot with its load."""
     path = {"pick-and-place": {"load": "0.3 kg", "dwell": "0.3 s"}}
@@ -100,7 +102,7 @@ def test_entries_can_be_changed() -> None:
     assert scenario.spec.sample == pytest.approx(1e-3)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["circle", "pick-and-place"])
 @pytest.mark.parametrize("robot", nacelle.robot_names())
 def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:

@@ -33,6 +33,7 @@ def test_looking_wins_where_anchors_are_off(bench: LookingBench) -> None:
     assert both["rms_error"] < 2e-5
 
 
+@pytest.mark.slow
 def test_looking_loses_where_the_model_is_right(bench: LookingBench) -> None:
     case = Circumstances(anchors=0.0, noise=20.0, rate=100.0)
     encoders, vision = (bench.run(name, case, 1).summary() for name in ("encoders", "vision"))

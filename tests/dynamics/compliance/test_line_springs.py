@@ -33,6 +33,7 @@ def _same(mine: Array, other: Array) -> None:
     np.testing.assert_allclose(_floats(mine), _floats(other), rtol=0, atol=1e-11 * np.max(np.abs(other)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "everything", "h4"])
 def test_all_formulations_and_the_linear_form_agree(name: str) -> None:
     """Springs, dampers, end stops that are met and rotors on spherical joints, at once."""

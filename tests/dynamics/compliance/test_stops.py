@@ -99,6 +99,7 @@ def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
     assert energy[0] - energy[-1] == pytest.approx(run.dissipated[-1], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_linear_model_beyond_a_stop_is_that_of_differences() -> None:
     robot = _bouncing(2.0)
     q = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators

@@ -50,6 +50,7 @@ def differences(function: Callable[[Array], Array], n: int, step: float) -> Arra
     return np.einsum("k,kjm->mj", WEIGHTS, function(steps)) / step
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["inverse", "forward"])
 def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
@@ -90,6 +91,7 @@ def test_the_tangent_is_the_motion_of_the_platform(name: str) -> None:
     np.testing.assert_allclose(twist[:, axes], np.eye(n)[:, places], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(("fivebar", "3rps"), long=("3rps",)))
 def test_derivatives_by_all_numbers(name: str) -> None:
     robot, x, v, a, tau = state(name)
@@ -290,6 +292,7 @@ def sprung(stiffness: float, gravity: tuple[float, float, float] = (0.0, 0.0, 0.
     return dataclasses.replace(robot, joints=joints, gravity=gravity)
 
 
+@pytest.mark.slow
 def test_a_mass_on_two_springs() -> None:
     stiffness, mass = 500.0, 1.0 + 2.0 * (1.0 + 0.00448)
     robot = sprung(stiffness)
@@ -334,6 +337,7 @@ def test_a_linear_model_predicts_a_small_step() -> None:
     assert model.state_names == ("x", "z", "v_x", "v_z")
 
 
+@pytest.mark.slow
 def test_loads_hold_in_equilibria_and_linear_models() -> None:
     """A constant weight at the tip is what a mass there is, at rest and in the stiffness."""
     plain, x, *_ = state("fivebar")
@@ -360,7 +364,7 @@ def test_loads_hold_in_equilibria_and_linear_models() -> None:
     assert relative_error(model.tau, nacelle.inverse_dynamics(robot, x, external=push).force) < 1e-12
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["platform", "actuators"])
 def test_linear_models_under_loads_are_those_of_differences(coordinates: str) -> None:
     """On a rotating plate the load's share turns with the pose: its derivative counts."""

@@ -128,6 +128,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name: str) -> None:
     assert count(model(library_robot(name), input="elements").program()).total == COUNTS[name]

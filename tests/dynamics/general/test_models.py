@@ -153,6 +153,7 @@ def error(values: Array, exact: Array) -> float:
 # --------------------------------------------------------------------------------------- the robots
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [*RIGID, *STRESS])
 def test_described_robots_close(name: str) -> None:
     """They load and pass the checks with any seed, and close around their reference pose."""
@@ -223,6 +224,7 @@ def compare_as_written(states: Sample) -> None:
     assert all(value < limit for value in errors.values()), errors
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "inverse_kinematics"])
 @pytest.mark.parametrize("name", ["prrrp", "redundant point on three legs"])
 def test_every_model_has_a_form(name: str, kind: str) -> None:
@@ -233,6 +235,7 @@ def test_every_model_has_a_form(name: str, kind: str) -> None:
     assert [output.name for output in found.program().outputs] == [OUTPUTS.get(kind, "Y")]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -297,7 +300,7 @@ def test_external_wrenches(name: str) -> None:
 # ------------------------------------------------------------------------------ identities of mechanics
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
 def test_mechanics(name: str) -> None:
     """M a + h, forward after inverse, the Jacobian, the energies and their balance, through the API."""
@@ -347,6 +350,7 @@ def test_jacobian_rows_are_derivatives(name: str) -> None:
 # ------------------------------------------------------------------------------------- random robots
 
 
+@pytest.mark.slow
 @settings(max_examples=2)
 @given(st.sampled_from(("point RRR", "point PRR", "point RRR + PRR")), st.integers(2, 500))
 def test_random_robots(name: str, seed: int) -> None:

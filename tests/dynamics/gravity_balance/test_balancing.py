@@ -72,6 +72,7 @@ def test_a_spring_at_the_motor_is_the_line_through_its_torque() -> None:
     assert hanging.springs == () or hanging.springs[0].rest in (-10.0, 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_time(("delta-codourey", "redundant", "3rps"), long=("3rps",)))
 def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
     robot = any_robot(name)
@@ -114,6 +115,7 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
     assert relative_error(again.before, found.after) < 1e-9
 
 
+@pytest.mark.slow
 def test_gravity_torques_are_energy_differences() -> None:
     """What the springs are fitted to: dE = tau . dq along any small motion."""
     robot = any_robot("delta-codourey")

@@ -173,6 +173,7 @@ def newton_euler(
     return m * (a_c - np.array(case.robot.gravity)), n, p[:, body] + arm
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", EVERY)
 def test_every_body_is_in_balance(name: str) -> None:
     check_balance(loaded_robot(name))
@@ -213,6 +214,7 @@ def check_balance(robot: nacelle.Robot) -> None:
         assert np.max(case.unbalanced) < 1e-10 * largest
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", by_time([*ALL, *CASES], long=[*LATE, "h4", "quattro", "delta4", "hexa"]))
 def test_ideal_reactions_have_no_virtual_power(name: str) -> None:
     """In every passive joint the wrench does no work on any admissible motion; in active ones the motor's."""
@@ -408,6 +410,7 @@ def test_peaks_name_what_is_open() -> None:
         assert not peak.determined
 
 
+@pytest.mark.slow
 def test_smooth_friction_is_that_of_the_dynamics() -> None:
     robot = plain_robot("delta-codourey")
     x, v = nacelle.pose(robot, z=-0.62), np.array([0.003, -0.002, 0.001])

@@ -10,6 +10,7 @@ from support.described import mechanism
 _FREE = {"cart_pole": ("slide",), "carriage": ("swing",)}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", _FREE)
 def test_forces_and_free_accelerations_satisfy_the_equations_of_motion(name: str) -> None:
     robot = mechanism(name)

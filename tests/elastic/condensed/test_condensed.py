@@ -97,6 +97,7 @@ def test_as_the_general_form(case: str) -> None:
         np.testing.assert_allclose(found["elastic"], expected["acceleration"][-ne:], atol=1e-8 * size)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("function", "options", "operations"),
     [

@@ -89,6 +89,7 @@ def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
     np.testing.assert_allclose(rigid.T @ M @ rigid, expected, rtol=0.0, atol=1e-12 * np.max(np.abs(expected)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["prrrp", "fivebar"])
 def test_stiff_links_give_the_rigid_robot(case: str) -> None:
     """Deflections that stay constant are proportional to 1/E, and so is the difference of the forces."""

@@ -36,6 +36,7 @@ def with_beams(robot: Robot, **options: object) -> Robot:
 PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("q_4", prrrp.TABLE_2)
 def test_table_2(q_4: float) -> None:
     """All 30 cells of the model's rows to the printed digits; converged values are up to 27 % lower."""

@@ -61,6 +61,7 @@ CASES: list[tuple[str, Program, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", TYPES)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_agrees(compiler: str, real: str) -> None:
@@ -132,6 +133,7 @@ def _main(cases: list[tuple[str, Program]], real: str, samples: int) -> str:
     return "\n".join([*lines, "    return 0;", "}", ""])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("compiler", "real"), list(zip(COMPILERS, TYPES, strict=False)))
 def test_sanitizers(compiler: str, real: str) -> None:
     dtype = TYPES[real]
@@ -162,6 +164,7 @@ def test_sanitizers(compiler: str, real: str) -> None:
     assert start == len(numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_hostile_names(compiler: str) -> None:
     files: dict[str, str] = {}

@@ -141,6 +141,7 @@ def test_right_numbers_and_one_warning_that_names_the_program(fault: str, fails,
     assert set(asked(tmp_path)) == {0, 1}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("where", ["True", "job['level']"])
 def test_all_that_is_compiled_has_another_way(name: str, where: str, fails, tmp_path: Path) -> None:
@@ -161,6 +162,7 @@ def test_all_that_is_compiled_has_another_way(name: str, where: str, fails, tmp_
         assert 1 not in asked(tmp_path)[times:]
 
 
+@pytest.mark.slow
 def test_the_public_functions_go_on(fails, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole call, with every program that it needs in NumPy, and the native numbers."""
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path / "store"))

@@ -115,6 +115,7 @@ def test_a_fault_costs_one_program(fault: str, make, tmp_path: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
+@pytest.mark.slow
 def test_llvm_out_of_memory(make) -> None:
     """LLVM's own allocations fail, not Python's."""
     program = random_program(3, 20000, operations=("add", "sub", "mul"))
@@ -151,6 +152,7 @@ def test_a_process_that_ended_while_idle_is_no_failure(make) -> None:
         assert compiled(living) == expected
 
 
+@pytest.mark.slow
 def test_threads(make, tmp_path: Path) -> None:
     """Programs of many threads, some of which kill the process: each gets its own object or failure."""
     faulty = make(script(tmp_path, "SIGABRT", "'deadly' in text"))
@@ -189,6 +191,7 @@ def test_without_an_interpreter_this_process_compiles(path, make, monkeypatch) -
         compiled(lonely, "this is not a module")
 
 
+@pytest.mark.slow
 def test_where_no_process_can_be_started_this_one_compiles(make, tmp_path, monkeypatch) -> None:
     expected = compiled_here()
     # It ends at once, speaks of another LLVM, or says nothing that can be read.

@@ -135,6 +135,7 @@ def test_the_jacobian(begin: float) -> None:
 # ---- How code is laid out for families of machines
 
 
+@pytest.mark.slow
 def test_what_llvm_writes_for_each_family() -> None:
     """Next to no negations on NEON, and few values on the stack: LLVM holds what the plan holds.
 

@@ -206,6 +206,7 @@ def test_read_only_inputs_and_checks() -> None:
         kernel.bind([np.ones((3, 2))], [y])
 
 
+@pytest.mark.slow
 def test_object_loads_in_a_fresh_process(tmp_path: Path) -> None:
     program = random_program(21, 80)
     image = jit.compile_object(program)
@@ -261,6 +262,7 @@ def test_registered() -> None:
     assert jit.host_key() != jit.host_key(jit.JitOptions(fma=False))
 
 
+@pytest.mark.slow
 def test_many_kernels_live_and_go() -> None:
     """A kernel lives as long as what is bound to it, no longer, and computes what it did."""
     programs = [random_program(seed, 30) for seed in range(5)]

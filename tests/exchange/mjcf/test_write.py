@@ -29,7 +29,7 @@ DESCRIBED = (
 )
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_library_robots_move_under_their_forces(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     robot = library_robot(name)

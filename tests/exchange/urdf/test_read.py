@@ -55,6 +55,7 @@ def test_bodies_are_where_pinocchio_has_them(tmp_path: Path) -> None:
     assert (axis.limits, axis.damping) == ((-2.0, 2.5), 0.3)
 
 
+@pytest.mark.slow
 def test_dynamics_are_those_of_pinocchio(tmp_path: Path) -> None:
     """Loops by a closure file, with a light body at the tip that spins by itself."""
     path, side = written(tmp_path, robot(TREE + ENDS)), written(tmp_path, SIDE, "side.yaml")

@@ -19,6 +19,7 @@ from support.packages import run_self_test
 # ---- What a package says of its controller and of its plant
 
 
+@pytest.mark.slow
 def test_the_page_and_the_manifest(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     made = controller(robot, "cf-rb", bandwidth=10.0, period=1e-3)
@@ -66,6 +67,7 @@ def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
 # ---- The self-test of a controller sees a wrong sample
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_a_wrong_sample_fails_the_self_test(tmp_path: Path) -> None:
     robot = library_robot("fivebar")

@@ -37,6 +37,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("robot_name", "name"), CASES)
 def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: str, name: str) -> None:
     robot = STRESS[robot_name](1) if robot_name in STRESS else library_robot(robot_name)
@@ -145,6 +146,7 @@ QUICKLY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot_name", "name", "precision"),
     [*QUICKLY, *(pytest.param(*case, marks=pytest.mark.slow) for case in HOSTILE if case not in QUICKLY)],

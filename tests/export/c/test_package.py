@@ -46,7 +46,7 @@ def test_regressors(tmp_path: Path) -> None:
     assert "BAD" not in printed
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("robot_name", "source", "models"), CASES)
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, models: str) -> None:
@@ -97,6 +97,7 @@ def shapes_of(folder: Path, name: str, function: str) -> dict[str, tuple[int, ..
     return dict.fromkeys(declared(folder, name, function)[0], ())
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("robot_name", ["fivebar", "prrrp", "orthoglide"])
 def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> None:
@@ -246,6 +247,7 @@ def test_the_page_tells_everything(tmp_path: Path) -> None:
         assert not name.startswith("src/") or name in cmake
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("tool", ["cmake", "make"])
 def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
@@ -270,7 +272,7 @@ def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
     assert "all is well\n" in ran.stdout
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("name", ["fivebar", "quattro"])
 def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:

@@ -44,6 +44,7 @@ def test_names_are_words_of_python_and_apart() -> None:
 # ---- Packages of CasADi: their syntax everywhere, their self-test where CasADi is installed
 
 
+@pytest.mark.slow
 def test_the_source_stands_alone(tmp_path: Path) -> None:
     done = nacelle.export(
         library_robot("3rps"), "inverse_dynamics,mass_matrix", out=tmp_path / "p", target="casadi"
@@ -81,7 +82,7 @@ def test_self_test(tmp_path: Path, robot_name: str) -> None:
 # ---- Packages of NumPy: their self-test, batches, and their functions against the Python API
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("robot_name", ["palida", "fivebar"])
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     robot = library_robot(robot_name)

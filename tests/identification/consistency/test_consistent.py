@@ -205,6 +205,7 @@ def _scaled(robot, length, mass):
     return dataclasses.replace(moved, reference=at), np.array([factor(name) for name in names])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", pytest.param("delta", marks=pytest.mark.slow)])
 @settings(max_examples=4, deadline=None)
 @given(st.floats(-2.0, 3.0), st.floats(-4.0, 4.0))

@@ -77,7 +77,7 @@ def test_the_equations_of_an_axisymmetric_body():
     assert np.max(np.abs(rows @ own)) > 1e-5
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("assume", ["undescribed", "zeros", "nothing"])
 def test_flat_plates_and_thin_rods(assume):
     """A lamina, and rods without inertia about their axes: the boundary of the cone, as described."""
@@ -122,6 +122,7 @@ def test_points_have_a_mass_alone(name):
         assert result.values[0] > 0.0
 
 
+@pytest.mark.slow
 def test_bodies_without_mass_stay_so():
     robot = library_robot("delta-codourey")
     massless = [k for k, body in enumerate(robot.bodies) if body.massless]
@@ -130,6 +131,7 @@ def test_bodies_without_mass_stay_so():
     assert not {robot.bodies[k].name for k in massless} & set(result.changes)
 
 
+@pytest.mark.slow
 def test_payloads_stay():
     robot = with_payload(library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02), inertia=(1e-3, 1e-3, 1e-3))
     _, result, moved = _solved(robot)

@@ -126,6 +126,7 @@ def smooth_error(data: Measurement) -> float:
     return float(np.max(np.abs(fit.coef_ - truth)) / np.max(np.abs(truth - base.values)))
 
 
+@pytest.mark.slow
 def test_a_force_that_was_recorded_late() -> None:
     """By 7.3 ms, no multiple of a sample: the delay is taken back."""
     whole, path, _ = smooth_run()

@@ -42,6 +42,7 @@ def test_the_truth_lies_within_the_deviations():
     assert estimator.score(samples) > 0.999
 
 
+@pytest.mark.slow
 def test_encoders_do_not_count():
     """Errors of encoders leave it as it is: only the reference and the forces are used."""
     base, samples, _, _ = made()

@@ -90,6 +90,7 @@ def internal_forces(run: ExactRun) -> Array:
     return idle * np.sign(idle[:, :1]) * wave[:, None]
 
 
+@pytest.mark.slow
 def test_redundant_drives_give_the_truth_whatever_they_do_against_one_another() -> None:
     run, base = redundant_run()
     truth = truth_of(base, run.true)

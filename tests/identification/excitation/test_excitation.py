@@ -59,7 +59,7 @@ def test_improved_motions_are_better() -> None:
 # ---- Excitations as results: saved and read again, tables, periods, words
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"strategy": "separate"}], ids=["combined", "separate"])
 def test_saved_motions_are_read_again(tmp_path, options):
     result = quick_excitation(**options)
@@ -93,6 +93,7 @@ def test_tables_have_the_motion(tmp_path):
     assert np.allclose(read.points, result.sample(200.0)[1].x)
 
 
+@pytest.mark.slow
 def test_periods_follow_one_another():
     result = quick_excitation()
     t, sample = result.sample(100.0, periods=3)

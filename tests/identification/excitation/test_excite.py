@@ -87,6 +87,7 @@ def test_the_determinant_grows():
     assert result.ok
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_motion():
     first = quick_excitation()
     again = nacelle.excite(library_robot("fivebar"), **QUICK)

@@ -78,6 +78,7 @@ def second_difference(x: Array, rate: float) -> Array:
     return sum(w * x[k : len(x) - 4 + k] for k, w in enumerate(weights)) * rate**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", *slow("delta")])
 def test_a_robot_like_its_model_follows(name: str) -> None:
     """The error is that of forces that are held, of second order in the sample."""
@@ -117,6 +118,7 @@ def test_accelerations_belong_to_the_forces(name: str) -> None:
     assert np.max(np.abs(run.tracking_error)) > 1e-5
 
 
+@pytest.mark.slow
 def test_what_the_model_does_not_know() -> None:
     robot = library_robot("fivebar")
     effects = Effects(cogging=[0.02, 0.05], phase=0.4, stribeck=0.4)
@@ -127,6 +129,7 @@ def test_what_the_model_does_not_know() -> None:
     assert not np.any(rehearse(robot, excitation(robot), smooth=0.02).unmodelled)
 
 
+@pytest.mark.slow
 def test_energy() -> None:
     """Work of motors and cogging less friction is the change of the energy, with lag and without."""
     robot = library_robot("fivebar")
@@ -312,6 +315,7 @@ def test_errors() -> None:
             rehearse(robot, trajectory, **options)
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_reach_its_end() -> None:
     """Without forces of the model a weak controller lets the platform fall to a limit."""
     robot = library_robot("delta")
@@ -400,6 +404,7 @@ def test_encoders_count_parts_of_a_turn_of_the_motor() -> None:
 # ---- Robots that differ from their model: friction by its formula
 
 
+@pytest.mark.slow
 def test_stribeck_is_a_part_of_coulomb() -> None:
     """Where it does not fall off it is more of it, and far beyond its rate there is none."""
     robot = library_robot("fivebar")

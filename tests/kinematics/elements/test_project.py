@@ -31,7 +31,7 @@ def test_exact_states_stay(name: str) -> None:
         assert_same(found.state[name_], state[name_], 1e-10)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "names"),
     [

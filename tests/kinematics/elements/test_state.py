@@ -27,7 +27,7 @@ def motion(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
     return x, v, a
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITH)
 def test_there_and_back(name: str) -> None:
     robot = library_robot(name)

@@ -88,6 +88,7 @@ def test_there_and_back(name: str) -> None:
     assert closed == (name in CLOSED_FORM)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["3rps", "c5", "fivebar", "palida", "shared", "dymo", "redundant"])
 def test_few_steps_nearby(name: str) -> None:
     """Quadratic convergence: from a pose nearby few steps do, and at the solution none."""

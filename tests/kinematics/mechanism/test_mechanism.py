@@ -90,6 +90,7 @@ def test_loops_are_closed(name: str) -> None:
 # ---- Dependent coordinates: they are those of the platform as the bodies have it
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", nacelle.robot_names())
 def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
     robot = nacelle.load(name)
@@ -118,6 +119,7 @@ def test_coordinates_and_dependent_ones_place_the_platform(name: str) -> None:
                 assert dependent[letter][k] == pytest.approx(p[axis], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_same_from_the_actuators_and_in_gaps() -> None:
     robot = nacelle.load("3rps")
     x = nacelle.reference_pose(robot) + np.array([[0.01, 0.1, 0.05], [0, 0, 0], [np.nan, 0, 0]])

@@ -27,6 +27,7 @@ def test_tilts_bring_the_tip_of_a_table_to_a_place() -> None:
         pose(robot, x=tip[0] + 0.1, rx=0.1, ry=0.05, tool="t")
 
 
+@pytest.mark.slow
 def test_a_spherical_robot_reaches_a_sphere() -> None:
     robot = with_tool("dymo/orientational")
     x = near(robot)

@@ -28,6 +28,7 @@ def paths(name: str) -> tuple[Robot, Motion, np.ndarray, np.ndarray]:
     return robot, motion, *ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gough-stewart", "delta", "3rrr", "quattro", "3rps", "dymo/orientational"])
 def test_paths_of_tools_have_exact_derivatives(name: str) -> None:
     robot, motion, start, end = paths(name)
@@ -65,6 +66,7 @@ def test_paths_of_tools_have_exact_derivatives(name: str) -> None:
     np.testing.assert_allclose((after.v - before.v) / (2 * h), now.a, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_circle_of_a_tip_is_a_circle() -> None:
     robot = with_tool("3rps", (0.0, 0.0, 0.3))
     centre = tool_pose(robot, reference_pose(robot), "t").p

@@ -272,6 +272,7 @@ for seed in range(4):
 """
 
 
+@pytest.mark.slow
 def test_hash_seeds_change_nothing() -> None:
     texts = set()
     for seed in ("0", "77"):

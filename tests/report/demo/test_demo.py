@@ -119,6 +119,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_opens_and_moves(page_file: Path, width: int) -> None:
     """From file://, without a request, an error, or anything wider than the screen."""
@@ -135,6 +136,7 @@ def test_it_opens_and_moves(page_file: Path, width: int) -> None:
         assert "Table II" in page.text_content("#flexible svg")
 
 
+@pytest.mark.slow
 def test_it_prints(page_file: Path) -> None:
     """On A4 paper nothing is cut: commands wrap, folded tables are open, the robot keeps its proportion."""
     with chromium_page(690) as page:

@@ -118,6 +118,7 @@ def test_units_by_name(robot: str, parameter: str, unit: str) -> None:
     assert parameter_unit(library_robot(robot), parameter) == unit
 
 
+@pytest.mark.slow
 def test_units_of_base_parameters_and_rows() -> None:
     one = identified("fivebar")
     assert len(base_units(one.base)) == len(one.base)

@@ -35,6 +35,7 @@ def pages() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_pages_are_whole_and_need_nothing_else() -> None:
     for page in pages().values():
         assert page.startswith("<!DOCTYPE html>")

@@ -71,6 +71,7 @@ def test_what_a_robot_carries() -> None:
     assert "--payload" in made.content.markup()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_without_an_answer() -> None:
     """What is asked for is to be made here."""
     with made_beside(NAMES, "prrrp") as beside:

@@ -304,6 +304,7 @@ def test_mistakes(make, words: str) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_implicit_steps_need_not_follow_bristles() -> None:
     """Bristles far faster than the step: as with explicit steps, in a tenth of the evaluations."""
     model = LuGre(0.08, 0.12, 0.01, 2e4, 20.0)

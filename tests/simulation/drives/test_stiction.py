@@ -23,6 +23,7 @@ def with_friction(*terms: FrictionTerm) -> nacelle.Robot:
     return dataclasses.replace(cart(), joints=(dataclasses.replace(first, friction=(terms,)), *others))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_fast_sliding_is_as_described(name: str) -> None:
     """At rates far above the Stribeck rate a robot accelerates as with its Coulomb friction."""

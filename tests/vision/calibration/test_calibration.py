@@ -144,6 +144,7 @@ def test_the_camera_is_right_within_its_deviations() -> None:
         rehearse_calibration(robot, camera, PixelModel(), poses=2)
 
 
+@pytest.mark.slow
 def test_a_camera_is_found_without_a_guess():
     """A first guess from nowhere."""
     robot = nacelle.load("fivebar")
@@ -160,6 +161,7 @@ def test_a_camera_is_found_without_a_guess():
 # ---- Cameras come back, as surely as their covariances say
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "quattro", "gough-stewart"])
 def test_a_camera_comes_back_within_its_covariance(name):
     robot = nacelle.load(name)
@@ -181,6 +183,7 @@ def test_a_camera_comes_back_within_its_covariance(name):
     assert max(result.sigma.values()) < 1e-3
 
 
+@pytest.mark.slow
 def test_the_lens_from_points_of_edges():
     robot = nacelle.load("gough-stewart")
     camera = replace(

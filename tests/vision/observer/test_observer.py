@@ -53,6 +53,7 @@ def judged(runs):
     return nees(e, P).mean() / size, chi_square_interval(count * size, CHANCE), np.max(np.abs(z))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "count"), [("fivebar", 10), ("quattro", 12), ("gough-stewart", 12)])
 def test_unbiased_and_consistent(name, count):
     """Late regions one after the other; `benchmarks/observer.py` is the long version."""
@@ -155,6 +156,7 @@ def test_outliers_are_left_out():
     assert 0.05 * 6 * 98 < sum(rejected) < 0.15 * 6 * 98
 
 
+@pytest.mark.slow
 def test_rendered_regions():
     robot = nacelle.load("fivebar")
     run = observed(robot, 1, duration=0.06, eye=RenderingCamera)
@@ -234,6 +236,7 @@ def test_a_planar_robot_stays_in_its_plane():
     assert len(anchors_of(nacelle.load("gough-stewart"))) == 18
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "quattro", "gough-stewart", "3rps"])
 def test_edges_and_readings_of_displaced_anchors(name):
     """The displaced robot itself, its loops closed, gives the values; its differences the derivatives."""
@@ -436,6 +439,7 @@ def test_what_is_too_late_is_counted(measured):
 # ---- Which anchors can be told: a strut's anchor slides along the strut unseen at one pose
 
 
+@pytest.mark.slow
 def test_anchors_of_struts():
     robot = nacelle.load("gough-stewart")
     camera = camera_of(robot)

@@ -128,6 +128,7 @@ def test_zeros_of_redundant_encoders() -> None:
     assert findings.entries[0].column == "enc0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_faults_of_columns(name: str) -> None:
     """A third of the faults, of every kind; all of them for all robots in the slow one."""
@@ -167,6 +168,7 @@ def test_conversions_of_swapped_columns() -> None:
     assert "i0" in findings.entries[0].column
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("offset", "row"), [(2.5, True), (0.5, False)])
 def test_zeros(offset: float, row: bool) -> None:
     run = clean("fivebar", 1)
@@ -232,6 +234,7 @@ def test_branch() -> None:
     assert abs(branch[0].sample - passed[0]) < 60
 
 
+@pytest.mark.slow
 def test_overruling() -> None:
     run = clean("fivebar")
     findings = check_measurement(replace(run, force=-run.force))
