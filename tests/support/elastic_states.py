@@ -27,7 +27,7 @@ class ElasticState(NamedTuple):
 
 
 def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3) -> ElasticState:
-    """A random state near the reference, links bent by about `size`, or less where loops do not close then."""
+    """A random state near the reference, links bent by about `size`, or less if loops do not close."""
     plan = rate_choice(robot)
     extended = plan.extended
     step = np.zeros(extended.embedding.shape[1])
@@ -36,7 +36,7 @@ def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3)
     for part in (1.0, 0.25, 0.0625):
         p = plan.reference.copy()
         p[-extended.ne :] += part * size * bent
-        p = positions.stepped(extended, p, step)
+        p = positions.stepped(extended, p, part * step)
         for _ in range(8):
             p = elastic_closing(robot, p)["p"]
         left = np.max(np.abs(elastic_closing(robot, p)["step"]), initial=0.0)
