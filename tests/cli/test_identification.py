@@ -87,6 +87,7 @@ def test_forces_of_the_model_are_predicted_to_their_noise(data: str) -> None:
 QUICK = ("fivebar", "--starts", "1", "--iterations", "8", "--harmonics", "6", "--duration", "1")
 
 
+@pytest.mark.slow
 def test_the_motion_is_printed_and_written():
     result = run("excite", *QUICK, "--csv", "motion.csv", "--rate", "100", "--out", "motion.yaml")
     for words in ("fivebar: combined excitation of 21 base parameters, 1 s", "condition", "least well", "%"):
@@ -210,6 +211,7 @@ def test_faults_stop_the_estimate_until_they_are_allowed():
     run("identify", "fivebar", "gap.csv", "--allow", "missing")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

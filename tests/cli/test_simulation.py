@@ -25,6 +25,7 @@ def test_table_files_and_json() -> None:
     assert second["actuators"][0]["rms_error"] < 0.6 * first["actuators"][0]["rms_error"]
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_early_is_reported() -> None:
     text = (FOLDER / "cli" / "files" / "blind.yaml").read_text(encoding="utf-8")
     options = (*QUICK, "--scenario", "blind.yaml", "--controllers", "sj")

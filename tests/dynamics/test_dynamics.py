@@ -134,6 +134,7 @@ def test_what_is_wrong_is_said() -> None:
 # ---- Energies: gravity is the gradient of the potential
 
 
+@pytest.mark.slow
 def test_gravity_is_the_gradient_of_the_potential() -> None:
     robot = library_robot("gough-stewart")
     x = nacelle.reference_pose(robot)
@@ -201,6 +202,7 @@ def test_a_batch_of_a_robot_with_a_motion_that_nothing_drives() -> None:
 # Forward dynamics at the public API: M a + h = A^T tau, energies, and both kinds of coordinates.
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "redundant"])
 def test_equation_of_motion(name: str) -> None:
     robot = any_robot(name)

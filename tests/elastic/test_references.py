@@ -28,6 +28,7 @@ def test_one_element_a_beam_gives_table_2(q_4: float) -> None:
     np.testing.assert_array_equal(np.round(frame_frequencies(robot, x, 1, 6), 3), prrrp.TABLE_2[q_4])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("row", KEPT)
 def test_frame_and_exudyn_agree(row: dict) -> None:
     np.testing.assert_allclose(row["frame"], row["exudyn"], rtol=1e-4)

@@ -242,6 +242,7 @@ def test_robots_of_any_size_are_plausible(factor: float) -> None:
     assert implausible_masses(robot.with_parameters(scaled.ravel(), "inertia")) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "hexa", "palida", "delta", "quattro", "3rrr"])
 @pytest.mark.parametrize(("unit", "words"), [("t", "denser than any material"), ("g", "lighter than any")])
 def test_slips_of_units_are_seen(name: str, unit: str, words: str) -> None:

@@ -42,6 +42,7 @@ def in_python(robot: nacelle.Robot, t: float, x: Array, v: Array) -> Array:
     return nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("hold", [False, True])
 def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")

@@ -33,6 +33,7 @@ def gap(run: Any, other: Any) -> float:
     return float(np.max(np.abs(run.states[-1] - other.states[-1])) / np.max(np.abs(other.states[-1])))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["function", "feedback"])
 def test_native_steps_are_of_order_five(kind: str) -> None:
     """Functions of time and a compiled feedback, evaluated at the stages."""

@@ -398,6 +398,7 @@ def test_what_is_no_event(events: object, words: str) -> None:
         run.resume(0.2, events=events)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("line", ["times.append(at", "states.append(part", "used.append(part", "now, t, k ="])
 def test_ctrl_c_between_the_lines_that_keep_a_block(line: str) -> None:
     """Wherever it falls, times, states and inputs have one length, and the message has the last time."""

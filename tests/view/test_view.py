@@ -137,6 +137,7 @@ def test_the_base_carries_the_weight() -> None:
     assert largest_load(given)[0] == pytest.approx(max(row.force or 0.0 for row in given.rows))
 
 
+@pytest.mark.slow
 def test_forces_of_struts_hold_the_platform_and_lie_along_them() -> None:
     robot = nacelle.load("gough-stewart")
     session = Session(robot)

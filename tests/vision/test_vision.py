@@ -315,6 +315,7 @@ def pose_found(edges: list[EdgeMeasurement], start: np.ndarray) -> SeenPose:
     return pose_from_edges(robot, CAMERA, edges, start, visible_cylinders(robot))
 
 
+@pytest.mark.slow
 def test_exact_edges_give_the_exact_pose() -> None:
     x = nacelle.reference_pose(library_robot("gough-stewart"))
     start = x.copy()

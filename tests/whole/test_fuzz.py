@@ -324,6 +324,7 @@ def test_cut_off_at_every_character(ending: str) -> None:
         keeps_promise(SMALL[:end] + ending)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", TEXTS)
 def test_cut_off_at_every_line(name: str) -> None:
     lines = TEXTS[name].split("\n")
@@ -620,6 +621,7 @@ SLOW = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", BOMBS | SLOW)
 def test_deep_large_and_slow_texts(name: str) -> None:
     error = keeps_promise((BOMBS | SLOW)[name])
@@ -628,6 +630,7 @@ def test_deep_large_and_slow_texts(name: str) -> None:
     assert len(str(error).splitlines()) <= 102
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_take_little_memory(name: str) -> None:
     tracemalloc.start()
@@ -649,6 +652,7 @@ def test_counts(name: str, count: int) -> None:
     keeps_promise(text)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("part", ["modes", "tools", "payload"])
 def test_thousands_of_modes_tools_and_payloads(part: str) -> None:
     value = "{mass: 1 kg}" if part == "payload" else "{}"

@@ -121,6 +121,7 @@ def test_many_random_robots(seed: int) -> None:
     compare(robot, random_change(robot, seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["in millimetres", "a thousand times as long", "300 m away"])
 def test_assemblies(key: str) -> None:
     """Newton's longest steps are the robot's own: seeded starts lead to the same poses."""
@@ -147,6 +148,7 @@ def test_counts_and_base_parameters(name: str) -> None:
         assert len(base_parameters(other)) == len(base_parameters(robot))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "palida", "walkleg"])
 def test_frames_of_bodies(name: str) -> None:
     """Bodies that no coordinate belongs to may have any frame."""

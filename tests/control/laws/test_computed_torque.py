@@ -65,6 +65,7 @@ def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float
     np.testing.assert_allclose(d[-1], step, atol=0.01 * np.max(np.abs(step)))
 
 
+@pytest.mark.slow
 def test_the_observer_takes_the_error_away() -> None:
     """What a constant force leaves: f / (M K_p) without it, nothing with it."""
     robot = any_robot("fivebar")

@@ -127,6 +127,7 @@ def test_a_base_that_warms_grows_from_its_middle() -> None:
     np.testing.assert_allclose(d, 2e-4 * (places - places.mean(axis=0)), atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     """The observer in the loop: clocks that differ by what is stated change nothing."""
     robot = nacelle.load("fivebar")

@@ -133,6 +133,7 @@ def same_forces(robot, base, seed):
         assert np.max(np.abs(new - old)) < 1e-8 * scale
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 1000), st.sampled_from(["3rrr", "fivebar", "c5", "3rps", "space"]))
 def test_forces_stay_along_what_is_left_out(seed, name):
@@ -140,6 +141,7 @@ def test_forces_stay_along_what_is_left_out(seed, name):
     same_forces(robot, base_parameters(robot), seed)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_seeds_and_units_do_not_matter(seed):
     robot = library_robot("space")

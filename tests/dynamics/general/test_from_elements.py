@@ -46,6 +46,7 @@ def assert_as_the_tree(robot: nacelle.Robot, number: int = 3, tolerance: float =
         assert_same(Y @ linear_parameters(robot).values, exact, 10.0 * tolerance)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT])
 def test_library(name: str) -> None:
     assert_as_the_tree(library_robot(name))
@@ -77,6 +78,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CASES)
 def test_random_robots(name: str) -> None:
     robot = with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1)

@@ -232,6 +232,7 @@ def test_ideal_reactions_have_no_virtual_power(name: str) -> None:
     assert np.max(np.abs(power - expected)) < 1e-10 * scale
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["gough-stewart", "delta", "3rps", "orthoglide", "everything"])
 def test_efforts_have_their_power(name: str) -> None:
     """All joints together have the power of the actuators less friction."""

@@ -25,6 +25,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: (out / name).read_text() for name in done.files}
 
 
+@pytest.mark.slow
 def test_the_self_test_passes_and_sees_wrong_kernels(files: dict[str, str]) -> None:
     cuda_host.compiler()
     assert try_package("walkleg", "cuda", files).host

@@ -110,6 +110,7 @@ def test_inputs_and_outputs_of_one_name_are_told_apart() -> None:
     assert glue.memory == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("size", [1.0, 3.0, 1e155, 1e308, 1e-200])
 def test_quaternions_of_any_length_are_made_unit_in_c(size: float, tmp_path: Path) -> None:

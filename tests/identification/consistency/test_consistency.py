@@ -244,6 +244,7 @@ def test_a_contradiction_is_an_error(A):
 # ---- Mass matrices of base parameters, against those of the robot
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", ["fivebar", "delta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rps", "h4"))]
 )

@@ -137,6 +137,7 @@ def test_a_force_that_was_recorded_late() -> None:
     assert smooth_error(replace(late, delay=delay)) < 1e-5
 
 
+@pytest.mark.slow
 def test_steps_that_are_not_equal() -> None:
     """Times that scatter by a tenth of a step."""
     whole, path, _ = smooth_run()

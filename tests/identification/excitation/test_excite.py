@@ -37,6 +37,7 @@ def _within_limits(result: nacelle.Excitation) -> None:
             assert np.max(np.abs(state.a[end])) < 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fourier", "bspline"])
 def test_motions_keep_all_limits(kind):
     result = quick_excitation(kind=kind)
@@ -130,6 +131,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
     _within_limits(result)
 
 
+@pytest.mark.slow
 def test_tighter_limits_are_kept():
     result = quick_excitation(speed=8.0, acceleration=200.0, force=6.0, margin=0.1)
     assert result.limits.speed.tolist() == [8.0, 8.0]

@@ -91,6 +91,7 @@ def test_a_robot_like_its_model_follows(name: str) -> None:
     assert 3.0 < errors[0] / errors[1] < 5.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", *slow("delta")])
 def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> None:
     """From positions alone, by differences: what a measured force must agree with, of second order."""

@@ -82,6 +82,7 @@ def test_weights_decide() -> None:
     assert errors[1] < 1e-3 * errors[0]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_named() -> None:
     robot = library_robot("gough-stewart")
     state = element_state(robot, plan_of(robot).samples[2][0])

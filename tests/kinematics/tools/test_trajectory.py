@@ -76,6 +76,7 @@ def test_a_circle_of_a_tip_is_a_circle() -> None:
     np.testing.assert_allclose(p[:, 2], centre[2], atol=1e-11)
 
 
+@pytest.mark.slow
 def test_paths_that_do_not_determine_the_pose() -> None:
     robot = with_tool("3rps", (0.0, 0.0, 0.3))
     tip = tool_pose(robot, reference_pose(robot), "t").p

@@ -67,6 +67,7 @@ def test_errors_of_engines_beside_what_is_allowed() -> None:
     assert ax.get_xscale() == "log"
 
 
+@pytest.mark.slow
 def test_forces_along_a_motion_have_their_limits():
     """Curves of forces along a motion."""
     robot = library_robot("delta")

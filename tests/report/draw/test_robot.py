@@ -27,6 +27,7 @@ def scene_of(name):
 # ---- robots
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_every_robot_is_drawn_whole_and_without_warnings(name):
     robot, view = library_robot(name), scene_of(name)

@@ -145,6 +145,7 @@ def test_forces() -> None:
     assert "poorly in left.motor, right.motor" in poor
 
 
+@pytest.mark.slow
 def test_noise_that_is_not_known_is_not_a_fault() -> None:
     said = validation_verdict(validated("redundant"))
     assert "verdict fair" in said

@@ -200,6 +200,7 @@ def python_servo(plant: DrivenPlant, t: float, s: Array) -> Array:
     return 30.0 * (np.array([2.1, 1.1]) - q) - 0.8 * w - 0.1 * g + 0.2 * t
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("hold", [True, False])
 def test_compiled_feedback(hold: bool) -> None:
     """A controller that measures encoders and currents, in one native loop, step by step as in Python."""

@@ -35,6 +35,7 @@ CASED = tuple(name for name in CASES if cased(name))
 # ---------------------------------------------------------------------------- against the tree
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [*COVERED, *CASED])
 def test_equals_tree(name: str) -> None:
     robot = general(name)
