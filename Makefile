@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras coverage mutants testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ coverage: setup ## Lines and branches that make test-all reaches; which tests re
 mutants: setup ## Mutation testing of the core on the kept list; PART=1/4 as above, goes on where it was stopped
 	$(QUALITY)
 	PYTHONPATH=tests $(BIN)/python -m support.mutants --part $(PART)
+
+defects: setup ## Plant defects one by one, and say which test of make test finds each
+	PYTHONPATH=tests $(BIN)/python -m support.defects
 
 testing-page: setup ## Write docs/testing.md from what the tiers have found in .results/
 	PYTHONPATH=tests $(BIN)/python -m support.testing_page

@@ -1,0 +1,161 @@
+"""Defects planted on purpose: which test of `make test` finds each.
+
+make defects      # each in a copy of the package, by the tests of make test in the folders that are named
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from support.tiers import ROOT
+
+
+class Defect(NamedTuple):
+    """A change of one place in a module of the package, and the folders under tests whose tests are run."""
+
+    what: str
+    module: str
+    right: str
+    wrong: str
+    folders: tuple[str, ...]
+
+
+DEFECTS = (
+    Defect(
+        "a sign in the friction of passive joints",
+        "dynamics/joint_effort.py",
+        "return spherical_friction(terms, rate, smooth)",
+        "return -spherical_friction(terms, rate, smooth)",
+        ("dynamics",),
+    ),
+    Defect(
+        "a gyroscopic term of the wrong sign",
+        "dynamics/wrench.py",
+        "cross(h, a) + I @ w_dot + cross(w, I @ w)",
+        "cross(h, a) + I @ w_dot - cross(w, I @ w)",
+        ("dynamics",),
+    ),
+    Defect(
+        "a Christoffel term of the closures",
+        "kinematics/tree/closure.py",
+        "- 2.0 * cross(w1, d_rate)",
+        "- 1.0 * cross(w1, d_rate)",
+        ("kinematics/tree", "dynamics"),
+    ),
+    Defect(
+        "a swapped closure",
+        "kinematics/tree/closure.py",
+        "a1, a2 = velocity.biases[joint.predecessor][3:], velocity.biases[joint.successor][3:]",
+        "a2, a1 = velocity.biases[joint.predecessor][3:], velocity.biases[joint.successor][3:]",
+        ("kinematics/tree", "dynamics"),
+    ),
+    Defect(
+        "a stale key of the cache",
+        "compile/fingerprint.py",
+        "        digest.update(path.read_bytes())\n",
+        "",
+        ("compile",),
+    ),
+    Defect(
+        "a lost flag",
+        "kinematics/inverse.py",
+        "    flags |= margin_flags(margins, flags)\n",
+        "",
+        ("kinematics",),
+    ),
+    Defect("a unit", "model/units.py", '"mm": (1e-3,', '"mm": (1e-2,', ("model",)),
+    Defect(
+        "a product of quaternions",
+        "spatial/rotation.py",
+        "a3 * b1 - a0 * b2 + a1 * b3 + a2 * b0",
+        "a3 * b1 + a0 * b2 + a1 * b3 + a2 * b0",
+        ("spatial",),
+    ),
+    Defect(
+        "an operator in emitted C",
+        "emit/c/parts.py",
+        '"sub": "-"',
+        '"sub": "+"',
+        ("emit/c", "export/c"),
+    ),
+    Defect(
+        "a moment that base parameters pass on",
+        "dynamics/base_parameters/transfers.py",
+        "S = [[r[i] * n[j] + n[i] * r[j] for j in range(3)] for i in range(3)]",
+        "S = [[r[i] * n[j] - n[i] * r[j] for j in range(3)] for i in range(3)]",
+        ("dynamics/base_parameters",),
+    ),
+    Defect(
+        "a weight of Runge and Kutta",
+        "emit/rk4.py",
+        "h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)",
+        "h / 6 * (k1 + 2 * k2 + k3 + 2 * k4)",
+        ("emit", "simulation"),
+    ),
+    Defect(
+        "the integral of a controller that does not unwind",
+        "control/laws/single_joint.py",
+        'integral = integral + k["unwinding"][0] * (force - asked)',
+        'integral = integral - k["unwinding"][0] * (force - asked)',
+        ("control",),
+    ),
+    Defect(
+        "the covariance of estimates",
+        "identification/estimation/uncertainty.py",
+        "np.where(apart > own, apart / own, 1.0)",
+        "np.where(apart > own, own / apart, 1.0)",
+        ("identification/estimation",),
+    ),
+)
+
+
+def found_by(defect: Defect, source: Path) -> str:
+    """The first test that fails with a defect; empty if none does."""
+    target = source / "nacelle" / defect.module
+    text = target.read_text(encoding="utf-8")
+    assert defect.right in text, f"{defect.module} has no {defect.right!r}"
+    target.write_text(text.replace(defect.right, defect.wrong), encoding="utf-8")
+    settings = {"PYTHONPATH": f"{source}{os.pathsep}{ROOT / 'tests'}", "NACELLE_CACHE": str(source / "cache")}
+    paths = [str(ROOT / "tests" / folder) for folder in defect.folders]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow and not soak",
+        *paths,
+    ]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=False
+        )
+    finally:
+        target.write_text(text, encoding="utf-8")
+        shutil.rmtree(source / "cache", ignore_errors=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return lines[0].split()[1].removeprefix(f"{ROOT}/") if lines else ""
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(
+            ROOT / "src", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+        missed = 0
+        for defect in DEFECTS:
+            start = time.perf_counter()
+            test = found_by(defect, Path(folder))
+            missed += not test
+            print(f"{defect.what}: {test or 'NOT FOUND'} ({time.perf_counter() - start:.0f} s)", flush=True)
+    sys.exit(missed > 0)
