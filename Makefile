@@ -38,8 +38,11 @@ check: setup ## Format, lint, types, the arrows between modules, the JSON schema
 	$(BIN)/lint-imports
 	$(BIN)/python -m nacelle.model.description.schema --check
 
-test: setup check ## The checks, then the tests of every day: quick robots, a few cases of each test
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier test
+# The checks are run beside the tests: mypy, which takes longest, works on one core.
+test: setup ## The checks, and the tests of every day: quick robots, a few cases of each test
+	@mkdir -p .results; $(MAKE) --no-print-directory check > .results/checks.txt 2>&1 & checks=$$!; \
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier test; tests=$$?; \
+	wait $$checks; checked=$$?; cat .results/checks.txt; exit $$((tests | checked))
 
 # Which part of the longer tiers runs, and whether what has passed on this commit is left out (RESUME=1).
 PART ?= 1/1
