@@ -42,6 +42,7 @@ def test_there_are_blocks_to_test():
     assert len([p for p in blocks("yaml") if p.values[0].startswith("format:")]) >= 2
 
 
+@pytest.mark.slow
 def test_the_table_of_robots_is_true():
     page = (ROOT / "docs" / "robots.md").read_text(encoding="utf-8").replace("\\", "")
     for name in nacelle.robot_names():

@@ -139,6 +139,7 @@ def test_a_page_is_written_without_a_server(tmp_path: Path) -> None:
 QUATERNION = 24
 
 
+@pytest.mark.slow
 def test_operations() -> None:
     data = run_json("ops", "palida", "--friction")
     assert data["total"] == data["add"] + data["mul"] <= 1100 + QUATERNION
@@ -160,6 +161,7 @@ def test_draw() -> None:
     assert "exists already" in run("draw", "fivebar", "--out", "d.svg", code=1).stderr
 
 
+@pytest.mark.slow
 def test_verify_agrees() -> None:
     found = run_json("verify", "prrrp", "--states", "3")
     assert found["ok"] is True

@@ -49,6 +49,7 @@ def broken(file: str = "broken.yaml") -> str:
 # ---- robots, show
 
 
+@pytest.mark.slow
 def test_robots_as_json() -> None:
     rows = run_json("robots")
     assert [row["name"] for row in rows] == list(NAMES)

@@ -134,6 +134,7 @@ def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> Non
         ]
 
 
+@pytest.mark.slow
 def test_a_counterweight_and_the_robot_that_has_it() -> None:
     Path("pendulum.yaml").write_text(PENDULUM)
     Path("poses.csv").write_text("rz [rad]\n-0.5\n0\n0.5\n")

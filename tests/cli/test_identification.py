@@ -113,6 +113,7 @@ def test_an_excitation_is_that_of_python():
     assert all(use["use"] <= 1.0 for use in data["uses"])
 
 
+@pytest.mark.slow
 def test_limits_of_single_actuators():
     limited = ("--acceleration", "300rad/s^2", "--acceleration", "left.motor=100rad/s^2")
     data = run_json("excite", *QUICK[:-2], "--frequency", "1.25", *limited)
@@ -120,6 +121,7 @@ def test_limits_of_single_actuators():
     assert data["duration"] == pytest.approx(0.8)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
     evaluate, calls = Design.evaluate, []
 

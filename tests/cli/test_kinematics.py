@@ -24,6 +24,7 @@ def test_ik_of_one_pose() -> None:
     assert found["ok"] is True
 
 
+@pytest.mark.slow
 def test_ik_takes_rotations_and_modes() -> None:
     found = run_json("ik", "palida", "--at", "rz=10deg")
     assert found["pose"]["qz"] == pytest.approx(math.sin(math.radians(5)))
@@ -43,6 +44,7 @@ def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(whole.splitlines()) == 51
 
 
+@pytest.mark.slow
 def test_dependent_coordinates() -> None:
     """The plate of a 3-RPS moves aside when it tilts: x = r (R_xx - R_yy) / 2, y = -r R_xy, r = 120 mm."""
     options = ("--at", "rx=10deg", "--at", "ry=-5deg")
@@ -174,6 +176,7 @@ def test_workspace_prints_and_writes() -> None:
     assert run_json("workspace", "fivebar", "--rays", "90")["volume"] > 0.01
 
 
+@pytest.mark.slow
 def test_workspaces_of_orientations_and_of_one_coordinate() -> None:
     tilts = ("--over", "rx=-40deg:40deg:9", "--over", "ry=-0.5:0.5:5")
     found = run_json("workspace", "gough-stewart", *tilts, "--at", "rz=10deg")

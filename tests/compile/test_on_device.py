@@ -87,6 +87,7 @@ def test_memory(tmp_path: Path) -> None:
         made(tmp_path)(cupy.asarray(np.eye(2)), cupy.asarray(np.ones((40, 2))))
 
 
+@pytest.mark.slow
 def test_numbers_of_the_robot_are_inputs(tmp_path: Path) -> None:
     """The prologue and the body on the device give what they give on the processor."""
     robot = nacelle.load("fivebar")

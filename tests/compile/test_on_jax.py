@@ -149,6 +149,7 @@ def test_robots_that_are_no_families(name: str) -> None:
     _checked(STRESS[name](1), "forward_dynamics")
 
 
+@pytest.mark.slow
 def test_numbers_of_the_robot_are_differentiated() -> None:
     """The force of gravity is linear in the inertia: its derivative, times the numbers, is itself."""
     robot = library_robot("fivebar")

@@ -103,6 +103,7 @@ def test_identities_hold_for_all_numbers(name, what):
         assert np.max(np.abs(got - expected)) < 1e-11 * np.max(np.abs(expected))
 
 
+@pytest.mark.slow
 def test_equal_by_accident_is_not_taken_for_equal():
     """Two lengths that are written apart are two numbers, though they are equal now."""
     robot = library_robot("3rrr")

@@ -163,6 +163,7 @@ def test_unknown_controllers() -> None:
         controller(library_robot("fivebar"), "cf-rp")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     """At rest at the desired pose the model's holding force is given, and the memory keeps its size."""

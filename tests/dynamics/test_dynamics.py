@@ -44,6 +44,7 @@ from support.uncompiled import path_states as states
 # ---- Redundant actuation: forces of least norm
 
 
+@pytest.mark.slow
 def test_redundant_actuation() -> None:
     robot = any_robot("redundant")
     x, _, v, a = (array[0] for array in states(robot, np.array([0.3])))
@@ -88,6 +89,7 @@ def test_both_forms_give_one_answer() -> None:
 # ---- Inverse dynamics and regressor at an element state: as at its pose, with flags; wrong inputs
 
 
+@pytest.mark.slow
 def test_as_at_the_pose() -> None:
     robot = library_robot("fivebar")
     rng = np.random.default_rng(0)
@@ -426,6 +428,7 @@ def test_rates_are_above_zero(value: object) -> None:
 # ---- Sizing of motors along a motion
 
 
+@pytest.mark.slow
 def test_sizing_counts_what_the_motion_asks_for() -> None:
     robot = library_robot("delta")
     course = nacelle.Circle(nacelle.reference_pose(robot), 0.1, motion=robot.motion, duration=0.5)

@@ -57,6 +57,7 @@ def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
     np.testing.assert_allclose(exact, np.stack(columns, axis=1), rtol=1e-6, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_wrong_wrenches_name_bodies_and_tools() -> None:
     robot = nacelle.load("delta")
     with pytest.raises(KinematicsError, match="no body 'flage' and no such tool; did you mean 'flange'"):

@@ -133,6 +133,7 @@ def test_passive_friction_acts_on_both_bodies() -> None:
     np.testing.assert_allclose(with_friction - without, J.direct.T @ expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_sign_of_zero_and_smooth_friction() -> None:
     robot = library_robot("delta")
     x = nacelle.reference_pose(robot)

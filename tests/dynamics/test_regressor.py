@@ -59,7 +59,7 @@ def test_the_library(name):
     _check(nacelle.load(name))
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(stress_robots.STRESS))
 def test_stress_robots(name):
     _check(stress_robots.STRESS[name](1))
@@ -176,6 +176,7 @@ def test_weak_pivots_fall_back_to_the_tree():
     np.testing.assert_allclose(found.Y @ found.parameters.values, force.force[weak], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_count():
     """A symbolic tool published 8146 operations for the planar 3-RRR with friction."""
     assert nacelle.operation_count(nacelle.load("3rrr"), "regressor", friction=True).total < 600

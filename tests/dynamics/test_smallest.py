@@ -91,7 +91,7 @@ def test_outputs_are_those_that_are_wanted():
     }
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["redundant point on three legs", "redundant planar 4-RRR"])
 def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
     """Both are the squared ratio of the columns of J_r^-1."""
@@ -106,6 +106,7 @@ def test_redundant_robots_have_the_figure_of_the_tree(name: str) -> None:
     np.testing.assert_allclose(one.parallel_margin, by_tree.parallel_margin[0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the figure is below the limit forces come from the tree, to the last bit."""
     robot = library_robot("3rrr")
@@ -126,7 +127,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.any(found[~below] != by_tree[~below])
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
 def test_very_small_robots(factor: float) -> None:

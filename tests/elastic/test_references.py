@@ -36,6 +36,7 @@ def test_frame_and_exudyn_agree(row: dict) -> None:
     np.testing.assert_allclose(coarse, row["frame"], rtol=2e-3)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [*POSES, "prrrp"])
 def test_slender_beams_have_the_inertia_that_is_written(name: str) -> None:
     robot = library_robot(name) if name == "prrrp" else flexible_robot(name)

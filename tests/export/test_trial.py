@@ -77,6 +77,7 @@ def test_without_a_compiler_that_works_it_has_not_been_run(monkeypatch: pytest.M
         assert "has not been run yet" in done.sentence
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("target", ["c", "cuda"])
 def test_manifest_and_readme_say_whether_it_was_run(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -157,6 +158,7 @@ def test_legs_found_by_iteration(name: str, target: str, tmp_path: Path) -> None
     assert done.self_test.compiler
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))])
 def test_random_loops_inside_legs(seed: int, tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_inputs_of_a_function_of_its_own() -> None:
 WALKLEG = Path(__file__).parents[1] / "robots" / "walkleg.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["walkleg", "3rps"])
 def test_unknowns_are_off_by_the_condition_at_most(name: str) -> None:
     """|y - y*| <= c * error for any y near a solution, as the step's own error says, and some y attain it."""

@@ -150,6 +150,7 @@ def test_a_robot_at_rest() -> None:
 # ---- options and errors
 
 
+@pytest.mark.slow
 def test_options() -> None:
     robot, data = library_robot("fivebar"), run().noisy(force=0.01)
     result = identify(
@@ -179,6 +180,7 @@ def test_a_method_that_there_is_not() -> None:
         identify(library_robot("fivebar"), run().measurement, method="irsl")
 
 
+@pytest.mark.slow
 def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
     """Two motors swapped."""
     robot, data = library_robot("fivebar"), run().noisy(force=0.01)

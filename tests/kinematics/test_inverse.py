@@ -158,6 +158,7 @@ def test_branch_of_the_reference(name: str) -> None:
     assert change(robot, found.q[:-1], found.q[1:]) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "delta4", "quattro", "shared"])
 def test_guess_starts_the_iteration(name: str) -> None:
     robot = any_robot(name)

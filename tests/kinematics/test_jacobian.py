@@ -113,6 +113,7 @@ def test_rows_of_random_legs(kind: str) -> None:
     assert_same(rows, inverse, 1e-12)
 
 
+@pytest.mark.slow
 def test_strut_row_is_its_line() -> None:
     """Of a telescopic leg the row is the line of the strut: [s, r x s]."""
     robot = any_robot("gough-stewart")

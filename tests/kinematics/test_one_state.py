@@ -96,7 +96,7 @@ def as_batch(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         return call(*arguments, **options)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "call"), CASES)
 def test_a_single_state_is_the_same_as_in_a_batch(name: str, call: str, counted: list[bool]) -> None:
     robot, x, _, v, tau = states(name)

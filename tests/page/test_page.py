@@ -42,6 +42,7 @@ def test_pages_without_scripts_run_none() -> None:
 # ---- Words stay words: escaped, without signs that a page cannot hold; numbers without a value are words
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_shown_as_it_is(words: str) -> None:
     marked = text(words)

@@ -27,7 +27,7 @@ def only(robot: Robot, kind: str) -> Between:
     return link
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0.0, 0.2, -0.2])
 def test_a_spring_reaches_from_point_to_point(turn: float) -> None:
     """Along the line of its points it begins at one and ends at the other; across it is as wide as ever."""

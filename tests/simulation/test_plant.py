@@ -327,6 +327,7 @@ def test_the_jacobian_is_exact(name: str, stiffness: float) -> None:
         np.testing.assert_allclose(J[:, k], slope, rtol=1e-6, atol=1e-7 * np.max(np.abs(J)))
 
 
+@pytest.mark.slow
 def test_the_implicit_method_with_either_jacobian() -> None:
     robot, x = sprung("fivebar", 20.0)
     ends = [

@@ -196,6 +196,7 @@ def test_a_singularity_ends_the_run_at_its_condition() -> None:
     assert nacelle.jacobian(robot, run.x[-1]).conditioning == pytest.approx(1e-3, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_stiction_holds_and_lets_go() -> None:
     """Dry friction in the drives alone: each holds up to its Coulomb torque, and not beyond."""
     robot = library_robot("delta-codourey")

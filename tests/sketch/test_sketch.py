@@ -32,6 +32,7 @@ def checked(made: Sketch) -> None:
     assert abs(check.assembly.platform.p - robot.reference.p).max() < 1e-12
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("legs", "count", "motion"),
     [

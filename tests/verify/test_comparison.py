@@ -80,7 +80,7 @@ class TestAgreement:
     def test_some_with_everything(self, name: str) -> None:
         agrees(verify(with_everything(library_robot(name), 1), states=2, seed=2))
 
-    @pytest.mark.costly
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_RANDOM)
     def test_random(self, name: str) -> None:
         robot = furnished(random_robot(name, 0), 2)
@@ -112,6 +112,7 @@ class TestAgreement:
         report = verify(robot, "pinocchio", states=2)
         assert report["pinocchio"]["forward dynamics, own solver"].ok, report.text()
 
+    @pytest.mark.slow
     def test_without_mass(self) -> None:
         """Massless robots: kinematics, and forces that hold external wrenches; nothing to accelerate."""
         report = verify(CASES["3 URU"](0).robot, states=2)
@@ -195,7 +196,7 @@ def tilted_gravity(robot: Robot) -> Robot:
 
 @pytest.mark.usefixtures("uncompiled")
 class TestSensitivity:
-    @pytest.mark.costly
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("damage", "seen"),
         [

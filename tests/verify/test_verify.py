@@ -30,13 +30,13 @@ from support.uncompiled import ALL, any_robot
 
 @pytest.mark.usefixtures("uncompiled")
 class TestCoupled:
-    @pytest.mark.costly
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", COUPLED)
     def test_built(self, name: str) -> None:
         report = verify(mechanism(name), states=2, seed=1)
         assert report.ok, report.text()
 
-    @pytest.mark.costly
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(12))
     def test_random(self, seed: int) -> None:
         report = verify(random_robot("coupled", seed), states=3, seed=seed)

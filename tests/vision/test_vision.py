@@ -325,6 +325,7 @@ def test_exact_edges_give_the_exact_pose() -> None:
     assert seen.misfit < 1e-6
 
 
+@pytest.mark.slow
 def test_the_covariance_is_that_of_the_errors() -> None:
     x, rng = nacelle.reference_pose(library_robot("gough-stewart")), np.random.default_rng(5)
     squares = []

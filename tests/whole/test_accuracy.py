@@ -71,6 +71,7 @@ def test_changed_robots_are_those_of_the_library() -> None:
         assert row.load().hash != library_robot(row.robot).hash
 
 
+@pytest.mark.slow
 def test_the_condition_sees_singularities() -> None:
     """Towards a stretched leg rates become sensitive; most states are harmless."""
     errors = errors_of(Row("fivebar", "jacobian"), SOME)

@@ -65,6 +65,7 @@ def test_margins_and_pivot_cost_little(name: str) -> None:
     assert count(program).total <= (1.0 + GUARDED) * counted(robot, "inverse_dynamics").total
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_varied_robots_keep_their_structure(name: str) -> None:
     """All inertias are changed by a few per cent, zeros stay, and the mechanism is the same."""

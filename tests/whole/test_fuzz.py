@@ -299,6 +299,7 @@ def test_edited_text(text: str) -> None:
     keeps_promise(text)
 
 
+@pytest.mark.slow
 @many
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=25).map("".join)))
 @example("")
@@ -384,7 +385,7 @@ def with_typo(key: str) -> str:
     return key[: k - 1] + key[k] + key[k - 1] + key[k + 1 :]
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_typing_error_in_a_key_is_suggested_against(name: str) -> None:
     used = {str(path[-1]) for path in places(as_written(name))} & KEYS - OWN_NAMES.get(name, set())

@@ -210,6 +210,7 @@ def test_anything(data: Any) -> None:
     assert keeps_promise(data) is not None
 
 
+@pytest.mark.slow
 @many
 @given(st.dictionaries(st.sampled_from(KEYS), anything, max_size=8))
 def test_anything_under_the_right_keys(data: Any) -> None:

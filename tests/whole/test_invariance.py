@@ -201,6 +201,7 @@ def test_names(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_flags_far_away() -> None:
     """A robot 30 to 300 m from the origin is as far from its singularities as at the origin."""
     robot = library_robot("gough-stewart")

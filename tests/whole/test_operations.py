@@ -90,7 +90,7 @@ COUNTS = [
 ]
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "source", "friction", "total"),
     COUNTS,

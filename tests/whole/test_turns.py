@@ -47,7 +47,7 @@ def test_a_pendulum_on_a_torsion_spring(method: str) -> None:
     np.testing.assert_array_equal(run.joints.q[:, 0], q)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(("joint", "least"), [("crank", 1.5), ("knee", 2.0), ("tip", 0.1), ("foot", 0.1)])
 def test_springs_in_a_loop_that_iteration_closes(joint: str, least: float) -> None:
     robot = four_bar({joint: (0.02, 0.5)})
@@ -77,6 +77,7 @@ def test_springs_in_closed_form_and_at_closures(springs: dict[str, tuple[float, 
     np.testing.assert_allclose(run.energies["potential"], whole, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_its_turns() -> None:
     robot = telescope(TELESCOPES[0])
     whole = nacelle.simulate(robot, *SWING, until=1.0, method="rk4", step=1e-4)
@@ -89,7 +90,7 @@ def test_a_run_goes_on_with_its_turns() -> None:
 # ---- forces along a motion
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["compact", "tree", "bodies", "jourdain"])
 def test_formulations_along_turns(formulation: str) -> None:
     """The spring of a driven joint adds k (q - q_0) to its motor, q with all its turns."""
@@ -105,6 +106,7 @@ def test_formulations_along_turns(formulation: str) -> None:
     np.testing.assert_allclose(found - without, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_tables_of_a_motion(tmp_path: Path) -> None:
     """`dynamics --csv` and `ik --csv` through three turns: coordinates and forces of a sprung hip."""
     robot = telescope({"hip": (3.0, 0.9)})

@@ -63,6 +63,7 @@ def test_the_package_has_passed_its_self_test(tmp_path: Path) -> None:
     assert not (tmp_path / "palida-c" / "build").exists()
 
 
+@pytest.mark.slow
 def test_the_printed_table(tmp_path: Path) -> None:
     """Table II of [BK2013]; that the commands give it too is a part of the whole run."""
     result = flexible(DemoFolder(tmp_path))

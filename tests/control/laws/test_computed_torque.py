@@ -23,7 +23,7 @@ ROBOTS = by_time(
 )
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("space", ["cartesian", "actuator"])
 def test_errors_have_the_stated_poles(name: str, space: str) -> None:
@@ -81,6 +81,7 @@ def test_the_observer_takes_the_error_away() -> None:
     assert np.max(np.abs(left["ct-observer"])) < 1e-4 * np.max(np.abs(left["ct-cartesian"]))
 
 
+@pytest.mark.slow
 def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     """A push beyond what the drives hold is found as it is: forces that act count, not those asked for."""
     robot = any_robot("fivebar")

@@ -126,6 +126,7 @@ def test_angles_that_jump_by_a_turn_are_the_same() -> None:
     assert np.max(np.abs(plain - turned)) < 1e-9 * np.max(np.abs(plain))
 
 
+@pytest.mark.slow
 def test_redundant_drives_do_not_fight() -> None:
     robot = nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml")
     assert len(robot.actuators) > robot.motion.n

@@ -50,6 +50,7 @@ def test_the_same_seed_gives_the_same_run(fivebar: Robot, turn: Circle) -> None:
     assert not np.array_equal(runs[0].error, runs[2].error)
 
 
+@pytest.mark.slow
 def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     """The controller's memory goes on over the change; its integral then balances the wrench."""
     x = nacelle.reference_pose(fivebar)

@@ -39,6 +39,7 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
     assert not run.is_rotation_only
 
 
+@pytest.mark.slow
 def test_work_is_that_of_the_simulation(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:
     driven = DrivenPlant(fivebar, Drives(lag=3e-4))
     lagging = closed_loop(driven, controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1)

@@ -70,7 +70,7 @@ def test_the_other_side_of_a_parallel_singularity_is_refused() -> None:
     assert 0 < np.sum(sides) < len(sides)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "delta", "palida"])
 def test_states_are_those_that_inverse_kinematics_takes(name: str) -> None:
     """Reach, branch and limits of all joints over random poses; room beyond limits takes more of them."""

@@ -89,6 +89,7 @@ def test_a_payload_is_within_what_is_adapted(name, com):
     np.testing.assert_allclose(Y @ loaded_values(robot, loaded), truth, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
     """Of a model that is half or one and a half times the truth, the truth with a payload is within."""
     robot = library_robot("delta-codourey")
@@ -171,6 +172,7 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
 # ---- The desired motion at the actuators: legs that are followed, forces of the model, redundant drives
 
 
+@pytest.mark.slow
 def test_legs_found_by_iteration_are_followed() -> None:
     robot = library_robot("3rps")
     mechanism = mechanism_of(robot)

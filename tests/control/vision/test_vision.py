@@ -85,6 +85,7 @@ def test_anchors_move_in_the_directions_that_the_loops_allow(name: str, free: in
         np.testing.assert_allclose(projector @ projector, projector, atol=1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart"])
 def test_a_moved_robot_is_a_robot_whose_anchors_are_elsewhere(name: str) -> None:
     robot = nacelle.load(name)
@@ -158,6 +159,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
 # ---- The law at an observed platform is the law of the encoders at the platform that these find
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_forces_are_those_of_computed_torque(name: str) -> None:
     robot = nacelle.load(name)
@@ -186,6 +188,7 @@ def robot() -> nacelle.Robot:
     return nacelle.load("fivebar")
 
 
+@pytest.mark.slow
 def test_it_is_the_native_loop_where_the_robot_is_its_model(robot: nacelle.Robot) -> None:
     law = nacelle.controller(robot, "ct-cartesian", period=1e-3, friction=True)
     path = round_path(robot, 0.2)

@@ -101,6 +101,7 @@ def test_rules_and_rank_agree(name):
     assert base.gap > 1e9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
 )
@@ -516,6 +517,7 @@ def sprung() -> Robot:
     return dataclasses.replace(robot, joints=joints)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("make", [sprung, lambda: library_robot("prrrp")])
 def test_no_force_shows_a_transfer(make) -> None:
     robot = make()

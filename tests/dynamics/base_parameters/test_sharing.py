@@ -37,7 +37,7 @@ def _fully_mirrored(robot, shared):
     return with_linear_parameters(robot, choice.E @ z)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", ["mirrored", [["right", "mirror left"]]])
 def test_columns_of_a_leg_that_the_description_mirrors(shared):
     """The reader reflects inertia, joints, springs and constant forces; signs are found from the geometry."""

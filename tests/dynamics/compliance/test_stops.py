@@ -85,6 +85,7 @@ def _bouncing(damping: float) -> Robot:
     return replace(robot, joints=tuple(joints), actuators=tuple(actuators))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
     robot = _bouncing(2.0)
     assert not any(limit.name.startswith(robot.actuators[0].name) for limit in limits_of(robot))

@@ -148,6 +148,7 @@ def test_forty_digits(name: str) -> None:
     assert_same(floats, [float(value) for value in found], 1e-12)
 
 
+@pytest.mark.slow
 def test_compiled() -> None:
     robot = any_robot("delta-codourey")
     x, _, v, a = motions("delta-codourey", 3)

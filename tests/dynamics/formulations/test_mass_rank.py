@@ -89,6 +89,7 @@ def parallel_singularity(robot: Robot) -> np.ndarray:
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fivebar", "3rrr"])
 def test_a_pose_without_inertia_is_flagged(name: str) -> None:
     """Of rotors alone, at a parallel singularity, where a motion of the platform turns no rotor."""

@@ -261,7 +261,7 @@ def test_the_whole_workspace(name: str) -> None:
     assert error(found.force, exact.force) < TOLERANCE
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=["rigid", "smooth"])
 @pytest.mark.parametrize("name", by_time(("point on sliders", "sprung five-bar", "3rps"), long=("3rps",)))
 def test_friction_of_all_kinds(name: str, options: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ def pendulum() -> nacelle.Robot:
     return nacelle.loads(PENDULUM)
 
 
+@pytest.mark.slow
 def test_a_spring_without_free_length_balances_a_pendulum_exactly() -> None:
     """k h r = m g l, and the length of the telescope at rest is zero: the textbook's balance."""
     found = balance_gravity(pendulum(), ANGLES, springs=["telescope.slide"], rest=(-1.0, 1.0))
@@ -130,6 +131,7 @@ def test_gravity_torques_are_energy_differences() -> None:
         assert np.max(np.abs(work - energy)) < 1e-6 * np.max(np.abs(energy))
 
 
+@pytest.mark.slow
 def test_springs_can_be_alike() -> None:
     robot = any_robot("delta-codourey")
     x = sample_poses(robot, 60)

@@ -323,6 +323,7 @@ def test_a_five_bar_with_a_weight_at_its_point() -> None:
         assert force == pytest.approx(share * line, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_the_door_takes_batches_and_flags() -> None:
     robot = plain_robot("delta-codourey")
     x = nacelle.pose(robot, z=-0.62) + np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [5.0, 0.0, 0.0]])
@@ -402,6 +403,7 @@ def test_peaks_are_the_largest_of_all_samples() -> None:
         peak_reactions(robot, far, rate=100)
 
 
+@pytest.mark.slow
 def test_peaks_name_what_is_open() -> None:
     planar = plain_robot("3rrr")
     course = nacelle.Circle(nacelle.reference_pose(planar), 0.01, motion=planar.motion, duration=0.1)

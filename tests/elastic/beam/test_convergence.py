@@ -71,6 +71,7 @@ def order_of(errors: list[float]) -> float:
     return math.log2(errors[-2] / errors[-1])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("pinned", "held", "exact"),
     [(True, False, PINNED), (False, False, CLAMPED_FREE), (False, True, CLAMPED_CLAMPED)],

@@ -155,6 +155,7 @@ CASES_OF_MODELS: dict[str, Callable[[], Robot]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("case", CASES_OF_MODELS)
 def test_as_the_general_form_of_models(case: str) -> None:
     robot = CASES_OF_MODELS[case]()

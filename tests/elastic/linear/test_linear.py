@@ -389,6 +389,7 @@ def test_deflection_and_forces_in_space() -> None:
     assert linear.factor > 1.25
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("g", [-11.0, -4.0, 8.0, 30.0])
 def test_loaded_frequencies(g: float) -> None:
     """A pinned beam under an axial force F has the frequency w_0 sqrt(1 + F / F_Euler), in tension F > 0."""

@@ -86,6 +86,7 @@ def test_agrees(compiler: str, real: str) -> None:
             assert_steps(program, inputs, outputs[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_long_program(compiler: str) -> None:
     # With contraction of a*b + c, where the machine has an instruction for it.

@@ -42,6 +42,7 @@ def run(program: Program, inputs: list[Any], samples: int, threads: int = 1, **o
     return outputs
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(programs())
 def test_every_instruction_agrees(program: Program) -> None:
@@ -65,6 +66,7 @@ def test_special_values_of_every_operation(width: int) -> None:
     assert_steps(program, inputs, values[0])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("chunk", [5, 40, 700])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_without_fusing_arithmetic_is_exact(chunk: int, width: int) -> None:
@@ -174,6 +176,7 @@ def test_without_inputs_or_outputs() -> None:
     assert out[0, 0] == math.sqrt(2.0)
 
 
+@pytest.mark.slow
 def test_names_do_not_reach_the_code() -> None:
     for name in HOSTILE:
         program = Program(

@@ -57,6 +57,7 @@ def test_what_is_refused(tmp_path: Path, options: dict, message: str) -> None:
         nacelle.export(library_robot("fivebar"), out=tmp_path / "p", **options)
 
 
+@pytest.mark.slow
 def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     other = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")

@@ -35,6 +35,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_regressors(tmp_path: Path) -> None:
     done = nacelle.export(
@@ -198,6 +199,7 @@ def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
     assert "fivebar_inverse_dynamics_f_batch(" in header
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_friction_and_smoothing(tmp_path: Path) -> None:
     robot = library_robot("fivebar")

@@ -46,7 +46,7 @@ def _cosimulated(name: str) -> None:
     np.testing.assert_allclose(got_v, want.v[-1], rtol=0, atol=1e-9)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["", "inverse_dynamics", "controller cf-rb-friction"])
 def test_it_validates(what: str) -> None:
     from fmpy.validation import validate_fmu

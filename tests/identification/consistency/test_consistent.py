@@ -271,6 +271,7 @@ def test_lifting_by_a_covariance():
     assert by_root.names == nacelle.linear_parameters(data.base.robot).names
 
 
+@pytest.mark.slow
 def test_shared_legs_and_assumptions():
     robot = library_robot("delta")
     data = noisy_estimate(robot, noise=0.1, shared="legs", assume="zeros")

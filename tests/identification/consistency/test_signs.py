@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pytest
 from tests.support.library import as_written, library_robot
 from tests.support.noisy_estimates import noisy_estimate
 
@@ -54,6 +55,7 @@ def test_friction_that_would_push_is_zero():
     assert "left.proximal-input.rz.viscous" in result.bounded
 
 
+@pytest.mark.slow
 def test_friction_that_is_described_as_zero_can_be_found():
     robot = _five_bar({"viscous": 0.0, "coulomb": 0.08})
     true = _five_bar({"viscous": 0.02, "coulomb": 0.08})

@@ -197,6 +197,7 @@ def test_several_runs() -> None:
 # ---- what does not count
 
 
+@pytest.mark.slow
 def test_slow_samples_of_dry_friction_do_not_count() -> None:
     (samples,) = prepare(run().measurement, Preparation(rest=0.05))
     rates = nacelle.joint_motion(samples.robot, samples.motion.x, samples.motion.v).actuators[1]

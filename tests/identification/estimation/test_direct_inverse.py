@@ -58,6 +58,7 @@ def test_encoders_do_not_count():
     assert np.array_equal(plain.coef_, same.coef_)
 
 
+@pytest.mark.slow
 def test_simulated_instruments_go_with_the_motion_that_was_made():
     """With the machine's own controller the simulated motion is nearer to the true one than the reference."""
     base, samples, truth, _ = made()

@@ -74,6 +74,7 @@ def test_the_mass_alone_of_one_that_does_not():
     assert nacelle.loads(moved.to_yaml()).payload[0].name == "part"
 
 
+@pytest.mark.slow
 def test_deviations_are_what_they_say():
     """Over many runs the error of the mass has the standard deviation that is given."""
     robot = library_robot("fivebar")

@@ -103,6 +103,7 @@ def test_redundant_drives_give_the_truth_whatever_they_do_against_one_another() 
     np.testing.assert_allclose(pulled.coef_, truth, atol=1e-5 * size)
 
 
+@pytest.mark.slow
 def test_prediction_of_redundant_drives() -> None:
     """The effect along the motion is that of the measured forces."""
     run, base = redundant_run()

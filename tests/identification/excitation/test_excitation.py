@@ -86,6 +86,7 @@ def test_files_that_are_none(tmp_path):
         read_motion(tmp_path / "missing.yaml")
 
 
+@pytest.mark.slow
 def test_tables_have_the_motion(tmp_path):
     result = quick_excitation()
     result.to_csv(tmp_path / "motion.csv", rate=200.0)

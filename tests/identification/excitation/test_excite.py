@@ -82,6 +82,7 @@ def test_a_third_of_the_best_of_1000_random_motions(name):
     assert result.condition <= _best_of_random(result, 1000) / 3.0
 
 
+@pytest.mark.slow
 def test_the_determinant_grows():
     result = quick_excitation(criterion="log-det")
     assert result.value == result.log_det > result.random

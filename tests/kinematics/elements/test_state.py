@@ -71,6 +71,7 @@ def test_derivatives_by_differences(name: str) -> None:
         assert_same(state[key], np.stack([value, rate, bend]), 1e-7)
 
 
+@pytest.mark.slow
 def test_batches_are_states() -> None:
     robot = library_robot("gough-stewart")
     x, v, a = motion(robot, 3)

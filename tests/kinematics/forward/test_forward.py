@@ -102,6 +102,7 @@ def test_few_steps_nearby(name: str) -> None:
     assert np.max(nearer.iterations) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "gough-stewart", "3rrr", "dymo/planar"])
 def test_follow_a_path(name: str) -> None:
     robot = any_robot(name)
@@ -192,6 +193,7 @@ def test_spheres_equal_iteration(name: str) -> None:
     assert_same(closed.x, x, 1e-12)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", ["3 R[SS|SS]", "3 P[US|US]", "3 PRPaR", "3 RRPaR", "3 UPU", "point RRR", "point RPR"]
 )
@@ -286,6 +288,7 @@ def test_a_path_has_no_jumps() -> None:
 # ---- All assemblies at given coordinates of the actuators
 
 
+@pytest.mark.slow
 def test_all_assemblies() -> None:
     """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
     robot = planar(0, ("RPR",) * 3)
@@ -312,6 +315,7 @@ def test_all_assemblies() -> None:
 # ---- The search for a pose by iteration: unknowns, the way there, and coordinates that no pose has
 
 
+@pytest.mark.slow
 def test_no_such_pose_by_iteration() -> None:
     robot = any_robot("gough-stewart")
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators

@@ -252,7 +252,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [wrist, lambda: planar(1, ("RRR",) * 3)])
 def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> None:
     """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""

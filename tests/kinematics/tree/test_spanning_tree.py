@@ -107,6 +107,7 @@ class TestLibrary:
         assert_same(ours, expected, what="inertias in the base")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_poses_of_random_trees(made: RandomRobot, seed: int) -> None:
@@ -126,6 +127,7 @@ def test_movers_of_random_trees(made: RandomRobot, seed: int) -> None:
     check_movers(made.robot, seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(any_trees(), seeds)
 def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:

@@ -272,6 +272,7 @@ def require_units(figure: Any) -> None:
         assert ax.get_xlabel() or ax.get_ylabel() or not ax.get_visible() or not ax.axison or ax.images
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", result_names())
 def test_every_result_is_drawn_with_units(name: str) -> None:
     result = all_results()[name]()

@@ -27,6 +27,7 @@ def with_samples(time: list[float], used: list[bool], lengths: tuple[int, ...]) 
     )
 
 
+@pytest.mark.slow
 def test_runs_end_with_parts_and_with_samples_that_do_not_count() -> None:
     data = with_samples([0, 1, 2, 3, 0, 1, 2], [True, True, False, True, True, False, True], (4, 3))
     assert runs_of(data) == [slice(0, 2), slice(3, 4), slice(4, 5), slice(6, 7)]

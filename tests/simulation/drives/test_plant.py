@@ -71,6 +71,7 @@ def test_lag_and_cogging_of_rehearsals() -> None:
     np.testing.assert_allclose(ours[4:], theirs[6:], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_another_integration() -> None:
     """All of it, put together by hand from the public models, with the textbook's friction."""
     stuck = stiction_of(library_robot("fivebar"))

@@ -97,6 +97,7 @@ def run(law: Sampled, plant=None, **options):
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("delay", [0.0, 0.5 * T, T])
 def test_equals_a_loop_by_hand(delay: float) -> None:
     first = np.array([0.2, -0.1])

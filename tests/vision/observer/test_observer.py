@@ -486,6 +486,7 @@ def test_displacements_of_an_orientation():
         np.testing.assert_allclose(pose_step(robot, moved, x, np.zeros(0)), d, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_tilts_move_along_the_twist():
     """3-RPS: rates of its tilts are not the angular velocity; the platform's body says what is right."""
     robot = nacelle.load("3rps")

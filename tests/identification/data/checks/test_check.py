@@ -52,7 +52,7 @@ def assert_found(fault: Fault) -> None:
     assert len(findings) == 1, str(findings)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize("name", ["fivebar", "prrrp"])
 def test_clean(name: str, truth: str) -> None:
@@ -143,6 +143,7 @@ def test_faults_of_columns_library(name: str) -> None:
         assert_found(fault)
 
 
+@pytest.mark.slow
 def test_two_faults() -> None:
     run = clean("fivebar")
     force, q = run.force.copy(), run.q.copy()
@@ -153,6 +154,7 @@ def test_two_faults() -> None:
     assert {entry.column for entry in findings} == {"i0", "enc1"}
 
 
+@pytest.mark.slow
 def test_conversions_of_swapped_columns() -> None:
     """An encoder and a current are found in each other's place although their numbers are converted."""
     run = clean("fivebar")
@@ -168,7 +170,7 @@ def test_conversions_of_swapped_columns() -> None:
     assert "i0" in findings.entries[0].column
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "row"), [(2.5, True), (0.5, False)])
 def test_zeros(offset: float, row: bool) -> None:
     run = clean("fivebar", 1)
@@ -180,6 +182,7 @@ def test_zeros(offset: float, row: bool) -> None:
     assert "enc1" in " ".join(entry.column for entry in findings)
 
 
+@pytest.mark.slow
 def test_missing_samples_do_not_stop_physics() -> None:
     run = clean("fivebar")
     q, force = run.q.copy(), -run.force
