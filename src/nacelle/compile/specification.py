@@ -40,7 +40,7 @@ from nacelle.spatial.scalar import Array
 _T = TypeVar("_T")
 
 # Programs with more results are checked at one state.
-_MANY = 200
+_MANY = 40
 # How many roundings of the robot's coordinates results may lose: they are products of up to eight lengths.
 _OF_COORDINATES = 64.0
 
