@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
-from nacelle.compile.fingerprint import fingerprint, package_hash
+from nacelle.compile.fingerprint import fingerprint, folder_hash, package_hash
 from nacelle.kinematics.kinematic_model import actuator_positions
 
 SCALE = 2.0
@@ -35,3 +36,12 @@ def test_what_cannot_be_seen_has_none() -> None:
 def test_functions_of_the_package_are_covered_by_its_source() -> None:
     assert fingerprint(actuator_positions) == "nacelle.kinematics.kinematic_model.actuator_positions"
     assert re.fullmatch("[0-9a-f]{64}", package_hash())
+
+
+def test_a_changed_source_has_another_hash(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    first = folder_hash(tmp_path)
+    (tmp_path / "a.py").write_text("x = 2\n")
+    second = folder_hash(tmp_path)
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert len({first, second, folder_hash(tmp_path)}) == 3

@@ -16,8 +16,12 @@ import numpy as np
 @cache
 def package_hash() -> str:
     """Hash of the package's own source."""
+    return folder_hash(Path(__file__).parents[1])
+
+
+def folder_hash(folder: Path) -> str:
+    """Hash of all Python files under a folder: their places and what is in them."""
     digest = hashlib.sha256()
-    folder = Path(__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode())
         digest.update(path.read_bytes())

@@ -12,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacelle.kinematics.mechanism.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
-from nacelle.kinematics.tree.closure import ClosureState, closure_gaps, closure_state, is_flipped
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.kinematics.tree.closure import (
+    ClosureState,
+    closure_bias,
+    closure_gaps,
+    closure_state,
+    is_flipped,
+)
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion, tree_velocity
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
@@ -83,6 +89,21 @@ def test_jacobian_by_differences(name: str) -> None:
 @given(any_trees(), seeds)
 def test_jacobian_by_differences_random(made: RandomRobot, seed: int) -> None:
     check_jacobian_by_differences(made.robot, seed)
+
+
+@settings(max_examples=8)
+@given(any_trees(), seeds)
+def test_second_derivatives_by_differences(made: RandomRobot, seed: int) -> None:
+    """At constant rates u what closures leave open has the second derivative d(J u)/dt, open loops too."""
+    robot, rng = made.robot, np.random.default_rng(seed)
+    u, h = rng.normal(size=robot.platform_nv + robot.nv), 1e-4
+    for platform, q in states(robot, seed):
+        motion = tree_motion(robot, platform, q)
+        bias = closure_bias(robot, motion, tree_velocity(robot, motion, u))
+        ahead, behind = (
+            evaluate(robot, *advance(robot, platform, q, s * h * u)).jacobian @ u for s in (1.0, -1.0)
+        )
+        assert_same(bias, (ahead - behind) / (2.0 * h), 1e-6)
 
 
 # -------------------------------------------------------------------------------------- mpmath
