@@ -123,7 +123,7 @@ def test_encoders(name: str) -> None:
 COUNTS = {
     "fivebar": 101,
     "prrrp": 21,
-    "orthoglide": 183,
+    "orthoglide": 186,
     "delta-codourey": 106,
     "quattro": 370,
     "palida": 1027,
