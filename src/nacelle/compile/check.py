@@ -29,6 +29,8 @@ FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "st
 
 # Checks with more numbers are not compared again with functions as they are written.
 _MANY = 20_000
+# So few states are evaluated quicker one by one, on Python's floats.
+_FEW = 6
 # Units of rounding that may be lost: fixed pivots lose up to 1e3 of them, long programs some more.
 _LOST = 2.0**12
 # How many times more where inputs are no states of a robot, whatever that does to the condition.
@@ -102,7 +104,15 @@ class ProgramCheck:
 
 
 def evaluate_program(program: Program, rows: _Array) -> _Array:
-    """Results (K, results) of a program at inputs (K, size), instruction by instruction in NumPy."""
+    """Results (K, results) of a program at inputs (K, size), instruction by instruction, without a compiler."""
+    if len(rows) <= _FEW:
+        try:
+            return np.array([program.evaluate(row) for row in rows.tolist()], dtype=float).reshape(
+                len(rows), -1
+            )
+        except (ArithmeticError, ValueError):
+            # Divisions by zero and the like: NumPy has infinities for them.
+            pass
     columns = from_samples(rows, 1)
     with np.errstate(all="ignore"):
         values = program.evaluate(list(columns))
