@@ -104,7 +104,7 @@ class ProgramCheck:
 
 
 def evaluate_program(program: Program, rows: _Array) -> _Array:
-    """Results (K, results) of a program at inputs (K, size), instruction by instruction, without a compiler."""
+    """Results (K, results) of a program at inputs (K, size), instruction by instruction, not compiled."""
     if len(rows) <= _FEW:
         try:
             return np.array([program.evaluate(row) for row in rows.tolist()], dtype=float).reshape(
