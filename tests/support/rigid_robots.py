@@ -301,7 +301,7 @@ RIGID: dict[str, Counted] = {
     "6-RUS, massive crosses": Counted(six_rus, 2400),
     "planar 3-RRR driven at the knee": Counted(knee_driven, 660),
     "3-PRRRR": Counted(three_prrrr, 674),
-    "spherical 3-RRR, right angles": Counted(partial(spherical_three_rrr, right_angles=True), 430),
+    "spherical 3-RRR, right angles": Counted(partial(spherical_three_rrr, right_angles=True), 431),
     # Links of any angles turn every vector twice more between two axes; 400 is the bar of right angles.
     "spherical 3-RRR, any angles": Counted(spherical_three_rrr, 806),
     "3-PRS": Counted(three_prs, 612),

@@ -73,6 +73,7 @@ REFUSED = {
     "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
         "none of the covered kinds"
     ),
+    "6 PCS": "S or a slide",
     "3 URU": "none of the covered kinds",
     "3 R[SS|SS] + PRPaR + URU": "none of the covered kinds",
 }
