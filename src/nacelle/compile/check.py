@@ -107,9 +107,9 @@ def evaluate_program(program: Program, rows: _Array) -> _Array:
     """Results (K, results) of a program at inputs (K, size), instruction by instruction, not compiled."""
     if len(rows) <= _FEW:
         try:
-            return np.array([program.evaluate(row) for row in rows.tolist()], dtype=float).reshape(
-                len(rows), -1
-            )
+            with np.errstate(all="ignore"):
+                found = [program.evaluate(row) for row in rows.tolist()]
+            return np.array(found, dtype=float).reshape(len(rows), -1)
         except (ArithmeticError, ValueError):
             # Divisions by zero and the like: NumPy has infinities for them.
             pass
