@@ -103,13 +103,13 @@ def test_linear_models_are_those_of_python() -> None:
     assert found["smooth"] == 0.01
 
 
-def test_a_pose_that_is_no_equilibrium_is_told() -> None:
+def test_a_pose_without_equilibrium_is_reported() -> None:
     """Nothing holds the pole of a cart beside the vertical; hanging down it rests."""
     path = str(Path(described.__file__).parent / "cart_pole.yaml")
     robot = described.mechanism("cart_pole")
     name = nacelle.mobility(robot).undriven[0]
-    told = run("linearise", path, "--at", f"{name}=30deg").output
-    assert f"no equilibrium: nothing drives {name}" in told
+    output = run("linearise", path, "--at", f"{name}=30deg").output
+    assert f"no equilibrium: nothing drives {name}" in output
     there = nacelle.equilibrium_pose(robot, free=name)[robot.motion.coordinates.index(name)]
     assert "no equilibrium" not in run("linearise", path, "--at", f"{name}={there}").output
     data = run_json("linearise", path, "--at", f"{name}=30deg")
@@ -177,7 +177,7 @@ def test_paths_and_maps() -> None:
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_buckling_is_told() -> None:
+def test_buckling_is_reported() -> None:
     text = robots.text("prrrp").replace("gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2")
     Path("heavy.yaml").write_text(text, encoding="utf-8")
     result = run("modes", "heavy.yaml")

@@ -57,7 +57,7 @@ def written(page: str, rows: dict[tuple[str, str, str], str], skipped: Iterable[
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         tier = next((tier for tier, name in _MADE.items() if f"`{name}`" == cells[0]), "")
         if tier:
-            rows.setdefault((tier, *cells[1:3]), line)  # type: ignore[arg-type]
+            rows.setdefault((tier, cells[1], cells[2]), line)
     listed = [rows[key] for key in sorted(rows, key=lambda key: (TIERS.index(key[0]), *key[1:]))]
     reasons = [f"- {reason.removeprefix('Skipped: ')}" for reason in sorted(skipped)]
     lines = [

@@ -306,9 +306,10 @@ def mechanism() -> Graph:
     tip_at = (placed.inverse() @ Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))).p
     room = Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))
     side = Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
+    ends = (placed_at(body, [0.2, 0.0, 0.0]) for body in ("rod", "plate"))
     closures = (
         Link("foot", "tip", BASE, Pose(np.eye(3), tip_at), room, spherical=True),
-        Link("top", "rod", "plate", *(placed_at(b, [0.2, 0.0, 0.0]) for b in ("rod", "plate")), spherical=True),  # noqa: E501
+        Link("top", "rod", "plate", *ends, spherical=True),
         Link("two", "plate", BASE, placed_at("plate", [1.0, 0.0, 0.0]), side, spherical=True),
     )  # fmt: skip
     bodies = {"rod": Solid(1.0), "tip": Solid(1.0), "plate": Solid(1.0), "ball": Solid(1.0)}
