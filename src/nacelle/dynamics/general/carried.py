@@ -20,7 +20,7 @@ from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, moved_inert
 from nacelle.dynamics.general.inertial import end_ties, inertial_numbers, reference_point
 from nacelle.kinematics.general.placed import Placed
 from nacelle.model.joint import Primitive
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, pack, plus
 
 
 def carried_numbers(placed: Placed) -> InertialNumbers:
@@ -33,7 +33,7 @@ def carried_numbers(placed: Placed) -> InertialNumbers:
             mass, nodes[index] = _split(nodes[index], (0,))
             body, local = tie.held
             at_point = moved_inertia(mass, np.eye(3), local)
-            bodies[body] = bodies[body] + at_point if body in bodies else at_point
+            bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
     # What counts about the point where a leg holds the nacelle stays there.
     for index in reversed(range(1, len(trees.nodes))):
         if index not in nodes or index in trees.roots or index in ends:
@@ -46,7 +46,7 @@ def carried_numbers(placed: Placed) -> InertialNumbers:
                 node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
             )
             there = moved_inertia(passed, node.G.R, shift)
-            nodes[node.parent] = there if node.parent not in nodes else nodes[node.parent] + there
+            nodes[node.parent] = there if node.parent not in nodes else plus(nodes[node.parent], there)
     return InertialNumbers(nodes, bodies, numbers.rates)
 
 

@@ -15,11 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.spatial.inertia import inertia_matrix
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, pack, plus, product, sum_of_products
 
 # Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -37,12 +35,11 @@ def moved_inertia(numbers: Array, R: Array, t: Array) -> Array:
 
     h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
     """
-    S = second_moments(numbers)
-    h = R @ numbers[1:4]
-    S = R @ S @ R.T
-    m = numbers[0]
-    S = S + np.outer(h, t) + np.outer(t, h) + m * np.outer(t, t)
-    return pack([m, *(h + m * t), *(S[i, j] for i, j in PAIRS)])
+    m, h = numbers[0], product(R, numbers[1:4])
+    S = product(product(R, second_moments(numbers)), R.T)
+    # In order, and 0 where they cancel: what is 0 decides what is computed (`nacelle.spatial.rounding`).
+    moments = (sum_of_products([1.0, h[i], t[i], m * t[i]], [S[i, j], t[j], h[j], t[j]]) for i, j in PAIRS)
+    return pack([m, *plus(h, m * t), *moments])
 
 
 def second_moments(numbers: Array) -> Array:

@@ -41,7 +41,7 @@ from nacelle.kinematics.general.vectors import (
     scaled,
 )
 from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.spatial.scalar import Array, Scalar, pack, product
+from nacelle.spatial.scalar import Array, Scalar, pack, plus, product
 
 
 def inertial_numbers(placed: Placed) -> InertialNumbers:
@@ -56,9 +56,9 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
             if node:
                 seen = moved_inertia(numbers, frame.R, frame.p)
                 seen = moved_inertia(seen, np.eye(3), -reference_point(placed, node))
-                nodes[node] = nodes[node] + seen if node in nodes else seen
+                nodes[node] = plus(nodes[node], seen) if node in nodes else seen
         else:
-            bodies[body] = bodies[body] + numbers if body in bodies else numbers
+            bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
         if body not in placed.parts.omitted and has_mass(robot, body):
@@ -160,7 +160,7 @@ def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     n: Array = ZERO
     if not any(is_zero(S[k, k]) for k in range(3)):
         n = scaled(2.0 * S[0, 0], frame.w_dot)
-        S = pack([[S[i, j] - S[0, 0] if i == j else S[i, j] for j in range(3)] for i in range(3)])
+        S = pack([[plus(S[i, j], -S[0, 0]) if i == j else S[i, j] for j in range(3)] for i in range(3)])
     for i in range(3):
         t = scaled(h[i], frame.a)
         for j in range(3):
