@@ -11,6 +11,7 @@ and the rates of the joint's own axes are r = S^+ V. J and bias come from the en
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,8 +100,8 @@ def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Clo
     rows, rate_bias = inverse @ J, inverse @ (bias - rotating_part)
     coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
     axes = tuple(
-        AxisMotion(rows[group], rate_bias[group], coordinate)
-        for group, coordinate in zip(groups, coordinates, strict=True)
+        AxisMotion(rows[group], rate_bias[group], _read(joint, number, coordinate))
+        for number, (group, coordinate) in enumerate(zip(groups, coordinates, strict=True))
     )
     return ClosureAtState(
         complement.T @ J, complement.T @ (bias - rotating_part), axes, _gap(robot, joint, first, second)
@@ -191,6 +192,14 @@ def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
             own = R.T @ p
             return [nothing, float(own[0]), float(own[1])]
     return []
+
+
+def _read(joint: Joint, number: int, coordinate: float) -> float:
+    """A coordinate of an axis; an angle is the one nearest to where the joint reads it (`Joint.centre`)."""
+    if math.isnan(coordinate) or not joint.primitives[number].is_rotation:
+        return coordinate
+    centre = joint.centre(number)
+    return centre + math.remainder(coordinate - centre, 2.0 * math.pi)
 
 
 def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
