@@ -71,39 +71,43 @@ class Mutant(NamedTuple):
     line: int
 
 
-def all_mutants() -> Iterator[Mutant]:
-    """All mutants there are."""
+def lines_of(module: str, operator: str) -> list[int]:
+    """The lines of all places in a module that an operator changes."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator
 
+    tree = get_ast((ROOT / "src" / module).read_text(encoding="utf-8"))
+    own = get_operator(f"core/{operator}")()
+    return [start[0] for node in ast_nodes(tree) for start, _ in own.mutation_positions(node)]
+
+
+def all_mutants() -> Iterator[Mutant]:
+    """All mutants there are."""
     for place in PLACES:
         path = ROOT / "src/nacelle" / place
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            tree = get_ast(file.read_text(encoding="utf-8"))
+            module = str(file.relative_to(ROOT / "src"))
             for name in OPERATORS:
-                operator = get_operator(f"core/{name}")()
-                places = [start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node)]
-                for k, (line, _) in enumerate(places):
-                    yield Mutant(str(file.relative_to(ROOT / "src")), name, k, line)
+                for k, line in enumerate(lines_of(module, name)):
+                    yield Mutant(module, name, k, line)
 
 
-def mutated(mutant: Mutant) -> str | None:
-    """The text of the module with the change; None if there is no such place any more."""
+def mutated(mutant: Mutant) -> str:
+    """The text of the module with the change."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
     text = (ROOT / "src" / mutant.module).read_text(encoding="utf-8")
-    found = mutate_code(text, get_operator(f"core/{mutant.operator}")(), mutant.occurrence)
-    return None if found is None else str(found)
+    return str(mutate_code(text, get_operator(f"core/{mutant.operator}")(), mutant.occurrence))
 
 
-def tests_of(mutant: Mutant) -> list[str]:
-    """Tests that run the line, nearest files first, the quickest of each."""
+def tests_of(mutant: Mutant, line: int) -> list[str]:
+    """Tests that run a line, nearest files first, the quickest of each."""
     from coverage import CoverageData
 
     data = CoverageData(str(CONTEXTS))
     data.read()
-    contexts = data.contexts_by_lineno(str(ROOT / "src" / mutant.module)).get(mutant.line, [])
+    contexts = data.contexts_by_lineno(str(ROOT / "src" / mutant.module)).get(line, [])
     ids = sorted({context.partition("|")[0] for context in contexts if "::" in context})
     near = mutant.module.removeprefix("nacelle/").split("/")
 
@@ -116,10 +120,11 @@ def tests_of(mutant: Mutant) -> list[str]:
 
 def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
     """Test one mutant in a folder with a copy of the package: killed, survived, not covered, or gone."""
-    text = mutated(mutant)
-    if text is None:
+    # The module may have changed since the list was drawn: the line is the one of today.
+    lines = lines_of(mutant.module, mutant.operator)
+    if mutant.occurrence >= len(lines):
         return {"outcome": "gone"}
-    tests = tests_of(mutant)
+    tests, text = tests_of(mutant, lines[mutant.occurrence]), mutated(mutant)
     if not tests:
         return {"outcome": "not covered"}
     target = folder / mutant.module

@@ -1,7 +1,7 @@
 """The same robot elsewhere, turned, larger, heavier: what follows from it must follow exactly.
 
-With lengths times L, masses times M and time as it is, gravity grows by L, forces by M L, moments by M L^2;
-with the base moved by (R, t) poses become (R R_p, R p + t), and twists [R v; R w].
+With lengths times L, masses times M and times by T, gravity grows by L / T^2, forces by M L / T^2, moments by
+M L^2 / T^2; with the base moved by (R, t) poses become (R R_p, R p + t), and twists [R v; R w].
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ class Change:
     Attributes:
         length: factor of all lengths.
         mass: factor of all masses.
+        time: factor of all times.
         R: rotation of the base (3, 3).
         t: translation of the base (3,), m, after lengths have changed.
     """
 
     length: float = 1.0
     mass: float = 1.0
+    time: float = 1.0
     R: Array = field(default_factory=lambda: np.eye(3))
     t: Array = field(default_factory=lambda: np.zeros(3))
 
@@ -47,7 +49,7 @@ class Change:
 
     def robot(self, robot: Robot) -> Robot:
         """The changed robot."""
-        L, M = self.length, self.mass
+        L, M, T = self.length, self.mass, self.time
         bodies = tuple(self._body(body) for body in robot.bodies)
         springs = tuple(
             dataclasses.replace(
@@ -55,9 +57,9 @@ class Change:
                 points=tuple(
                     self._base(p) if b == BASE else L * p for b, p in zip(s.bodies, s.points, strict=True)
                 ),
-                stiffness=M * s.stiffness,
+                stiffness=M / T**2 * s.stiffness,
                 length=L * s.length,
-                damping=M * s.damping,
+                damping=M / T * s.damping,
             )
             for s in robot.springs
         )
@@ -70,19 +72,19 @@ class Change:
                     a,
                     encoder_zero=a.encoder_zero * unit,
                     position=tuple(unit * value for value in a.position),
-                    speed=a.speed * unit,
-                    force=a.force * M * L * L / unit,
+                    speed=a.speed * unit / T,
+                    force=a.force * M * L * L / T**2 / unit,
                 )
                 for a, unit in ((a, self._unit(robot.joints[a.joint].primitives[0])) for a in robot.actuators)
             ),
-            gravity=tuple(L * value for value in (self.R @ np.array(robot.gravity)).tolist()),
+            gravity=tuple(L / T**2 * value for value in (self.R @ np.array(robot.gravity)).tolist()),
             reference=self._pose(robot.reference),
             tools=tuple(
                 dataclasses.replace(tool, frame=Pose(tool.frame.R, L * tool.frame.p)) for tool in robot.tools
             ),
             payload=tuple(dataclasses.replace(p, inertia=self._inertia(p.inertia)) for p in robot.payload),
             springs=springs,
-            dampers=tuple(dataclasses.replace(d, damping=M * L * L * d.damping) for d in robot.dampers),
+            dampers=tuple(dataclasses.replace(d, damping=M * L * L / T * d.damping) for d in robot.dampers),
             modes=tuple(dataclasses.replace(m, reference=self._pose(m.reference)) for m in robot.modes),
             declaration=None,
         )
@@ -105,7 +107,7 @@ class Change:
                 key: (np.array(value) * L ** _SECTION.get(key, 1)).tolist()
                 for key, value in body.section.items()
             }
-            material |= {"E": material["E"] * M / L, "density": material["density"] * M / L**3}
+            material |= {"E": material["E"] * M / L / self.time**2, "density": material["density"] * M / L**3}
             beam |= {key: tuple(L * v for v in beam[key]) for key in ("from", "to") if key in beam}
             beam |= {"tips": {end: self._inertia(ten) for end, ten in beam.get("tips", {}).items()}}
             flexible |= {"material": material, "beam": beam}
@@ -121,7 +123,7 @@ class Change:
         return tuple(value * unit for value, unit in zip(values, units, strict=True))
 
     def _joint(self, robot: Robot, joint: Joint) -> Joint:
-        L, M = self.length, self.mass
+        L, M, T = self.length, self.mass, self.time
         frames = {}
         for side, body in (("predecessor", joint.predecessor), ("successor", joint.successor)):
             frame = getattr(joint, f"frame_{side}")
@@ -144,8 +146,14 @@ class Change:
                 tuple(
                     FrictionTerm(
                         term.basis,
-                        term.coefficient * M * L * L / along(k) ** (1 + _POWER.get(term.basis, 0)),
-                        term.scale * along(k),
+                        term.coefficient
+                        * M
+                        * L
+                        * L
+                        / T**2
+                        / along(k)
+                        / (along(k) / T) ** _POWER.get(term.basis, 0),
+                        term.scale * along(k) / T,
                     )
                     for term in axis
                 )
@@ -154,7 +162,7 @@ class Change:
             springs=tuple(
                 s
                 and dataclasses.replace(
-                    s, stiffness=s.stiffness * M * L * L / along(k) ** 2, rest=s.rest * along(k)
+                    s, stiffness=s.stiffness * M * L * L / (T * along(k)) ** 2, rest=s.rest * along(k)
                 )
                 for k, s in enumerate(joint.springs)
             ),
@@ -162,16 +170,16 @@ class Change:
                 s
                 and dataclasses.replace(
                     s,
-                    stiffness=s.stiffness * M * L * L / along(k) ** 2,
-                    damping=s.damping * M * L * L / along(k) ** 2,
+                    stiffness=s.stiffness * M * L * L / (T * along(k)) ** 2,
+                    damping=s.damping * M * L * L / T / along(k) ** 2,
                 )
                 for k, s in enumerate(joint.stops)
             ),
             rotor_inertia=joint.rotor_inertia * M * L * L / (units[0] ** 2 if units else 1.0),
             limits=tuple(tuple(value * along(k) for value in pair) for k, pair in enumerate(joint.limits)),
             guess=self._coordinates(joint, joint.guess),
-            drive_stiffness=joint.drive_stiffness * M * L * L / (units[0] ** 2 if units else 1.0),
-            drive_damping=joint.drive_damping * M * L * L / (units[0] ** 2 if units else 1.0),
+            drive_stiffness=joint.drive_stiffness * M * L * L / T**2 / (units[0] ** 2 if units else 1.0),
+            drive_damping=joint.drive_damping * M * L * L / T / (units[0] ** 2 if units else 1.0),
             **kept,
         )
 
@@ -189,11 +197,6 @@ class Change:
         for name in robot.motion.joint_names:
             x_new[there.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
         return x_new, there.unknowns(dependent, q)
-
-    def twist(self, robot: Robot, v: Array) -> Array:
-        """Reduced twists, or their derivatives, (..., n)."""
-        T = self.twist_map(robot)
-        return np.asarray(v) @ T.T
 
     def twist_map(self, robot: Robot) -> Array:
         """T (n, n) with v' = T v."""
@@ -213,7 +216,7 @@ class Change:
     def force(self, robot: Robot) -> Array:
         """Factors (actuators,) of the actuators' forces."""
         revolute = np.array(robot.revolute_actuators)
-        return np.where(revolute, self.mass * self.length**2, self.mass * self.length)
+        return np.where(revolute, self.length, 1.0) * self.mass * self.length / self.time**2
 
 
 def random_change(robot: Robot, seed: int) -> Change:
@@ -228,4 +231,4 @@ def random_change(robot: Robot, seed: int) -> Change:
     length, mass = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-6, 6)
     direction = rng.normal(size=3)
     t = 10.0 ** rng.uniform(-3, 6) * direction / np.linalg.norm(direction) * (1.0 if length > 1.0 else length)
-    return Change(length, mass, R, t)
+    return Change(length, mass, 10.0 ** rng.uniform(-2, 2), R, t)

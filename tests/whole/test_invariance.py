@@ -44,6 +44,8 @@ CHANGES = {
     "a thousand times as long": Change(length=1e3),
     "a million times as heavy": Change(mass=1e6),
     "a millionth of the mass": Change(mass=1e-6),
+    "in milliseconds": Change(time=1e3),
+    "in hours": Change(time=1.0 / 3600.0),
 }
 
 
@@ -68,7 +70,8 @@ def compare(robot: Robot, change: Change, states: int = 2) -> None:
         v, a = rng.normal(size=(2, robot.motion.n))
         x_new, y_new = change.state(robot, other, x, y)
         none = np.zeros(robot.motion.n)
-        ours = smallest.inverse(other, x_new, y_new, T @ v, T @ a, none)
+        v_new, a_new = T @ v / change.time, T @ a / change.time**2
+        ours = smallest.inverse(other, x_new, y_new, v_new, a_new, none)
         theirs = reference.inverse(robot, x, y, v, a, none)
         same(ours["force"] / change.force(robot), theirs["force"], tolerance)
         own = smallest.inverse(robot, x, y, v, a, none)
@@ -77,10 +80,11 @@ def compare(robot: Robot, change: Change, states: int = 2) -> None:
         expected = np.asarray(reference.inertia(robot, x, y)["M"], dtype=float)
         same(T.T @ M @ T / (change.mass * change.length**2), expected, tolerance)
         tau = np.asarray(theirs["force"], dtype=float) * change.force(robot)
-        found = smallest.forward(other, x_new, y_new, T @ v, tau, none)["acceleration"]
+        found = smallest.forward(other, x_new, y_new, v_new, tau, none)["acceleration"]
         condition = np.linalg.cond(expected / np.sqrt(np.outer(np.diag(expected), np.diag(expected))))
         again = reference.forward(robot, x, y, v, np.asarray(theirs["force"], dtype=float), none)
-        same(back @ np.asarray(found, dtype=float), again["acceleration"], 10.0 * condition * tolerance)
+        found = change.time**2 * (back @ np.asarray(found, dtype=float))
+        same(found, again["acceleration"], 10.0 * condition * tolerance)
 
 
 def moves(robot: Robot) -> tuple[object, ...]:

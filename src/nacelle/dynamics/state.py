@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import MovingConfiguration, moving
+from nacelle.kinematics.tree.rates import MovingConfiguration, moving, resting
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -52,3 +52,9 @@ def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
     """The state at a reduced pose x (nx,), with what iteration found y (ny,), and a reduced twist v (n,)."""
     now = configuration(robot, x, y)
     return State(now, moving(now, v))
+
+
+def state_at_rest(robot: Robot, x: Array, y: Array) -> State:
+    """The state at rest at a reduced pose x (nx,), with what iteration found y (ny,)."""
+    now = configuration(robot, x, y)
+    return State(now, resting(now))

@@ -46,8 +46,13 @@ class LinearForm:
         total = dict(self.terms)
         for k, value in other.terms.items():
             value = value if sign > 0.0 else -value
-            total[k] = total[k] + value if k in total else value
-        return LinearForm({k: value for k, value in total.items() if not is_zero(value)})
+            if k in total:
+                value = total[k] + value
+                if is_zero(value):
+                    del total[k]
+                    continue
+            total[k] = value
+        return LinearForm(total)
 
     def __add__(self, other: Any) -> Any:
         return self._sum(other, 1.0)

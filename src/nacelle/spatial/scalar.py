@@ -42,8 +42,9 @@ _FLOATS = (float, int, np.floating, np.integer)
 
 def is_zero(value: Scalar) -> bool:
     """Whether a scalar is the number 0, also as a constant of a trace."""
-    if isinstance(value, float | int | np.floating):
-        return value == 0.0
+    # Most are floats, and this is asked of every number.
+    if type(value) is float or isinstance(value, _FLOATS):
+        return bool(value == 0.0)
     return getattr(value, "constant", None) == 0.0
 
 

@@ -22,7 +22,7 @@ from nacelle.dynamics.formulations.choice import supported
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import state_at
+from nacelle.dynamics.state import state_at, state_at_rest
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.general.rods import with_axisymmetric_rods
 from nacelle.kinematics.jacobian import scales
@@ -136,7 +136,7 @@ def forward(
 @physics(x=of_pose, y=of_unknowns)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    state = state_at_rest(robot, x, y)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
 
@@ -162,7 +162,7 @@ def bias(
 @physics(x=of_pose, y=of_unknowns)
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    state = state_at_rest(robot, x, y)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {"g": gravity_force(state), "A": A, "margins": state.margins()}
 
@@ -182,5 +182,5 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, smooth: float | None
 @physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (load_count(robot), 6))
 def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
-    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    state = state_at_rest(robot, x, y)
     return wrenches_along_twist(state, dict(enumerate(wrench[1:], start=1)))

@@ -19,7 +19,7 @@ from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import state_at
+from nacelle.dynamics.state import state_at_rest
 from nacelle.kinematics.actuation import actuator_rows
 from nacelle.kinematics.shapes import of_pose, of_unknowns
 from nacelle.model.robot import Robot
@@ -41,7 +41,7 @@ def balance_columns(
     Held along the reduced twist are the robot as it is (n,), and a kilogram at each of the places
     (places, n), given by body and point in its frame. J_r^-1 (actuators, n) is beside.
     """
-    state = state_at(robot, x, y, np.zeros(robot.motion.n))
+    state = state_at_rest(robot, x, y)
     motion, n = state.now.motion, robot.motion.n
     rates = [rate_rows(robot, motion, joint)[number][0] @ state.moving.U for joint, number in axes]
     g = np.asarray(robot.gravity)

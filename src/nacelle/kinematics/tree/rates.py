@@ -262,6 +262,13 @@ def moving(now: Configuration, v: Array) -> MovingConfiguration:
     return MovingConfiguration(U, u, extended[:, -1], velocity)
 
 
+def resting(now: Configuration) -> MovingConfiguration:
+    """All rates from the reduced twist, at rest: rates and biases are 0."""
+    U = rate_map(now)
+    still = np.zeros(len(U))
+    return MovingConfiguration(U, still, still, tree_velocity(now.robot, now.motion, still))
+
+
 def spin_biases(
     mechanism: Mechanism, motion: TreeMotion, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
