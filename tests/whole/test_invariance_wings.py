@@ -1,13 +1,15 @@
-"""Flexible links, identification and files follow a robot that is moved, scaled and weighed otherwise."""
+"""All wings follow a robot that is moved, scaled and weighed otherwise: links, data, files, loops, views."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import nacelle
+from nacelle.control.sensors import Sensors
 from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.statics import StaticDeflection
@@ -15,6 +17,9 @@ from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.identify import identify
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.vision.observation import observe
+from nacelle.vision.placing import camera_for
 from support import round_trips
 from support.exported_files import without_losses
 from support.identification import library_run
@@ -101,3 +106,49 @@ def returned(robot: Robot, format: str, folder: Path) -> Robot:
     folder.mkdir()
     files = nacelle.export_robot(robot, format, out=folder).files
     return nacelle.import_robot(files[0], closures=files[1] if format == "urdf" else None).robot
+
+
+@pytest.mark.costly
+@changes
+def test_closed_loop(change: Change) -> None:
+    """A controller with poles in time follows the changed path by the changed forces."""
+    robot = library_robot("delta")
+    own, found = (controlled(one) for one in (robot, change.robot(robot)))
+    assert found.status == own.status
+    tolerance = 1e-7 + 1e6 * change.robot(robot).coordinate_rounding
+    np.testing.assert_allclose(found.actual, own.actual, rtol=0.0, atol=tolerance)
+    expected = own.commanded * change.force(robot)
+    np.testing.assert_allclose(
+        found.commanded, expected, rtol=0.0, atol=10.0 * tolerance * np.max(np.abs(expected))
+    )
+
+
+def controlled(robot: Robot) -> nacelle.ControlRun:
+    """A tenth of a second of computed force on a line of a twentieth of the robot's size."""
+    x = nacelle.reference_pose(robot)
+    path = nacelle.Line(
+        x, x + 0.05 * robot.size * np.array([1.0, 0.5, 0.2]), motion=robot.motion, duration=0.1
+    )
+    law = nacelle.controller(robot, "cf-rb", period=1e-3)
+    return nacelle.closed_loop(robot, law, path, settle=0.01, sensors=Sensors.ideal())
+
+
+def without_shapes(robot: Robot) -> Robot:
+    return dataclasses.replace(robot, bodies=tuple(dataclasses.replace(b, display=()) for b in robot.bodies))
+
+
+@pytest.mark.costly
+@changes
+def test_camera(change: Change) -> None:
+    """A camera that stands where it stood sees the same picture, and finds the changed pose."""
+    # Drawn in the shapes that follow from its size.
+    robot = without_shapes(library_robot("delta"))
+    other, camera = change.robot(robot), camera_for(robot, size=(256, 256))
+    place = Pose(camera.pose.R, change.length * camera.pose.p + change.t)
+    own, found = observe(robot, camera=camera), observe(other, camera=camera.placed(place))
+    rounding = other.coordinate_rounding
+    np.testing.assert_allclose(found.image, own.image, rtol=0.0, atol=1e-9 + 1e5 * rounding)
+    assert [one.reason for one in found.seen] == [one.reason for one in own.seen]
+    assert own.error is not None
+    assert found.error is not None
+    np.testing.assert_allclose(found.error / change.length, own.error, rtol=0.0, atol=1e-9 + 1e4 * rounding)
