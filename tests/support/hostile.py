@@ -60,7 +60,8 @@ def admissible(robot: Robot, motions: list[DesiredMotion]) -> Array:
     good &= np.all(rate <= 1.01 * np.array([actuator.speed for actuator in robot.actuators]), axis=1)
     if len(robot.actuators) == robot.motion.n:
         scaled = J * twist_units(robot)
-        p = np.linalg.det(scaled / np.linalg.norm(scaled, axis=2, keepdims=True))
+        with np.errstate(invalid="ignore"):
+            p = np.linalg.det(scaled / np.linalg.norm(scaled, axis=2, keepdims=True))
         good &= p * np.sign(p[0]) > np.sqrt(1e-7)
     return good
 

@@ -176,8 +176,9 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
     columns that are constant come before all others: their pivots cost nothing.
     """
     still = constant_columns(samples)
-    M = samples if still.any() else samples / np.max(np.abs(samples), axis=2, keepdims=True)
-    M = M.copy()
+    largest = np.max(np.abs(samples), axis=2, keepdims=True)
+    # A row may be zero at a sample that is singular.
+    M = samples.copy() if still.any() else samples / np.where(largest > 0.0, largest, 1.0)
     n = M.shape[1]
     rows_left, columns_left = list(range(n)), list(range(n))
     order = []
