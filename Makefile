@@ -62,10 +62,11 @@ test-extras: setup ## Tests of what is optional; installs PyTorch (some gigabyte
 QUALITY = @$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
 	-r requirements/quality.txt
 
-coverage: setup ## Lines and branches that make test-all reaches; which tests reach them, for make mutants
+coverage: setup ## Lines and branches that make test-all reaches, PART by PART or TIER=test; which tests, for make mutants
 	$(QUALITY)
 	mkdir -p .results
 	COVERAGE_FILE=.results/contexts $(BIN)/pytest -n $(JOBS) --dist worksteal --tier $(or $(TIER),all) \
+		--part $(PART) $(if $(filter-out 1/%,$(PART)),--cov-append) \
 		--cov=nacelle --cov-branch --cov-context=test --cov-report=
 	COVERAGE_FILE=.results/contexts $(BIN)/coverage report --skip-covered --sort=cover --precision=1
 
