@@ -134,19 +134,13 @@ def test_functions_that_cannot_be_compiled(store):
         (lambda: compile_function(lambda r, x: x, robot), "does not declare its inputs"),
         (lambda: compile_function(lambda x: x if x > 0 else -x, inputs={"x": ()}), "cannot be traced"),
         (lambda: compile_function(scaled_norm, inputs=SHAPES, target="c"), "source only"),
-        (
-            lambda: compile_function(scaled_norm, inputs=SHAPES, target="jti"),
-            "did you mean 'jit'",
-        ),
+        (lambda: compile_function(scaled_norm, inputs=SHAPES, target="jti"), "did you mean 'jit'"),
         (
             lambda: compile_function(scaled_norm, inputs=SHAPES, target="opencl"),
             "jit, c, cuda, numpy, python, jax, torch$",
         ),
         (lambda: compile_function(closures, robot, parameters="masses"), "parameters='masses'"),
-        (
-            lambda: compile_function(scaled_norm, inputs=SHAPES, parameters="input"),
-            "need a robot",
-        ),
+        (lambda: compile_function(scaled_norm, inputs=SHAPES, parameters="input"), "need a robot"),
     ):
         with pytest.raises(CompileError, match=words):
             call()

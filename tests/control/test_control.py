@@ -1,4 +1,4 @@
-"""Control: compare, controller, fields, gains, kind, named, poles, samples, words, written."""
+"""Control: compare, controller, fields, gains, kind, law, named, poles, samples, sensors, words, written."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
+from nacelle.control.controller import Controller
 from nacelle.control.gains import ControlWarning, masses_of, tuned
 from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
 from nacelle.control.law import law_of
@@ -19,20 +20,25 @@ from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import closed_loop
 from nacelle.control.named import CONTROLLERS, KINDS, controller
 from nacelle.control.poles import loop_poles
+from nacelle.control.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.control.written import read_written
 from nacelle.dynamics.poses import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.kinematic_model import actuator_positions
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.trajectory.circle import Circle
 from nacelle.model.description.fields import Strict
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.programs import native_loop
+from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.sampled.programs import law_alone, native_loop
 from nacelle.spatial.form import Form
-from nacelle.spatial.physics import check_sampler_of, input_shapes
+from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
+from nacelle.spatial.scalar import Array
 from support.described import mechanism
+from support.hostile import PERIOD, admissible, hostile_robot, hostile_samples, way_out
 from support.library import library_robot
 
 # ---- Controllers side by side
@@ -322,3 +328,172 @@ def test_places_of_what_is_wrong() -> None:
     assert [(one.line, one.column) for one in caught.value.problems] == [(2, 1)]
     with pytest.raises(DescriptionError, match="or one of three"):
         read_written(Small, "four", {"three": {"number": 3}})
+
+
+# ---- Hostile desired motions and measured states, in every law: no force leaves, and the status says why
+
+ROBOTS = ("fivebar", "delta", "palida", "quattro", "redundant planar 4-RRR", "hexa")
+QUICK = ("fivebar", "quattro")
+
+
+def cases() -> list:
+    """Every law of every robot; the long ones are slow."""
+    quick = {(robot, name) for robot in QUICK for name in ("sj", "ct-cartesian")}
+    quick |= {("fivebar", name) for name in CONTROLLERS} | {("redundant planar 4-RRR", "ct-cartesian")}
+    every = [(robot, name) for robot in ROBOTS for name in CONTROLLERS]
+    return [case if case in quick else pytest.param(*case, marks=pytest.mark.slow) for case in every]
+
+
+def made_for(robot: Robot, name: str) -> Controller:
+    """A slow controller, for which a path out of the workspace takes few samples."""
+    return controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(("robot_name", "name"), cases())
+def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, name: str) -> None:
+    made = made_for(hostile_robot(robot_name), name)
+    robot = made.robot
+    stopped = made.kind.memory(robot).place("stopped").start
+    for seed in range(3):
+        motions = way_out(robot, seed)
+        good = admissible(robot, motions)
+        first = int(np.argmin(good))
+        assert 3 < first < len(motions)
+        readings = made.coordinates(np.array([motion.x for motion in motions[:first]]))
+        z = made.start(motions[0].x)
+        for k, motion in enumerate(motions[: first + 1]):
+            force, z = made.step(z, readings[min(k, first - 1)], motion)
+            if z[stopped]:
+                break
+        assert not force.any()
+        # Readings follow the path, not the forces: what a law expects of these may be refused before.
+        assert z[stopped] == 3.0 or z[stopped] == 4.0, (seed, k, first)
+        # A band of rounding and of differences is as wide as a sample at most.
+        assert k >= first - (2 if z[stopped] == 3.0 else 15), (seed, k, first)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(("robot_name", "name"), cases())
+def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> None:
+    made = made_for(hostile_robot(robot_name), name)
+    robot = made.robot
+    stopped = made.kind.memory(robot).place("stopped").start
+    x = np.asarray(mechanism_of(robot).reference[0], dtype=float)
+    q, zero = made.coordinates(x), np.zeros(robot.motion.n)
+    start = made.start(x)
+    for _ in range(4):
+        force, start = made.step(start, q, DesiredMotion(x, zero, zero))
+        assert np.isfinite(force).all()
+        assert start[stopped] == 0.0
+    count = 0
+    for what, readings, motion, status in hostile_samples(made):
+        force, z = made.step(start, readings, motion)
+        missed = made.kind.memory(robot).split(z)["missed"][0]
+        if status < 0:
+            # Readings of no pose are bridged; others are too fast.
+            assert z[stopped] == 4.0 or missed == 1.0, what
+        else:
+            assert z[stopped] == status, what
+        if z[stopped]:
+            count += 1
+            assert not force.any(), what
+            assert np.array_equal(np.delete(z, stopped), np.delete(start, stopped)), what
+            force, again = made.step(z, q, DesiredMotion(x, zero, zero))
+            assert not force.any()
+            assert np.array_equal(again, z)
+    assert count > 9 * robot.motion.n
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", [name for name in CONTROLLERS if name not in ("sj", "cf-rb")])
+def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
+    """In the native loop with a plant: no force of the setpoint acts, and the arm stays where it is."""
+    robot = nacelle.load("fivebar")
+    made = controller(robot, name, period=5e-4, bandwidth=10.0)
+    x = nacelle.reference_pose(robot)
+    rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
+    rows[20:, 1] += 10.0
+    plant = nacelle.RigidPlant(robot, friction=False)
+    run = nacelle.simulate(plant, x, None, made.sampled(x, rows), until=0.1, method="rk4", step=2.5e-4)
+    assert run.message.startswith(
+        "at 0.01 s the controller stopped: the desired motion is not finite, out of"
+    )
+    late = run.t >= 0.01 - 1e-9
+    assert not run.inputs[late].any()
+    assert np.max(np.abs(run.x - x)) < 1e-5
+
+
+# ---- Sensors of a controller
+
+
+@physics(z=(2,), q=(2,), r=(1,), gains=(1,))
+def echo(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
+    """Remember the readings; commands are the reference and the gain."""
+    return {"force": np.array([r[0], gains[0]]), "memory": q}
+
+
+def test_readings_are_counted_noisy_and_missing(fivebar: Robot) -> None:
+    law = law_alone(Sampled(sensed(echo), 1e-3, memory=np.zeros(2), gains=np.zeros(3)), fivebar)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, noise, step = rng.normal(size=2), 0.01 * rng.normal(size=2), 0.003
+        row = np.concatenate([[7.0], noise, [1.0, -1.0]])
+        found = law(np.zeros(2), q, row, np.array([5.0, step, step]))
+        assert found["force"].tolist() == [7.0, 5.0]
+        # Half up: as the formula says, not as np.round does.
+        assert found["memory"][0] == pytest.approx(step * np.floor((q + noise)[0] / step + 0.5), abs=1e-15)
+        assert found["memory"][1] == MISSING
+        plain = law(np.zeros(2), q, np.concatenate([[7.0], noise, [1.0, 1.0]]), np.array([5.0, 0.0, step]))
+        assert plain["memory"][0] == (q + noise)[0]
+
+
+def test_rows_follow_seed_and_gaps(fivebar: Robot) -> None:
+    time = 1e-3 * np.arange(20000)
+    second = fivebar.actuators[1].name
+    sensors = Sensors(noise=2.0, dropout=0.1, late=0.05, gaps=(Gap(1.0, 1.1), Gap(2.0, 2.2, second)))
+    rows = sensors.rows(fivebar, time, 3)
+    assert np.array_equal(rows, sensors.rows(fivebar, time, 3))
+    assert not np.array_equal(rows, sensors.rows(fivebar, time, 4))
+    # The same seed has the same losses, however much noise there is.
+    louder = Sensors(noise=4.0, dropout=0.1, late=0.05, gaps=sensors.gaps).rows(fivebar, time, 3)
+    assert np.array_equal(louder[:, 2:], rows[:, 2:])
+    assert louder[:, :2] == pytest.approx(2.0 * rows[:, :2])
+    assert np.std(rows[:, :2]) == pytest.approx(2.0, rel=0.02)
+    missing = rows[:, 2:] < 0.0
+    assert missing[1000:1100].all()
+    assert missing[2000:2200, 1].all()
+    assert not missing[2000:2200, 0].all()
+    assert np.mean(missing[3000:]) == pytest.approx(1.0 - 0.9 * 0.95, abs=0.01)
+    # What is late is late for all actuators at once.
+    both = Sensors(late=0.2).rows(fivebar, time, 0)[:, 2:]
+    assert np.array_equal(both[:, 0], both[:, 1])
+    assert Sensors.ideal().complete
+    assert not sensors.complete
+
+
+def test_mistakes_of_sensors(fivebar: Robot) -> None:
+    time = np.zeros(1)
+    with pytest.raises(KinematicsError, match=r"no actuator 'left.moto'; did you mean 'left.motor'"):
+        Sensors(gaps=(Gap(0.0, 1.0, "left.moto"),)).rows(fivebar, time, 0)
+    with pytest.raises(
+        KinematicsError, match=r"dropout of the sensors is from 0 to 1, got 1.5 for left.motor"
+    ):
+        Sensors(dropout=1.5).rows(fivebar, time, 0)
+    with pytest.raises(KinematicsError, match="one for each of the 2 actuators"):
+        Sensors(resolution=[1e-6] * 3).resolutions(fivebar)
+    with pytest.raises(KinematicsError, match="late"):
+        Sensors(late=-0.1).rows(fivebar, time, 0)
+
+
+def test_a_long_gap_stops_the_controller_and_a_short_one_does_not(fivebar: Robot, turn: Circle) -> None:
+    law = controller(fivebar, "sj", period=1e-3)
+    patience = int(law.gain("patience")[0])
+    short = Sensors(gaps=(Gap(0.2, 0.2 + 1e-3 * patience - 5e-4),))
+    run = closed_loop(fivebar, law, turn, settle=0.1, sensors=short)
+    assert run.ok
+    run = closed_loop(fivebar, law, turn, settle=0.1, sensors=Sensors(gaps=(Gap(0.2, 0.4),)))
+    assert run.status == "event"
+    assert "readings were missing" in run.message
+    assert run.time[-1] == pytest.approx(0.2 + 1e-3 * patience, abs=1.1e-3)
+    assert run.summary()["samples"] == run.samples

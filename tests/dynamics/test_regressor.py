@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support import rigid_robots, stress_robots
 
 import nacelle
 from nacelle.dynamics.formulations import reference as tree
@@ -12,6 +11,7 @@ from nacelle.dynamics.general import regressor as general
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.spatial.linear_form import LinearForm
+from support import rigid_robots, stress_robots
 
 BODY = 10
 

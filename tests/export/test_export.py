@@ -1,8 +1,10 @@
-"""Exports: compilers, names, mistakes, and inputs at states."""
+"""Exports: compilers, names, mistakes, inputs at states, folders, reference vectors, self-tests."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -12,16 +14,27 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile import make_program
+from nacelle.control.named import controller
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError
+from nacelle.export import trial
+from nacelle.export.c import package as c_package
 from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
 from nacelle.export.entries import LONGEST, Wanted, entries, package_name
+from nacelle.export.entry import Entry
+from nacelle.export.folder import MANIFEST, check_file, write_file, write_folder
 from nacelle.export.markdown import plain
 from nacelle.export.states import inputs_at, seeded_states
-from nacelle.export.vectors import rounded, vectors
+from nacelle.export.trial import try_package
+from nacelle.export.vectors import TOLERANCES, closing_condition, relation_error, rounded, tolerated, vectors
+from nacelle.kinematics.iteration.newton_steps import closing_step
+from support.cc import COMPILERS
 from support.described import mechanism
 from support.hostile_names import HOSTILE
 from support.library import library_robot
+from support.random_robots.inner_loops import draw
+from support.stress_robots import STRESS
 
 # ---- Compilers: which one is found, what it says, and which of them make no programs
 
@@ -205,3 +218,322 @@ def test_what_nothing_drives_is_left_out_of_vectors() -> None:
     for entry in entries(robot, "p", Wanted(("forward_dynamics", "inverse_kinematics"))):
         found = vectors(entry, states)
         assert all(np.isfinite(values).all() for values in found.outputs.values())
+
+
+# ---- Writing packages: whole or not at all, and never over what others wrote
+
+FILES = {
+    "README.md": "page\n",
+    "src/a.c": "int a;\n",
+    MANIFEST: json.dumps({"files": ["src/a.c", "README.md"]}),
+}
+
+
+def listed(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_new_and_empty_folders(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "empty"):
+        write_folder(tmp_path / name, FILES, False)
+        assert listed(tmp_path / name) == set(FILES)
+        assert (tmp_path / name / "src" / "a.c").read_text() == "int a;\n"
+        assert (tmp_path / name).stat().st_mode & 0o755 == 0o755 & ~_umask()
+    assert {path.name for path in tmp_path.iterdir()} == {"new", "empty"}
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_what_others_wrote_stays(tmp_path: Path) -> None:
+    write_folder(tmp_path / "p", FILES, False)
+    (tmp_path / "p" / "mine.txt").write_text("mine")
+    with pytest.raises(ExportError, match="not empty"):
+        write_folder(tmp_path / "p", FILES, False)
+    later = {"README.md": "other\n", "src/b.c": "int b;\n", MANIFEST: "{}"}
+    write_folder(tmp_path / "p", later, True)
+    assert listed(tmp_path / "p") == {*later, "mine.txt"}
+    assert (tmp_path / "p" / "README.md").read_text() == "other\n"
+
+
+def test_a_manifest_reaches_nothing_outside(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "p").mkdir()
+    names = ["../precious", str(tmp_path / "precious"), 7, ""]
+    (tmp_path / "p" / MANIFEST).write_text(json.dumps({"files": names}))
+    write_folder(tmp_path / "p", FILES, True)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_clear_errors(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ExportError, match="no folder"):
+        write_folder(tmp_path / "file", FILES, True)
+    with pytest.raises(ExportError, match="there is no folder"):
+        write_folder(tmp_path / "missing" / "p", FILES, False)
+    with pytest.raises(ExportError, match="cannot write"):
+        write_folder(tmp_path / ("x" * 300), FILES, False)
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(ExportError, match="No space left"):
+        write_folder(tmp_path / "p", FILES, False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_appears_whole_and_is_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "one.fmu"
+    check_file(out, ".fmu", False)
+    write_file(out, b"\0first")
+    with pytest.raises(ExportError, match="there already"):
+        check_file(out, ".fmu", False)
+    check_file(out, ".fmu", True)
+    write_file(out, b"\0second")
+    assert out.read_bytes() == b"\0second"
+    assert list(tmp_path.iterdir()) == [out]
+    for wrong, words in (
+        (tmp_path / "one.zip", r"to end in \.fmu"),
+        (tmp_path / "no" / "one.fmu", "there is no folder"),
+    ):
+        with pytest.raises(ExportError, match=words):
+            check_file(wrong, ".fmu", False)
+    (tmp_path / "folder.fmu").mkdir()
+    with pytest.raises(ExportError, match="is a folder"):
+        check_file(tmp_path / "folder.fmu", ".fmu", True)
+    with pytest.raises(ExportError, match="cannot write"):
+        write_file(tmp_path / "no" / "one.fmu", b"")
+
+
+# ---- Reference vectors: what is tolerated follows what a program does in a precision
+
+
+def test_tolerances() -> None:
+    eps = float(np.finfo(np.float64).eps)
+    assert tolerated(0.0, np.float64) == float(f"{200.0 * eps:.1e}")
+    assert tolerated(1e-9, np.float64) == 3e-8
+    # A program that loses all digits, or gives no number, is held to a tenth.
+    assert tolerated(1.0, np.float32) == tolerated(np.nan, np.float32) == 0.1
+
+
+def test_inputs_of_a_function_of_its_own() -> None:
+    """(1 + x) - 1 loses the digits that the numbers below 1 have in a precision."""
+    program = make_program(lambda x: {"y": (1.0 + x[0] * x[0]) - 1.0}, None, {"x": (1,)}, minimised=False)
+    given = {"x": np.full((3, 1), 1e-3)}
+    entry = Entry("lossy", "", program, {}, None, at=lambda states: given)
+    found = vectors(entry, seeded_states(library_robot("fivebar"), 3))
+    exact = float(np.float32(1e-3)) ** 2
+    assert np.allclose(found.outputs["y"], exact, rtol=1e-15)
+    off = abs(rounded(program, given["x"][:1], np.float32)[0, 0] - exact) / exact
+    assert off > 1e-3
+    assert found.tolerance["float"]["y"] > 0.01
+    assert found.tolerance["double"]["y"] < 1e-8
+
+
+WALKLEG = Path(__file__).parents[1] / "robots" / "walkleg.yaml"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["walkleg", "3rps"])
+def test_unknowns_are_off_by_the_condition_at_most(name: str) -> None:
+    """|y - y*| <= c * error for any y near a solution, as the step's own error says, and some y attain it."""
+    robot = nacelle.load(WALKLEG) if name == "walkleg" else library_robot(name)
+    states = seeded_states(robot, 2)
+    shapes = {"y": (states.y.shape[1],), "x": (states.x.shape[1],)}
+    step = make_program(closing_step, robot, shapes, minimised=False)
+    condition = closing_condition(robot, states.x, states.y)
+    rng, count = np.random.default_rng(0), 200
+    for x, y, c in zip(states.x, states.y, condition, strict=True):
+        best, way, size = 0.0, np.zeros_like(c), 1.0
+        for _ in range(100):
+            ways = way + size * c * rng.normal(size=(count, c.size))
+            ways *= 1e-7 / np.max(np.abs(ways), axis=1, keepdims=True)
+            columns = [*(y + ways).T, *(np.full(count, value) for value in x)]
+            error = np.asarray(step.evaluate(columns)[-1])
+            ratios = np.max(np.abs(ways) / c, axis=1) / error
+            assert np.max(ratios) < 1.001
+            size *= 1.3 if np.max(ratios) > best else 0.8
+            if np.max(ratios) > best:
+                best, way = float(np.max(ratios)), ways[np.argmax(ratios)]
+                size = max(size, 1e-12)
+            size = min(size, 1.0) if not np.any(way) else min(size, float(np.max(np.abs(way) / c)))
+        assert best > 0.5
+
+
+def test_an_iteration_is_known_to_its_tolerance_times_the_condition() -> None:
+    """Each state and unknown has its own limit; steps of 50 digits end at closed loops."""
+    robot = nacelle.load(WALKLEG)
+    states = seeded_states(robot)
+    entry = entries(robot, "p", Wanted(("inverse_kinematics",)))[0]
+    found = vectors(entry, states)
+    closed = found.closed
+    assert closed is not None
+    np.testing.assert_allclose(closed.y, states.y, atol=1e-4)  # poses are rounded to single precision
+    rows = np.concatenate([closed.y, found.inputs["x"]], axis=1)
+    for row in rows:
+        assert entry.program.evaluate(row.tolist())[-1] < 1e-15
+    assert np.max(closed.condition) > 100.0 * np.min(closed.condition)
+    for real, eps in (("double", 2.3e-16), ("float", 1.2e-7)):
+        t = closed.tolerance[real]
+        assert t == TOLERANCES[real]
+        assert 2.0 * t <= closed.limit[real] < 2.0 * t + 100.0 * eps
+        assert closed.step[real] < 100.0 * eps
+        assert closed.known(real) == closed.limit[real] * np.max(closed.condition)
+    most = np.max(closing_condition(robot, states.x, states.y))
+    np.testing.assert_allclose(relation_error(states), 3e-5 * most, rtol=0.05)
+
+
+# ---- Self-tests run at export: what passes, what fails, and what a package says where there is no compiler
+
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+GOOD = {"src/a.c": "int one(void) { return 1; }\n", "test/self_test.c": "int main(void) { return 0; }\n"}
+
+
+def ending(printed: str, status: int) -> dict[str, str]:
+    """A package whose self-test prints and returns something."""
+    main = f'#include <stdio.h>\nint main(void) {{ printf("{printed}"); return {status}; }}\n'
+    return {**GOOD, "test/self_test.c": main}
+
+
+@needs_compiler
+def test_a_package_that_passes() -> None:
+    done = try_package("a", "c", GOOD)
+    assert done.compiler
+    assert done.data == {"run": True, "passed": True, "compiler": done.compiler, "host": False}
+    assert f"passed when the package was written: {done.compiler}" in done.sentence
+
+
+@needs_compiler
+def test_the_worst_error_is_named() -> None:
+    lines = (
+        "a_b     force   worst error 3.0e-14, tolerated 4.4e-14: good\\n"
+        "a_b_f   pivot   worst error 2.0e-04, tolerated 1.0e-04: BAD\\n"
+        "a_c_f_newton y / condition  worst error 3.0e-03, tolerated 2.0e-05: BAD\\n"
+    )
+    words = (
+        r"nothing is written: a_c_f_newton \(float\), y / condition: worst error 3\.0e-03, tolerated 2\.0e-05"
+    )
+    with pytest.raises(ExportError, match=rf"{words}; 2 bad in all .*precision double leaves float out"):
+        try_package("a", "c", ending(lines, 1))
+    with pytest.raises(ExportError, match=r"a_b \(double\), force: worst error inf") as raised:
+        try_package("a", "c", ending("a_b   force   worst error inf, tolerated 4.4e-14: BAD\\n", 1))
+    assert "leaves float out" not in str(raised.value)
+    with pytest.raises(ExportError, match="ends with status 3"):
+        try_package("a", "c", ending("", 3))
+    with pytest.raises(ExportError, match=r"does not compile with .*src/a\.c"):
+        try_package("a", "c", {**GOOD, "src/a.c": "int one(void) { return two; }\n"})
+
+
+@needs_compiler
+def test_without_a_compiler_that_works_it_has_not_been_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_RUNNING", 0.1)
+    slow = {**GOOD, "test/self_test.c": "int main(void) { for (volatile int k = 1; k;) { } return 0; }\n"}
+    assert try_package("a", "c", slow).data == {"run": False, "reason": "self_test takes longer than 0.1 s"}
+    for name, words in (
+        ("no-such-cc", "there was no compiler of C"),
+        ("false", "makes no program that runs"),
+    ):
+        monkeypatch.setenv("CC", name)
+        done = try_package("a", "c", GOOD)
+        assert not done.compiler
+        assert words in done.reason
+        assert "has not been run yet" in done.sentence
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_manifest_and_readme_say_whether_it_was_run(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = library_robot("prrrp")
+    cases: list[tuple[str, dict[str, Any], bool]] = [("left", {"self_test": False}, False), ("no", {}, False)]
+    cases += [("run", {}, True)] if COMPILERS else []
+    for out, options, passed in cases:
+        with monkeypatch.context() as context:
+            if out == "no":
+                context.setenv("CC", "no-such-cc")
+                context.setenv("CXX", "no-such-c++")
+            done = nacelle.export(robot, "jacobian", out=tmp_path / out, target=target, bare=True, **options)
+        readme = (done.out / "README.md").read_text()
+        said = json.loads((done.out / "nacelle.json").read_text())["self_test"]
+        assert done.self_test is not None
+        assert said == done.self_test.data
+        assert said["run"] is passed
+        assert ("The self-test passed when" in readme) is passed
+        assert ("The self-test has not been run yet" in readme) is not passed
+        assert "<!--" not in readme
+        assert "self_test" in readme  # how it is run
+
+
+@pytest.mark.costly
+@needs_compiler
+@pytest.mark.parametrize(("right", "wrong"), [(r" - ", " + "), (r"(\d\.\d+)(f?) \* ", r"1.001\2 * \1\2 * ")])
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_wrong_program_is_not_written(
+    right: str, wrong: str, real: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign, and a constant by a thousandth, in one precision."""
+    true = c_package.c_definition
+
+    def with_defect(program: Any, options: Any, header: str) -> tuple[str, int]:
+        text, stack = true(program, options, header)
+        if options.real != real:
+            return text, stack
+        head, body = text.split("{", 1)
+        changed = re.sub(right, wrong, body, count=1)
+        assert changed != body
+        return head + "{" + changed, stack
+
+    monkeypatch.setattr(c_package, "c_definition", with_defect)
+    with pytest.raises(ExportError, match=rf"nothing is written: \w+ \({real}\), .*: worst error"):
+        nacelle.export(library_robot("fivebar"), "inverse_dynamics", out=tmp_path / "p", bare=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_a_leg_of_bad_condition(tmp_path: Path) -> None:
+    """Loops that are nearly flat at some states, and a controller that is reset in float, too."""
+    robot = nacelle.load(WALKLEG)
+    made = controller(robot, "cf-rb", bandwidth=10.0)
+    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "p", controller=made)
+    assert done.self_test is not None
+    assert done.self_test.compiler
+    readme = (done.out / "README.md").read_text()
+    stated = re.search(r"the condition is (\S+) to (\S+); .*at worst (\S+) in double, (\S+) in float", readme)
+    assert stated is not None
+    least, most, double, single = map(float, stated.groups())
+    assert 1.0 < least < 10.0 < 300.0 < most < 3000.0
+    np.testing.assert_allclose([double / most, single / most], [2e-12, 2.3e-5], rtol=0.1)
+
+
+OTHERS = ("3rps", "quattro", "nacelle with a loop", "loop inside a leg", "tilting head")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in OTHERS])
+@pytest.mark.parametrize("target", ["c", "cuda"])
+def test_legs_found_by_iteration(name: str, target: str, tmp_path: Path) -> None:
+    robot = STRESS[name](3) if name in STRESS else library_robot(name)
+    done = nacelle.export(robot, "inverse_dynamics,inverse_kinematics", out=tmp_path / "p", target=target)
+    assert "close_legs" in done.counts
+    assert done.self_test is not None
+    assert done.self_test.compiler
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))])
+def test_random_loops_inside_legs(seed: int, tmp_path: Path) -> None:
+    """Bars, parallelograms and cylinders."""
+    done = nacelle.export(draw(seed).robot, "inverse_kinematics", out=tmp_path / "p")
+    assert "close_legs" in done.counts
+    assert done.self_test is not None
+    assert done.self_test.compiler

@@ -1,21 +1,35 @@
-"""Kinematics: rates of actuators, samples along paths, margins, coordinates that nothing drives."""
+"""Kinematics: rates of actuators, samples along paths, margins, poses as input, batches and programs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError, UnreachableError
+from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.along import motion_samples, solved_samples
-from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
+from nacelle.model.robot import Robot
+from nacelle.spatial.rotation_path import quat_from_matrices
+from support.compare import assert_same
 from support.described import mechanism
+from support.library import NAMES
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot, solve_uncompiled
+from support.uncompiled import any_robot, by_time, poses_around, run_uncompiled, solve_uncompiled
 
 # ---- actuation
 #
@@ -122,3 +136,212 @@ def test_coordinates_by_full_names_bare_names_and_named_motions() -> None:
     assert coordinate_places(mechanism("cart_pole"), "pivot") == (1,)
     with pytest.raises(nacelle.KinematicsError, match="'hip' is not a coordinate"):
         coordinate_places(robot, "hip")
+
+
+# ---- The physics functions of kinematics give the same over batches, compiled, and with parameters as inputs
+
+OF_POSES = (
+    kinematic_model.joint_positions,
+    kinematic_model.actuator_positions,
+    kinematic_model.body_poses,
+    kinematic_model.inverse_jacobian,
+    kinematic_model.rate_maps,
+    kinematic_model.body_jacobians,
+    kinematic_model.closure_equations,
+)
+OF_MOTIONS = (kinematic_model.body_motions, kinematic_model.joint_motions)
+# All functions of a robot take up to 20 s to compile: most robots are for `make test-all`.
+QUICK = ("3rps", "c5", "fivebar", "prrrp")
+
+
+def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
+    """As many samples as fill no whole number of vectors, in the shape of a batch of two dimensions."""
+    x = poses_around(robot, 14, seed=6)
+    y = solve_uncompiled(robot, x)
+    rng = np.random.default_rng(7)
+    motions = rng.normal(size=(2, 14, robot.motion.n)) if function in OF_MOTIONS else ()
+    expected = run_uncompiled(function, robot, x, y, *motions)
+    found = native(function, robot)(*(a.reshape(2, 7, -1) for a in (x, y, *motions)))
+    found = found if isinstance(found, dict) else {"": found}
+    assert set(found) == set(expected)
+    for key, value in expected.items():
+        # Open loops are rounding themselves: compared with the size, not with each other.
+        floor = robot.size * np.eye(1, value.size).reshape(value.shape) if key == "residual" else 0.0
+        assert_same(found[key].reshape(value.shape) + floor, value + floor, 1e-12, key)
+
+
+@pytest.mark.parametrize("name", by_time(NAMES, long=set(NAMES) - set(QUICK)))
+def test_compiled_equals_uncompiled(name: str) -> None:
+    for function in (*OF_POSES, *OF_MOTIONS):
+        check_compiled(any_robot(name), function)
+
+
+@pytest.mark.parametrize("name", ["dymo", "hexaglide", "palida"])
+def test_compiled_jacobian_equals_uncompiled(name: str) -> None:
+    check_compiled(any_robot(name), kinematic_model.inverse_jacobian)
+
+
+def other_lengths(robot: Robot, seed: int = 2, part: float = 0.01) -> Robot:
+    """The robot with every length and angle of its description changed by up to one per cent."""
+    vector = robot.numbers.vector("geometry")
+    change = part * np.random.default_rng(seed).uniform(-1.0, 1.0, vector.shape)
+    return robot.with_numbers(vector * (1.0 + change), "geometry")
+
+
+@pytest.mark.parametrize("name", by_time(["3rps", "c5", "fivebar", "gough-stewart", "hexa"], long=["hexa"]))
+def test_parameters_as_inputs(name: str) -> None:
+    """One program for all lengths: with the robot's own numbers, and with others."""
+    robot = any_robot(name)
+    compiled = nacelle.compile(kinematic_model.inverse_jacobian, robot, parameters="input")
+    for other in (robot, other_lengths(robot)):
+        mechanism = mechanism_of(other)
+        assert [plan.recipe for plan in mechanism.legs] == [plan.recipe for plan in mechanism_of(robot).legs]
+        x = poses_around(other, 5, seed=3)
+        y = solve_uncompiled(other, x)
+        found = compiled(other.numbers.vector(), x, y)
+        expected = run_uncompiled(kinematic_model.inverse_jacobian, other, x, y)
+        for key in ("q", "J", "margins"):
+            # Margins count in the size of the robot that the program was made from.
+            assert_same(found[key], expected[key], 0.1 if key == "margins" else 1e-12, key)
+    changed = compiled(other.numbers.vector(), x, y)["J"] - compiled(robot.numbers.vector(), x, y)["J"]
+    assert np.max(np.abs(changed)) > 1e-4
+
+
+def test_parameters_of_a_group_as_inputs() -> None:
+    robot = any_robot("fivebar")
+    compiled = nacelle.compile(kinematic_model.body_motions, robot, parameters=["geometry"])
+    other = other_lengths(robot)
+    x = poses_around(other, 3)
+    v, a = np.random.default_rng(0).normal(size=(2, 3, 2))
+    found = compiled(other.numbers.vector("geometry"), x, np.zeros((3, 0)), v, a)
+    expected = run_uncompiled(kinematic_model.body_motions, other, x, np.zeros((3, 0)), v, a)
+    assert_same(found["twist"], expected["twist"], 1e-12)
+    assert_same(found["acceleration"], expected["acceleration"], 1e-12)
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta-codourey", "3rps"])
+def test_one_float_at_a_time(name: str) -> None:
+    """Plain floats are scalars as well: the same as batches to rounding."""
+    robot = any_robot(name)
+    x = poses_around(robot, 3, seed=9)
+    y = solve_uncompiled(robot, x)
+    expected = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, y)
+    for k in range(3):
+        found = kinematic_model.inverse_jacobian(robot, x[k], y[k])
+        for key in found:
+            assert_same(found[key], expected[key][k], 1e-13, key)
+
+
+# ---- Poses as users write them
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_quaternions_of_matrices(seed: int) -> None:
+    R = Rotation.random(20, random_state=seed)
+    quat = R.as_quat()
+    quat *= np.where(quat[:, 3:] < 0, -1.0, 1.0)
+    assert_same(quat_from_matrices(R.as_matrix().reshape(4, 5, 3, 3)), quat.reshape(4, 5, 4), 1e-14)
+
+
+def test_quaternions_of_half_turns() -> None:
+    """Each of the four components may be the largest, and w may be zero or nearly so."""
+    rng = np.random.default_rng(0)
+    axes = np.concatenate([np.eye(3), rng.normal(size=(20, 3))])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    for angle in (0.0, 1e-9, 1.0, np.pi - 1e-9, np.pi):
+        R = Rotation.from_rotvec(angle * axes).as_matrix()
+        quat = quat_from_matrices(R)
+        assert np.all(quat[:, 3] >= 0.0)
+        assert_same(Rotation.from_quat(quat).as_matrix(), R, 1e-15)
+    assert np.all(np.isnan(quat_from_matrices(np.full((2, 3, 3), np.nan))))
+
+
+def test_orientations_of_all_kinds() -> None:
+    robot = any_robot("gough-stewart")
+    r = np.array([0.1, -0.2, 0.3])
+    R = Rotation.from_rotvec(r)
+    angles = R.as_euler("XYZ")
+    p = [0.01, 0.02, 0.5]
+    expected = np.concatenate([p, R.as_quat()])
+    for given_as in (
+        {"quat_xyzw": R.as_quat()},
+        {"rotation_matrix": R.as_matrix()},
+        {"rotation_vector": r},
+        {"cardan": angles},
+    ):
+        assert_same(pose(robot, p, **given_as), expected, 1e-15)
+    assert_same(pose(robot), reference_pose(robot), 1e-16)
+
+
+def test_coordinates_by_name_and_batches() -> None:
+    robot = any_robot("delta")
+    x = pose(robot, z=np.linspace(-0.6, -0.5, 4)[:, None], x=[0.0, 0.1, 0.2])
+    assert x.shape == (4, 3, 3)
+    assert_same(x[2, 1], [0.1, reference_pose(robot)[1], -0.6 + 0.2 / 3], 1e-15)
+    quattro = any_robot("quattro")
+    assert pose(quattro, [0.0, 0.0, -0.6], swing=0.2)[-1] == 0.2
+    # A planar robot takes what it has of a position.
+    assert_same(pose(any_robot("prrrp"), [0.1, 9.0, 0.3]), [0.1, 0.3], 1e-16)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("delta", {"xx": 1.0}, r"delta has no coordinate 'xx'"),
+        ("delta", {"rz": 1.0}, r"delta has no coordinate 'rz'; did you mean 'z'"),
+        ("palida", {"qw": 1.0}, r"palida has no coordinate 'qw'"),
+        ("palida", {"position": [0.0, 1.0]}, r"position has shape \(\.\.\., 3\), got \(2,\)"),
+        (
+            "palida",
+            {"rotation_vector": [0.0] * 3, "cardan": [0.0] * 3},
+            "the orientation is given twice: rotation_vector and cardan",
+        ),
+        ("delta", {"quat_xyzw": [0.0, 0.0, 0.0, 1.0]}, "the motion xyz of delta has no free orientation"),
+        ("palida", {"quat_xyzw": [0.0, 0.0, 1.0]}, r"quat_xyzw"),
+        ("palida", {"rotation_vector": [0.0, 1.0]}, r"rotation_vector"),
+        ("palida", {"rotation_matrix": np.eye(2)}, r"rotation_matrix"),
+        ("palida", {"cardan": [0.0, 1.0, 2.0, 3.0]}, r"cardan"),
+        ("delta", {"x": [0.0, 1.0], "y": [0.0, 1.0, 2.0]}, r"broadcast"),
+    ],
+)
+def test_wrong_words(name: str, arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        pose(any_robot(name), **arguments)
+
+
+def test_checked_poses() -> None:
+    robot = any_robot("palida")
+    x = np.stack([reference_pose(robot)] * 3) * [1, 1, 1, 2, 2, 2, 2]
+    x[1, 3:] = 0.0
+    x[2, 0] = np.nan
+    poses, valid = checked_poses(robot, x)
+    assert list(valid) == [True, False, False]
+    assert_same(poses[0], reference_pose(robot), 1e-16)
+    assert np.all(np.isnan(poses[1:]))
+    assert np.array_equal(x[0, 3:], 2 * reference_pose(robot)[3:])
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e308, 1e-200, 1e-13, 0.0, np.inf, np.nan])
+def test_a_quaternion_without_a_usable_length_is_no_orientation(size: float) -> None:
+    """Its square overflows or vanishes: an identity in its place would be an invented pose."""
+    robot = any_robot("palida")
+    x = np.stack([reference_pose(robot)] * 2)
+    with np.errstate(all="ignore"):
+        x[1, 3:] = np.array([0.5, -0.5, 0.5, 0.5]) * size
+    poses, valid = checked_poses(robot, x)
+    assert list(valid) == [True, False]
+    assert np.all(np.isnan(poses[1]))
+    result = nacelle.inverse_dynamics(robot, x)
+    assert list(failed(result.flags)) == [False, True]
+    assert np.all(np.isnan(result.force[1]))
+    with pytest.raises(KinematicsError, match="no pose of palida"):
+        nacelle.inverse_dynamics(robot, x[1])
+
+
+@pytest.mark.parametrize("size", [1e-9, 0.3, 1e100, 1e150])
+def test_a_long_quaternion_is_made_unit(size: float) -> None:
+    robot = any_robot("palida")
+    x = reference_pose(robot)
+    quat = np.array([0.1, -0.2, 0.3, 0.9])
+    x[3:] = quat * size
+    assert_same(checked_poses(robot, x)[0][3:], quat / np.linalg.norm(quat), 1e-15)

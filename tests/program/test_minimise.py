@@ -146,11 +146,7 @@ def test_dead_code_is_left_out():
             42,
         ),
         # v + 2 w (q x v) + 2 q x (q x v): 18 products and 12 sums.
-        (
-            lambda q, v: v + 2.0 * cross(q[:3], cross(q[:3], v) + q[3] * v),
-            {"q": (4,), "v": (3,)},
-            30,
-        ),
+        (lambda q, v: v + 2.0 * cross(q[:3], cross(q[:3], v) + q[3] * v), {"q": (4,), "v": (3,)}, 30),
         # The matrix of a quaternion: 9 products with doubled factors and 12 sums, 3 doublings.
         (rotation_quat, {"quat": (4,)}, 24),
     ],

@@ -1,15 +1,22 @@
-"""Every integrator has the order that it should have; events are met where their function crosses zero."""
+"""Integrators, implicit ones too: their orders, every kind of force, events where they cross zero."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+import nacelle
+from nacelle.errors import KinematicsError
+from nacelle.simulation.implicit import ImplicitStepper
+from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import event_within, first_bad
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, EventGroup
 from nacelle.simulation.simulate import simulate
+from support.library import library_robot
 from support.sprung import shaken, sprung
 from support.sprung_mass import SprungMass
 
@@ -113,3 +120,127 @@ def test_states_that_are_not_finite_and_groups() -> None:
     s[2, 1] = np.nan
     assert first_bad([group], t, s) == 2
     assert first_bad([], t[:2], s[:2]) is None
+
+
+# ---- Implicit fixed steps of plants: every kind of force, events, stiff friction, against the other methods
+
+
+@nacelle.physics(t=(), q=(2,), qd=(2,), r=(2,))
+def springs(robot: Any, t: Any, q: Array, qd: Array, r: Array) -> Array:
+    return -300.0 * (q - r) - 8.0 * qd
+
+
+def moving(t: float) -> Array:
+    return np.array([2.2, 0.9]) + 0.1 * np.array([np.sin(9.0 * t), np.cos(7.0 * t)])
+
+
+def gap(run: Any, other: Any) -> float:
+    return float(np.max(np.abs(run.states[-1] - other.states[-1])) / np.max(np.abs(other.states[-1])))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", ["function", "feedback"])
+def test_native_steps_are_of_order_five(kind: str) -> None:
+    """Functions of time and a compiled feedback, evaluated at the stages."""
+    robot, x = sprung("fivebar", 20.0)
+    plant = RigidPlant(robot, friction=False)
+
+    def force(t: float) -> Any:
+        return np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])
+
+    steps = (0.02, 0.01)
+    if kind == "feedback":
+        force, steps = nacelle.feedback(springs, moving), (0.005, 0.0025)
+    settings: Any = {"until": 0.2, "events": []}
+    exact = simulate(plant, x, shaken(robot), force, **settings)
+    runs = [simulate(plant, x, shaken(robot), force, method="irk5", step=h, **settings) for h in steps]
+    errors = [gap(run, exact) for run in runs]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(5.0, abs=0.6)
+    assert 1e-11 < errors[1] < 1e-6
+    assert runs[0].method == "irk5"
+    assert runs[0].evaluations < 0.5 * exact.evaluations
+
+
+def test_held_forces_are_those_of_the_explicit_method() -> None:
+    """With a force that is held, both methods converge to the same motion: rows, laws, laws in Python."""
+    robot, x = sprung("fivebar", 20.0)
+    plant = RigidPlant(robot, friction=False)
+    rows = np.random.default_rng(1).normal(size=(10, 2))
+
+    def in_python(t: float, x_now: Array, v: Array) -> Array:
+        return np.array([np.sin(20.0 * t), -3.0 * v[0]])
+
+    for force, hold in ((rows, False), (nacelle.feedback(springs, moving), True), (in_python, True)):
+        settings: Any = {"until": 0.02, "step": 0.002, "hold": hold, "events": []}
+        fine = simulate(plant, x, None, force, method="rk4", substeps=20, **settings)
+        run = simulate(plant, x, None, force, method="irk5", substeps=2, **settings)
+        assert gap(run, fine) < 1e-8
+        np.testing.assert_allclose(run.inputs, fine.inputs, rtol=0.0, atol=1e-6)
+
+
+def test_feedback_in_python_is_part_of_the_derivative() -> None:
+    """A drive's own stiff spring and damper, in Python, of a plant without a native loop."""
+    soft = SprungMass(stiffness=4.5)
+    assert ImplicitStepper(make_drive(soft, None))._driver is None
+    run = simulate(
+        soft, [1.0], [0.5], lambda t, x, v: np.cos(1.3 * t) - 4.5 * x, until=2.0, method="irk5", step=0.05
+    )
+    np.testing.assert_allclose(run.states[-1], SprungMass().exact(2.0, 1.0, 0.5, 1.3), atol=2e-8)
+    stiff = simulate(soft, [1.0], [0.0], lambda t, x, v: -1e9 * v, until=1.0, method="irk5", step=0.1)
+    assert stiff.x[-1] == pytest.approx(1.0, abs=1e-7)
+
+
+def test_stiff_friction() -> None:
+    """A robot slides to rest on friction that turns within 1e-4: as by SciPy's method with step control."""
+    robot = library_robot("fivebar")
+    x, v = nacelle.reference_pose(robot), np.zeros(robot.motion.n)
+    v[0] = 0.2
+    plant = RigidPlant(robot, smooth=1e-4)
+    hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
+    settings: Any = {"until": 0.2, "events": []}
+    exact = simulate(plant, x, v, hold, method="radau", rtol=1e-8, atol=1e-10, **settings)
+    run = simulate(plant, x, v, hold, method="irk5", step=5e-3, **settings)
+    way = np.max(np.abs(exact.x[-1] - x))
+    assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-6 * way
+    assert run.dissipated[-1] == pytest.approx(run.energy[0] - run.energy[-1] + run.work[-1], rel=1e-2)
+
+
+def test_events_end_a_step() -> None:
+    robot = library_robot("fivebar")
+    plant = RigidPlant(robot, friction=False)
+    x = nacelle.reference_pose(robot)
+    events = [nacelle.user_event(plant, "the platform is low", lambda t, x_now, v: x_now[1] - x[1] + 0.01)]
+    settings: Any = {"until": 1.0, "force": [0.05, -0.02], "events": events}
+    exact = simulate(plant, x, **settings)
+    run = simulate(plant, x, method="irk5", step=4e-3, **settings)
+    assert run.status == "event"
+    assert "the platform is low" in run.message
+    assert run.t[-1] == pytest.approx(exact.t[-1], abs=1e-8)
+    np.testing.assert_allclose(run.states[-1], exact.states[-1], atol=1e-7)
+    # It goes on on its grid: in Python to the end of the step, then natively.
+    end = exact.t[-1] + 0.02
+    more, all_ = (part.resume(until=end, events=[]) for part in (run, exact))
+    assert gap(more, all_) < 1e-7
+
+
+def test_a_step_without_a_solution_is_said() -> None:
+    class Torn(SprungMass):
+        def derivative(self):
+            return lambda s, u: np.array([s[1], 1.0 if s[0] < 1.05 else np.nan])
+
+    run = simulate(Torn(), [1.0], [0.5], until=1.0, method="irk5", step=0.05)
+    assert run.status == "failed"
+    assert "Newton's iteration does not converge" in run.message
+    assert "shorter step" in run.message
+    assert run.x[-1] == pytest.approx(1.05, abs=0.02)
+
+
+def test_methods_by_name() -> None:
+    plant = SprungMass()
+    assert simulate(plant, [1.0], until=0.1, method="auto").method == "dop853"
+    run = simulate(plant, [1.0], until=0.1, method="irk5")
+    assert len(run.t) == 101
+    with pytest.raises(KinematicsError, match="goes with the methods 'rk4' and 'irk5', not 'auto'"):
+        simulate(plant, [1.0], until=0.1, method="auto", hold=True)
+    with pytest.raises(KinematicsError, match="longer than the run"):
+        simulate(plant, [1.0], until=0.1, method="irk5", step=0.5)

@@ -66,8 +66,7 @@ def chromium_page(width: int = 1280, height: int = 800, **options: Any) -> Itera
             )
             page.on("pageerror", lambda error: faults.append(f"error: {error}"))
             page.on(
-                "request",
-                lambda sent: faults.append(f"request: {sent.url}") if foreign(sent.url) else None,
+                "request", lambda sent: faults.append(f"request: {sent.url}") if foreign(sent.url) else None
             )
             yield page
         finally:

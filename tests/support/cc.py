@@ -83,18 +83,3 @@ def call_batch(function: Any, inputs: Sequence[Array], outputs: Sequence[Array])
     for array in inputs:
         arguments += [pointer(array), ctypes.c_size_t(0 if len(array) == 1 else array.shape[1])]
     function(*arguments, *map(pointer, outputs))
-
-
-__all__ = [
-    "COMPILERS",
-    "EXACT",
-    "FAST",
-    "SANITIZE",
-    "WARNINGS",
-    "build",
-    "call_batch",
-    "call_single",
-    "compile_shared",
-    "pointer",
-    "run_executable",
-]

@@ -85,10 +85,7 @@ class Loop:
         held = inverse_dynamics(self.robot, x, zero, zero, friction=False).force
         rows = self.rows(seconds)
         law = self.controller.sampled(
-            self.reference[0],
-            rows[0] if self.swing is None else rows,
-            delay=self.delay,
-            first_force=held,
+            self.reference[0], rows[0] if self.swing is None else rows, delay=self.delay, first_force=held
         )
         T = self.controller.period
         return simulate(plant, x, None, law, until=len(rows) * T, method="rk4", step=T / 2.0)

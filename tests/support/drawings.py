@@ -28,13 +28,3 @@ class Grid:
     conditioning: np.ndarray
     title: str = "A workspace"
     other_branch: np.ndarray = field(default_factory=lambda: np.array(False))
-
-
-def spans(part, point, axis):
-    """From where to where the solids of a part go along an axis, and their radii about it."""
-    result = []
-    for solid in part.solids:
-        away = solid.reshape(-1, 3) - point
-        along = away @ axis
-        result.append((along.min(), along.max(), np.linalg.norm(away - np.outer(along, axis), axis=1).max()))
-    return result

@@ -6,13 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from nacelle.model.flexible import beams
 from nacelle.model.robot import Robot
 from support.library import library_robot
 
-Array = np.ndarray
 ALUMINIUM = {"E": 70e9, "density": 2700.0, "nu": 0.3}
 BAR = {"circle": 0.01}
 # Links of robots of the library: words in their names.

@@ -1,10 +1,11 @@
-"""Cutting short what hangs, so that a test fails in its place."""
+"""What tests with random descriptions share: cutting short what hangs, and places in data."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 # Robots with some 200 bodies are checked in 6 s, and in twice that beside another process.
 HANGS_S = 30.0
@@ -24,3 +25,17 @@ def cut_short() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, before)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of everything below a value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def entry(data: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        data = data[key]
+    return data

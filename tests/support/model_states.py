@@ -111,13 +111,7 @@ def _unflagged(robot: Robot, x: Array) -> Array:
 def inputs_of(model: Model, states: Sample) -> dict[str, Array]:
     """The inputs of a model at states, by name."""
     robot, x = states.robot, states.x
-    reported = {
-        "x": x,
-        "y": states.y,
-        "v": states.v,
-        "a": states.a,
-        "tau": states.tau,
-    }
+    reported = {"x": x, "y": states.y, "v": states.v, "a": states.a, "tau": states.tau}
     if "q" in model.inputs:
         moved = joint_motion(robot, x, states.v, states.a).actuators
         reported |= dict(zip(("q", "q_dot", "q_ddot"), moved, strict=True))

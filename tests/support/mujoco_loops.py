@@ -50,10 +50,7 @@ def _bind(robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, P
                 "where all closures are spherical"
             )
         names = [f"closure {number}, end {end}" for end in (1, 2)]
-        ends = (
-            (joint.predecessor, joint.frame_predecessor),
-            (joint.successor, joint.frame_successor),
-        )
+        ends = ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor))
         for name, (body, local) in zip(names, ends, strict=True):
             carrier, placement = carriers[body]
             carrier.add_site(name=name, pos=(placement @ local).p)

@@ -291,22 +291,3 @@ def assert_within(program: Program, inputs: Sequence[Array], outputs: Sequence[A
             else:
                 assert actual == value or (math.isnan(actual) and math.isnan(value)), text
     return compared
-
-
-__all__ = [
-    "OPERATIONS",
-    "SPECIALS",
-    "assert_same",
-    "assert_steps",
-    "assert_within",
-    "empty_outputs",
-    "error_bounds",
-    "evaluate",
-    "every_operation",
-    "expose",
-    "programs",
-    "random_inputs",
-    "random_program",
-    "special_grid",
-    "split",
-]

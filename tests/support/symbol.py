@@ -103,10 +103,6 @@ class Symbol:
         return f"Symbol({self._value!r})"
 
 
-def symbol(value: float) -> Symbol:
-    return Symbol(value)
-
-
 def symbols(array: Any) -> np.ndarray:
     """An array of symbols with the given values."""
     numbers = np.asarray(array, dtype=float)

@@ -47,13 +47,7 @@ def four_bar(springs: Springs, limits: Limits | None = None) -> nacelle.Robot:
     }
     leg = {"name": "bars", "bodies": bodies, "joints": joints, "closures": closures}
     return nacelle.build(
-        {
-            "format": "nacelle/2",
-            "name": "four-bar",
-            "motion": ["crank"],
-            "gravity": [0, -G, 0],
-            "legs": [leg],
-        }
+        {"format": "nacelle/2", "name": "four-bar", "motion": ["crank"], "gravity": [0, -G, 0], "legs": [leg]}
     )
 
 

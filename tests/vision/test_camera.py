@@ -1,12 +1,22 @@
-"""The camera against numbers by hand, finite differences and its own inverse."""
+"""The camera, its views of a robot, and which segment belongs to which edge."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from nacelle.errors import KinematicsError
+from nacelle import load
+from nacelle.errors import KinematicsError, UnobservableError
+from nacelle.shapes.solid import Ball, Block, Rod
+from nacelle.spatial.pose import Pose
+from nacelle.vision.association import associate
 from nacelle.vision.camera import Camera
+from nacelle.vision.image.detect import Segments
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.scene import CameraScene, Scenery
+from nacelle.vision.views import CylinderView, ViewFlag, cylinder_views, judge_view
+from nacelle.vision.visibility import edge_visibility
+from support.vision_scenes import rod, scene_of, small_camera
 
 LENS = (-0.21, 0.08, 0.0012, -0.0007, -0.01)
 
@@ -86,3 +96,164 @@ def test_opencv_projects_the_same() -> None:
     turn = cv2.Rodrigues(view.pose.R.T)[0]
     pixels = cv2.projectPoints(points, turn, -view.pose.R.T @ view.pose.p, K, np.array(LENS))[0]
     assert np.max(np.abs(pixels.reshape(-1, 2) - view.project(points))) < 1e-8
+
+
+# ---- Degenerate views are reported for what they are, subsets are used, and too little is an error
+
+MODEL = PixelModel(blur=0.7)
+WALL = Block(Pose(np.eye(3), np.array([0.0, 0.0, 3.0])), np.array([1.5, 1.5, 0.1]))
+GOOD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
+
+
+def first(*solids) -> CylinderView:
+    return cylinder_views(scene_of(small_camera(), *solids), MODEL)[0]
+
+
+def test_a_good_view() -> None:
+    one = first(GOOD)
+    assert one.flags == 0
+    assert one.usable
+    assert one.reason == ""
+    assert one.width == pytest.approx(9.0, rel=0.1)
+    assert np.all(one.visible == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("solids", "flag"),
+    [
+        ((rod((0.0, 0.0, 1.0), (0.0, 0.01, 2.0), 0.05),), ViewFlag.END_ON),
+        ((rod((0.0, 0.0, -1.0), (0.02, 0.01, 2.0), 0.3),), ViewFlag.CAMERA_INSIDE),
+        ((rod((-0.2, 0.0, 2.0), (0.2, 0.1, 2.0), 0.003),), ViewFlag.PARALLEL_EDGES),
+        ((rod((3.0, 0.0, 2.0), (4.0, 0.1, 2.0), 0.03),), ViewFlag.OUT_OF_VIEW),
+        ((rod((-0.2, 0.0, -2.0), (0.2, 0.1, -2.0), 0.03),), ViewFlag.OUT_OF_VIEW),
+        ((GOOD, Ball(np.array([0.0, 0.0, 1.0]), 0.2)), ViewFlag.OCCLUDED),
+        ((GOOD, WALL), ViewFlag.OVERLAPPING),
+        ((GOOD, rod((-0.2, -0.101, 1.8), (0.25, 0.149, 2.2), 0.03)), ViewFlag.MIRRORED),
+        ((GOOD, rod((0.25, 0.151, 2.2), (-0.2, -0.099, 1.8), 0.03)), ViewFlag.MIRRORED),
+        ((rod((0.0, 0.0, 2.0), (0.04, 0.02, 2.0), 0.03),), ViewFlag.SHORT),
+    ],
+)
+def test_degenerate_views(solids: tuple, flag: ViewFlag) -> None:
+    one = first(*solids)
+    assert one.flags & flag
+    assert not one.usable
+    assert one.reason
+    if flag is ViewFlag.MIRRORED:
+        assert one.mirrored == (1,)
+
+
+def test_one_side_is_enough_to_be_used_alone() -> None:
+    cover = rod((-0.5, 0.12, 1.0), (0.5, 0.12, 1.0), 0.12)
+    one = first(rod((-0.2, 0.0, 2.0), (0.2, 0.0, 2.0), 0.05), cover)
+    assert len(one.sides) == 1
+    assert one.flags & ViewFlag.OCCLUDED
+
+
+def front(field: float, at: tuple[float, ...] = (0.0, 0.15, 0.0)) -> Camera:
+    return Camera.looking(at, (at[0], at[1], 1.5), up=(0.0, 1.0, 0.0), field=field)
+
+
+def test_subsets_determine_or_raise() -> None:
+    scenery = Scenery(load("fivebar"))
+    whole = judge_view(scenery, front(0.5))
+    assert whole.usable == (0, 1, 2, 3)
+    assert whole.require() is whole
+    # Two legs out of four bars: the right half alone determines a point in the plane.
+    half = judge_view(scenery, front(0.2, (0.23, 0.15, 0.0)))
+    assert set(half.usable) == {2, 3}
+    assert half.determined
+    assert set(half.reasons) == {"left.proximal", "left.distal"}
+    # A proximal bar alone does not.
+    ends = scenery.cylinders[2].placed(*scenery.bodies())
+    close = Camera.looking(
+        0.6 * ends[0] + 0.4 * ends[1], 0.6 * ends[0] + 0.4 * ends[1] + [0, 0, 1.5], field=0.06
+    )
+    part = judge_view(scenery, close)
+    assert part.usable == (2,)
+    with pytest.raises(UnobservableError, match="1 of 2 motions undetermined") as error:
+        part.require()
+    assert error.value.undetermined == 1
+    assert error.value.reasons["left.distal"] == "out of view"
+    away = judge_view(scenery, Camera.looking((0.0, 0.0, 5.0), (0.0, 0.0, 1.0)))
+    assert away.edges == ()
+    with pytest.raises(UnobservableError):
+        away.require()
+
+
+def test_boxes_are_refused() -> None:
+    seen = judge_view(Scenery(load("prrrp")), front(0.7))
+    assert seen.cylinders == ()
+    assert all(box.flags == ViewFlag.BOX and not box.usable for box in seen.boxes)
+    assert len(seen.boxes) == 4
+    with pytest.raises(UnobservableError, match="a box: its edges are not those of a cylinder"):
+        seen.require()
+
+
+# ---- Which segment belongs to which edge: true ones, wrong predictions, legs that may be exchanged
+
+RODS = (
+    rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03),
+    rod((-0.2, 0.15, 1.8), (0.05, -0.2, 2.0), 0.02),
+    rod((0.15, -0.2, 2.0), (0.3, 0.1, 2.0), 0.02),
+)
+
+
+def segments_of(scene: CameraScene, rng: np.random.Generator, noise: float = 0.2) -> tuple[Segments, list]:
+    """Both edges of all rods as segments, brighter on the right of their way, in random order."""
+    ends, owners = [], []
+    for k in range(len(scene.rods)):
+        seen = edge_visibility(scene, k, 0.0)
+        middle = seen.pixels[:, 48].mean(axis=0)
+        for side in (0, 1):
+            a, b = seen.pixels[side, [15, 80]] + noise * rng.standard_normal((2, 2))
+            way, inwards = b - a, middle - a
+            right = way[0] * inwards[1] - way[1] * inwards[0] > 0.0
+            ends.append([a, b] if right else [b, a])
+            owners.append((k, side))
+    order = rng.permutation(len(ends))
+    return Segments(np.array(ends)[order], np.full(len(ends), 160.0)), [owners[i] for i in order]
+
+
+def moved(scene: CameraScene, by: float) -> CameraScene:
+    shift = Pose(np.eye(3), np.array([by, -0.5 * by, 0.0]))
+    return scene_of(scene.camera, *(one.moved(shift) for one in scene.rods))
+
+
+def test_edges_get_their_segments() -> None:
+    rng = np.random.default_rng(0)
+    scene = scene_of(small_camera(), *RODS)
+    segments, owners = segments_of(scene, rng)
+    result = associate(moved(scene, 0.01), segments, gate=5.0)
+    assert {edge: owners[k] for edge, k in result.segments.items()} == {edge: edge for edge in owners}
+    assert result.missing == ()
+    assert result.left == ()
+    assert result.mirrored == ()
+    assert max(result.distances.values()) < 3.0
+
+
+def test_gates_and_spare_segments() -> None:
+    rng = np.random.default_rng(1)
+    scene = scene_of(small_camera(), *RODS)
+    segments, owners = segments_of(scene, rng)
+    # One edge is not detected, and there is a line that is no leg.
+    gone = owners.index((1, 0))
+    ends = np.concatenate([np.delete(segments.ends, gone, axis=0), [[[5.0, 5.0], [60.0, 6.0]]]])
+    fewer = Segments(ends, np.full(len(ends), 160.0))
+    result = associate(scene, fewer, gate=3.0)
+    assert result.missing == ((1, 0),)
+    assert result.left == (len(ends) - 1,)
+    far = associate(moved(scene, 0.08), fewer, gate=3.0)
+    assert len(far.segments) < 3
+    assert associate(scene, Segments(np.zeros((0, 2, 2)), np.zeros(0))).segments == {}
+    # Turned around, a segment has the leg on the other side.
+    wrong = associate(scene, Segments(fewer.ends[:, ::-1], fewer.contrast), gate=3.0)
+    assert wrong.segments == {}
+
+
+def test_legs_that_may_be_exchanged() -> None:
+    beside = Pose(np.eye(3), np.array([0.0, 0.02, 0.0]))
+    twins: tuple[Rod, ...] = (RODS[0], RODS[0].moved(beside), RODS[2])
+    scene = scene_of(small_camera(), *twins)
+    segments, _ = segments_of(scene, np.random.default_rng(2), 0.05)
+    assert associate(scene, segments, gate=6.0).mirrored == ((0, 1),)
+    assert associate(scene, segments, gate=1.0).mirrored == ()

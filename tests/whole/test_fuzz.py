@@ -10,7 +10,7 @@ import re
 import string
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import nacelle
 from nacelle import DescriptionError, robots
 from nacelle.model.source.node import MAX_BYTES, MAX_NODES
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
-from support.hanging import cut_short
+from support.hanging import cut_short, entry, places
 from support.library import as_written
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -124,20 +124,6 @@ def scalar_text(value: Any) -> str:
         escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
         return f'"{escaped}"'
     return repr(value)
-
-
-def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Paths of everything below a value."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
-def entry(data: Any, path: tuple[str | int, ...]) -> Any:
-    for key in path:
-        data = data[key]
-    return data
 
 
 WRONG = [

@@ -11,7 +11,7 @@ import fractions
 import math
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle import DescriptionError
 from nacelle.model.source.node import MAX_BYTES, MAX_NODES
-from support.hanging import cut_short
+from support.hanging import cut_short, entry, places
 from support.library import NAMES, as_written, in_full, library_robot
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -58,19 +58,6 @@ def keeps_promise(data: Any) -> DescriptionError | None:
             assert len(str(problem).splitlines()) == 1
             assert len(str(problem)) < 8000
     return error
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
-def entry(data: Any, path: tuple[Any, ...]) -> Any:
-    for key in path:
-        data = data[key]
-    return data
 
 
 class Colour(enum.Enum):

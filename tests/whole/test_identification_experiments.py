@@ -24,8 +24,6 @@ from support.closed_loop import DELTA, FIVEBAR, PALIDA, ClosedLoop, coverage
 from support.identification import fourier
 from support.library import library_robot
 
-Array = np.ndarray
-
 
 def slow(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.slow)

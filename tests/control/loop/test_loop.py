@@ -1,19 +1,24 @@
-"""Loop: checks, contour, desired, places, steps."""
+"""Loop: checks, closed loop, contour, desired, places, run, steps."""
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.loop.closed_loop import ControlLoop
+from nacelle.control.compare import Comparison
+from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop
 from nacelle.control.loop.contour import contour_error
 from nacelle.control.loop.desired import Course, desired_motion
 from nacelle.control.loop.places import places
+from nacelle.control.loop.run import rms
 from nacelle.control.loop.steps import integration_step
+from nacelle.control.named import controller
+from nacelle.control.sensors import Sensors
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.trajectory.circle import Circle
 from nacelle.kinematics.trajectory.line import Line
@@ -21,7 +26,9 @@ from nacelle.model.robot import Robot
 from nacelle.simulation.drives.drives import Drives
 from nacelle.simulation.drives.plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.simulate import simulate
 from nacelle.spatial.scalar import Array
+from nacelle.tables.csv import read_table
 
 # ---- What is said before a loop runs
 
@@ -183,3 +190,157 @@ def test_current_loops_and_friction_shorten_steps() -> None:
     assert steps[0] / steps[1] == pytest.approx(10.0, rel=0.05) or steps[0] == 1e-3
     # Friction that jumps has no slope.
     assert integration_step(RigidPlant(robot), x, v, u) == 1e-3
+
+
+# ---- What came of a closed loop
+
+
+def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
+    run = comparison["sj"]
+    assert run.time[0] == 0.0
+    assert run.time[-1] == pytest.approx(turn.duration, abs=1.1e-3)
+    x = run.simulation.at(run.time).x
+    q = nacelle.inverse_kinematics(run.robot, x).actuators
+    assert run.actual == pytest.approx(q, abs=1e-9)
+    assert run.error == pytest.approx(
+        nacelle.inverse_kinematics(run.robot, turn(run.time).x).actuators - q, abs=1e-9
+    )
+    assert run.tool_error == pytest.approx(np.linalg.norm(x - turn(run.time).x, axis=1), abs=1e-12)
+    centre = nacelle.reference_pose(run.robot)
+    across = np.abs(np.linalg.norm(x - centre, axis=1) - 0.05)
+    assert run.contour_error == pytest.approx(across, abs=1e-6)
+    assert np.all(run.contour_error <= run.tool_error + 1e-7)
+    # A five-bar's point has no orientation, and moves along a circle.
+    with pytest.warns(DeprecationWarning, match="turn_error is now called rotation_error"):
+        assert not np.any(run.turn_error)
+    assert not run.is_rotation_only
+
+
+@pytest.mark.slow
+def test_work_is_that_of_the_simulation(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:
+    driven = DrivenPlant(fivebar, Drives(lag=3e-4))
+    lagging = closed_loop(driven, controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1)
+    for run in (comparison["cf-rb"], lagging):
+        work = run.simulation.work
+        begin = int(np.argmin(np.abs(run.simulation.t)))
+        assert float(np.sum(run.work)) == pytest.approx(work[-1] - work[begin], rel=1e-3, abs=1e-4)
+        assert run.energy >= float(np.sum(run.work))
+
+
+def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> None:
+    """Fed forward alone, without feedback: the command of a sample is the model's force there."""
+    law = controller(fivebar, "cf-rb-friction", period=1e-3)
+    law = law.with_gains(stiffness=0.0, damping=0.0, integral=0.0)
+    for delay in (0.0, 4e-4, 1e-3):
+        run = closed_loop(fivebar, law, turn, delay=delay, settle=0.0)
+        assert run.commanded[1:300] == pytest.approx(run.model_force[1:300], abs=1e-9)
+    assert run.acting[2:300] == pytest.approx(run.model_force[1:299], abs=1e-9)
+
+
+def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
+    most = 0.9 * float(np.max(np.abs(nacelle.size_motors(fivebar, turn).force)))
+    run = closed_loop(
+        DrivenPlant(fivebar, Drives(limits=most)), controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1
+    )
+    assert np.max(np.abs(run.acting)) == most
+    assert 0.0 < np.max(run.saturation) < 0.5
+    assert any("saturates" in line for line in run.notes)
+
+
+def test_files_and_words(comparison: Comparison, tmp_path: Path) -> None:
+    run = comparison["sj"]
+    run.to_csv(tmp_path / "run.csv")
+    table = read_table(tmp_path / "run.csv")
+    assert "left.motor.error" in table.names
+    assert "x.desired" in table.names
+    run.to_npz(tmp_path / "run.npz")
+    kept = np.load(tmp_path / "run.npz")
+    assert np.array_equal(kept["error"], run.error)
+    assert kept["actuators"].tolist() == ["left.motor", "right.motor"]
+    assert "left.motor" in run._repr_html_()
+    assert repr(run).startswith("<ControlRun sj on fivebar: done")
+    data = run.summary()
+    assert data["tool"]["rms_error"] == pytest.approx(float(np.sqrt(np.mean(run.tool_error**2))))
+    assert data["actuators"][0]["max_error"] == pytest.approx(float(np.max(np.abs(run.error[:, 0]))))
+
+
+# ---- Closed loops
+
+
+def test_errors_fall_with_the_model(comparison: Comparison) -> None:
+    """[AGH2005] Fig. 6: of every actuator, from single-joint control to the rigid model to friction."""
+    errors = [rms(run.error) for run in comparison.runs]
+    assert np.all(errors[1] < 0.6 * errors[0])
+    assert np.all(errors[2] < 0.3 * errors[1])
+    assert all(run.ok for run in comparison.runs)
+
+
+def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -> None:
+    law = controller(fivebar, "cf-rb", period=1e-3)
+    plant = DrivenPlant(RigidPlant(fivebar, smooth=SMOOTH))
+    run = closed_loop(plant, law, turn, sensors=Sensors.ideal(), settle=0.05, step=5e-4)
+    time = run.desired_motion.time
+    hold = nacelle.equilibrium(fivebar, turn(0.0).x)
+    first, until = turn(0.0).x, time[0] + 1e-3 * len(time)
+    force = law.sampled(first, run.desired_motion.rows, first_force=hold)
+    plain = simulate(plant, first, None, force, start=time[0], until=until, method="rk4", step=5e-4)
+    assert run.simulation.states == pytest.approx(plain.states, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_run(fivebar: Robot, turn: Circle) -> None:
+    law = controller(fivebar, "sj", period=1e-3)
+    sensors = Sensors(noise=1e-5, dropout=0.01)
+    runs = [closed_loop(fivebar, law, turn, sensors=sensors, seed=seed, settle=0.05) for seed in (1, 1, 2)]
+    assert np.array_equal(runs[0].error, runs[1].error)
+    assert not np.array_equal(runs[0].error, runs[2].error)
+
+
+@pytest.mark.slow
+def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
+    """The controller's memory goes on over the change; its integral then balances the wrench."""
+    x = nacelle.reference_pose(fivebar)
+    hold = Line(x, x, motion=fivebar.motion, duration=0.8)
+    nacelle_body = fivebar.bodies[1].name
+    wrench = {nacelle_body: np.array([0.0, -8.0, 0.0, 0.0, 0.0, 0.0])}
+    plants = [RigidPlant(fivebar, friction=False, external=given) for given in ({}, wrench)]
+    law = controller(fivebar, "sj", period=1e-3)
+    run = closed_loop(plants[0], law, hold, changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3)
+    assert run.ok
+    before, after = np.searchsorted(run.time, [0.09, 0.79])
+    assert run.commanded[before] == pytest.approx(nacelle.equilibrium(fivebar, x), rel=1e-2)
+    assert run.commanded[after] == pytest.approx(nacelle.equilibrium(fivebar, x, external=wrench), rel=1e-2)
+    assert np.max(np.abs(run.error[:before])) < 0.1 * np.max(np.abs(run.error))
+    # A change that changes nothing leaves the run as it is.
+    same = closed_loop(plants[0], law, hold, changes=[(0.1, plants[0])], sensors=Sensors.ideal(), settle=0.3)
+    plain = closed_loop(plants[0], law, hold, sensors=Sensors.ideal(), settle=0.3)
+    assert same.simulation.states == pytest.approx(plain.simulation.states, abs=1e-13)
+    assert same.commanded == pytest.approx(plain.commanded, abs=1e-10)
+
+
+@pytest.mark.slow
+def test_another_robot_moves_than_the_model_says(fivebar: Robot, turn: Circle) -> None:
+    heavier = fivebar.with_parameters(1.3 * fivebar.parameter_vector("inertia"), "inertia")
+    law = controller(fivebar, "cf-rb-friction", period=1e-3)
+    exact, other = (closed_loop(robot, law, turn, settle=0.3) for robot in (fivebar, heavier))
+    assert np.all(rms(other.error) > 2.0 * rms(exact.error))
+    # What it commands is what the robot that moves requires.
+    needed = nacelle.inverse_dynamics(heavier, *turn(other.time), smooth=SMOOTH).force
+    assert np.mean(other.commanded, axis=0) == pytest.approx(np.mean(needed, axis=0), abs=0.02)
+
+
+def test_mistakes_of_closed_loop(fivebar: Robot, turn: Circle) -> None:
+    law = controller(fivebar, "sj", period=1e-3)
+    with pytest.raises(
+        KinematicsError, match=r"the delay of 0.002 s is not within the sample time of 0.001 s"
+    ):
+        closed_loop(fivebar, law, turn, delay=2e-3)
+    no_plant: Any = "fivebar"
+    with pytest.raises(KinematicsError, match="is no plant"):
+        closed_loop(no_plant, law, turn)
+    with pytest.raises(KinematicsError, match="no robot like fivebar"):
+        closed_loop(nacelle.load("prrrp"), law, turn)
+    with pytest.raises(KinematicsError, match="a change at 9 s is not within the run"):
+        closed_loop(fivebar, law, turn, changes=[(9.0, fivebar)])
+    loop = ControlLoop(fivebar, fivebar, turn, period=2e-3)
+    with pytest.raises(KinematicsError, match="another model or sample time"):
+        loop.run(law)

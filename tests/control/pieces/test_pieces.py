@@ -1,28 +1,58 @@
-"""Pieces: adaptation gain, adapted, ahead, desired, friction, poles, signals, sliding."""
+"""Pieces: adaptation gain, adapted, admissible, ahead, desired, friction, poles, pose, signals, sliding."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.signal import cont2discrete
 
 import nacelle
-from nacelle.control.kind import DesiredMotion
+from nacelle.control.fields import Fields
+from nacelle.control.kind import ControlStep, DesiredMotion, Tuning
 from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, gram
 from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.pieces.admissible import (
+    Room,
+    check_state,
+    determinant,
+    parallel_distance,
+    released,
+    setpoint_at_rest,
+    setpoint_memory,
+)
 from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial_response, mid_sample
 from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates, model_force, without_internal
 from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.control.pieces.poles import gains_of_poles
-from nacelle.control.pieces.pose import Platform
-from nacelle.control.pieces.signals import difference, rate_of
+from nacelle.control.pieces.pose import (
+    Platform,
+    at_rest,
+    by_twist,
+    displaced,
+    estimated,
+    least_forces,
+    platform_after,
+    platform_gains,
+    platform_memory,
+    pose_difference,
+)
+from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED, difference, rate_of
 from nacelle.control.pieces.sliding import sliding
+from nacelle.export.states import seeded_states
+from nacelle.export.vectors import relation_error
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.iteration.branch import branch_of, unknown_units
+from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
+from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.trajectory.fourier import Fourier
+from nacelle.model.robot import Robot
 from support.adaptive_runs import lissajous, loaded_values, rows_of
 from support.library import library_robot
+from support.uncompiled import any_robot
 
 # ---- The gain of adaptation: one time constant for all that a motion feels
 
@@ -299,3 +329,277 @@ def test_a_small_error_leads_back():
     still = np.zeros(6)
     found = sliding(robot, DesiredMotion(x_d, still, still), _platform(x, still), RATE)
     np.testing.assert_allclose(found.v_ref, RATE * np.array([-0.001, 0, 0, -angle, 0, 0]), rtol=1e-4)
+
+
+# ---- The platform from the encoders
+
+T = 5e-4
+Array = np.ndarray
+
+
+def reference(robot: Robot) -> tuple[Array, Array]:
+    x, y = mechanism_of(robot).reference
+    return np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+
+
+# ---- displacements
+
+
+@pytest.mark.parametrize("name", ["fivebar", "palida", "3rps"])
+def test_a_displacement_and_back(name: str) -> None:
+    robot = any_robot(name)
+    x, y = reference(robot)
+    w = 1e-5 * (1.0 + np.arange(robot.motion.n))
+    there = displaced(robot, x, y, w)
+    np.testing.assert_allclose(pose_difference(robot, there, x, y), w, rtol=1e-9)
+    if mechanism_of(robot).layout.quaternion is not None:
+        quat = there[mechanism_of(robot).layout.quaternion]
+        np.testing.assert_allclose(np.linalg.norm(quat), 1.0, rtol=1e-14)
+        # Half a turn of the sign of a quaternion is no rotation.
+        flipped = there.copy()
+        flipped[mechanism_of(robot).layout.quaternion] *= -1.0
+        np.testing.assert_allclose(pose_difference(robot, flipped, x, y), w, rtol=1e-9)
+
+
+def test_parasitic_motion_is_along_the_twist() -> None:
+    """Rates of coordinates are not the entries of the twist; another function of the package says which."""
+    robot = any_robot("3rps")
+    x, y = reference(robot)
+    x = x + np.array([0.01, 0.08, -0.05])
+    y = inverse_kinematics(robot, x).y
+    dx = np.array([1e-3, 2e-3, -1e-3])
+    v = coordinate_motions(robot, x, y, dx, np.zeros(3))["v"]
+    assert np.max(np.abs(v - dx)) > 1e-6
+    np.testing.assert_allclose(pose_difference(robot, x + dx, x, y), v, rtol=1e-9)
+    np.testing.assert_allclose(displaced(robot, x, y, v), x + dx, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3)])
+def test_between_actuators_and_twist(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    J, v, load = rng.normal(size=shape), rng.normal(size=3), rng.normal(size=3)
+    np.testing.assert_allclose(by_twist(J, J @ v), v)
+    np.testing.assert_allclose(least_forces(J, load), np.linalg.pinv(J.T) @ load)
+
+
+# ---- the observer
+
+
+class Follower:
+    """The observer on readings of a pose that moves as is given."""
+
+    def __init__(self, name: str, *, bandwidth: float = 100.0, delay: float = 0.0) -> None:
+        self.robot = any_robot(name)
+        self.x, self.y = reference(self.robot)
+        tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2))
+        gains = platform_gains(tuning, bandwidth)
+        self.k = {part: np.array([value]) for part, value in gains.items()}
+        fields = Fields(**platform_memory(self.robot))
+        self.z = fields.split(fields.join(at_rest(self.x, self.y)))
+
+    def sample(self, x: Array, acceleration: Any, missing: int | None = None) -> Any:
+        q = np.array(inverse_kinematics(self.robot, x, limits=False).actuators)
+        if missing is not None:
+            q[missing] = np.nan
+        platform = estimated(self.robot, self.z, q, self.k)
+        self.z = platform_after(self.z, platform, np.asarray(acceleration, dtype=float))
+        return platform
+
+
+@pytest.mark.parametrize("name", ["fivebar", "redundant", "quattro"])
+def test_a_motion_as_the_model_has_it_has_no_lag(name: str) -> None:
+    """Constant acceleration from rest, from 1 mm beside where the platform is thought to be."""
+    follower = Follower(name)
+    n = follower.robot.motion.n
+    a, off = 4.0 * (1.0 + np.arange(n)), np.full(n, 1e-3)
+    for k in range(8):
+        t = T * k
+        platform = follower.sample(follower.x + off + 0.5 * t * t * a, a)
+        if k >= 2:
+            np.testing.assert_allclose(platform.v, t * a, rtol=1e-6)
+            np.testing.assert_allclose(platform.x, follower.x + off + 0.5 * t * t * a, atol=1e-11)
+            np.testing.assert_allclose(platform.unmodelled, 0.0, atol=1e-4)
+    np.testing.assert_allclose(platform.y, inverse_kinematics(follower.robot, platform.x).y, atol=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0.0, 2e-4, T])
+def test_forces_act_after_their_delay(delay: float) -> None:
+    """Accelerations that change with every sample, each from the delay on."""
+    follower = Follower("fivebar", delay=delay)
+    rng = np.random.default_rng(2)
+    x, v, before = follower.x, np.zeros(2), np.zeros(2)
+    for _ in range(8):
+        a = 10.0 * rng.normal(size=2)
+        platform = follower.sample(x, a)
+        np.testing.assert_allclose(platform.v, v, atol=1e-9)
+        for time, acting in ((delay, before), (T - delay, a)):
+            x, v = x + time * v + 0.5 * time * time * acting, v + time * acting
+        before = a
+
+
+def test_what_the_model_lacks_is_found_with_the_stated_poles() -> None:
+    """u of a constant acceleration that is not asked for: 1 - (1 + k (1 - p)) p^k, up to a sample's shift."""
+    bandwidth = 40.0
+    follower = Follower("fivebar", bandwidth=bandwidth)
+    lacking = np.array([2.0, -1.0])
+    for _ in range(5):
+        follower.sample(follower.x, np.zeros(2))
+    found = []
+    for k in range(1, 50):
+        t = T * k
+        found.append(follower.sample(follower.x + 0.5 * t * t * lacking, np.zeros(2)).unmodelled / lacking)
+    p = np.exp(-2.0 * np.pi * bandwidth * T)
+    # The error of (v, u) from (0, 1) by its own matrix, of which both poles are p.
+    b, c = follower.k["correction"][0], follower.k["learning"][0]
+    A = np.array([[1.0 - b, 1.0 - 0.5 * b], [-c, 1.0 - 0.5 * c]])
+    np.testing.assert_allclose(np.poly(A), [1.0, -2.0 * p, p * p], atol=1e-12)
+    expected = [1.0 - (np.linalg.matrix_power(A, k) @ [0.0, 1.0])[1] for k in range(1, 50)]
+    np.testing.assert_allclose(found, np.column_stack([expected, expected]), atol=1e-6)
+    np.testing.assert_allclose(found[-1], 1.0, atol=0.02)
+
+
+def test_missing_readings_are_bridged_and_then_stop() -> None:
+    follower = Follower("fivebar")
+    a = np.array([3.0, -2.0])
+    patience = int(follower.k["patience"][0])
+    for k in range(5 + patience + 1):
+        t = T * k
+        platform = follower.sample(follower.x + 0.5 * t * t * a, a, missing=1 if k >= 5 else None)
+        np.testing.assert_allclose(platform.x, follower.x + 0.5 * t * t * a, atol=1e-9)
+        assert (platform.stopped[0] > 0.0) == (k >= 5 + patience)
+    assert follower.sample(follower.x, a).stopped[0] > 0.0
+
+
+# ---- The check before a force leaves: determinants, singularities that are crossed, reasons and their order
+
+K_OF_ADMISSIBLE = {"period": np.array([1e-3])}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7])
+def test_determinants_are_those_of_numpy(n: int) -> None:
+    A = np.random.default_rng(n).normal(size=(n, n))
+    assert determinant(A) == pytest.approx(np.linalg.det(A), rel=1e-12)
+    A[-1] = A[0] if n > 1 else 0.0
+    assert abs(determinant(A)) < 1e-14
+
+
+@pytest.mark.parametrize("name", ["fivebar", "delta", "palida", "quattro"])
+def test_the_parallel_margin_is_that_of_normalised_rows(name: str) -> None:
+    """s d |d| / prod |J_i|^2 by NumPy; beyond the singularity the other side is refused."""
+    robot = library_robot(name)
+    rng, n = np.random.default_rng(3), robot.motion.n
+    units = np.array([robot.size if c in "xyz" else 1.0 for c in robot.motion.coordinates])
+    for _ in range(5):
+        J = rng.normal(size=(n, n))
+        rows = J * units / units[0]
+        lengths = np.prod(np.sum(rows**2, axis=1))
+        p = np.linalg.det(rows) ** 2 / lengths
+        side = np.sign(np.linalg.det(rows))
+        for own, expected in ((side, p), (-side, -p)):
+            found = parallel_distance(robot, J, np.array([own]))
+            assert found == pytest.approx((expected - NEAR_MARGIN) * lengths, rel=1e-9)
+
+
+def test_the_other_side_of_a_parallel_singularity_is_refused() -> None:
+    """A five-bar reaches poses on both sides of its singularity with the same legs."""
+    robot = library_robot("fivebar")
+    x = np.asarray(nacelle.reference_pose(robot), dtype=float)
+    poses = x + np.random.default_rng(0).uniform(-1.5, 1.5, (600, 2)) * robot.size
+    ok = nacelle.inverse_kinematics(robot, poses).ok
+    z = {**setpoint_at_rest(robot, x, np.zeros(0)), "started": np.zeros(1)}
+    sides = []
+    for pose in poses[ok][:60]:
+        J = np.asarray(inverse_jacobian(robot, pose, np.zeros(0))["J"])
+        same = np.sign(np.linalg.det(J)) == z["side"][0]
+        numbers = check_state(robot, z, (pose, np.zeros(0), np.zeros(2)), Room(0.0, 1.0)).numbers
+        assert (min(numbers) > 0.0) == same
+        sides.append(same)
+    assert 0 < np.sum(sides) < len(sides)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fivebar", "delta", "palida"])
+def test_states_are_those_that_inverse_kinematics_takes(name: str) -> None:
+    """Reach, branch and limits of all joints over random poses; room beyond limits takes more of them."""
+    robot = library_robot(name)
+    x = np.asarray(nacelle.reference_pose(robot), dtype=float)
+    spread = np.array([robot.size if c in "xyz" else 0.0 for c in robot.motion.coordinates])
+    reach = 0.35 if name == "palida" else 0.6
+    moves = np.random.default_rng(1).uniform(-reach, reach, (60, robot.motion.n)) * spread
+    poses = np.tile(x, (60, 1))
+    poses[:, : np.count_nonzero(spread)] += moves[:, : np.count_nonzero(spread)]
+    ok = nacelle.inverse_kinematics(robot, poses).ok
+    z, n, none = setpoint_at_rest(robot, x, np.zeros(0)), robot.motion.n, np.zeros(0)
+    taken = {}
+    for share in (0.0, 0.1):
+        states = (check_state(robot, z, (pose, none, np.zeros(n)), Room(share, 1.0)) for pose in poses)
+        with np.errstate(all="ignore"):
+            taken[share] = np.array([all(number > 0.0 for number in state.numbers) for state in states])
+    # What is refused though it is reached lies beyond a parallel singularity.
+    assert not np.any(taken[0.0] & ~ok)
+    sides = [np.sign(np.linalg.det(np.asarray(inverse_jacobian(robot, p, none)["J"]))) for p in poses[ok]]
+    assert np.array_equal(taken[0.0][ok], np.array(sides) == z["side"][0])
+    assert not np.any(taken[0.0] & ~taken[0.1])
+    assert 3 < np.sum(taken[0.0]) < 57
+
+
+@pytest.mark.parametrize("name", ["quattro", "h4", "3rps"])
+def test_a_relation_of_unknowns_that_is_off_is_refused_in_double(name: str) -> None:
+    """By 1e-4 in any of its unknowns; the room of single precision takes what that leaves."""
+    robot = library_robot(name)
+    x, y = mechanism_of(robot).reference
+    wide = Room(0.0, 1.0, relation_error(seeded_states(robot)))
+    z, v, units = setpoint_at_rest(robot, x, y), np.zeros(robot.motion.n), unknown_units(mechanism_of(robot))
+    relations = branch_of(robot).relations
+    assert relations
+    for off, room, is_taken in (
+        (0.0, Room(0.0, 1.0), True),
+        (1e-4, Room(0.0, 1.0), False),
+        (2e-5, wide, True),
+    ):
+        for relation in relations:
+            moved = np.array(y)
+            moved[relation.first] += off * units[relation.first]
+            assert (min(check_state(robot, z, (x, moved, v), room).numbers) > 0.0) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("x_off", "reading", "force", "before", "expected"),
+    [
+        (0.0, 0.0, 1.0, 0.0, 0.0),
+        (9.0, 0.0, 1.0, 0.0, DESIRED_REFUSED),
+        (0.0, 3.0, 1.0, 0.0, MEASURED_REFUSED),
+        (9.0, 3.0, 1.0, 0.0, DESIRED_REFUSED),
+        (0.0, 3.0, np.nan, 0.0, MEASURED_REFUSED),
+        (0.0, 0.0, np.nan, 0.0, DESIRED_REFUSED),
+        (9.0, 3.0, np.nan, STOPPED, STOPPED),
+        (0.0, np.nan, 1.0, 0.0, 0.0),
+    ],
+)
+def test_reasons_and_what_is_kept(
+    x_off: float, reading: float, force: float, before: float, expected: float
+) -> None:
+    robot = library_robot("fivebar")
+    x = np.asarray(nacelle.reference_pose(robot), dtype=float)
+    z = {
+        **setpoint_at_rest(robot, x, np.zeros(0)),
+        "q_d": nacelle.inverse_kinematics(robot, x).actuators,
+        "started": np.ones(1),
+        "stopped": np.array([before]),
+        "own": np.array([5.0]),
+    }
+    assert {name: len(z[name]) for name in setpoint_memory(robot)} == setpoint_memory(robot)
+    step = ControlStep(
+        np.array([force, -1.0]), {"stopped": np.array([before]), "own": np.array([7.0])}, rate=np.zeros(2)
+    )
+    motion = DesiredMotion(x + x_off, np.zeros(2), np.zeros(2))
+    with np.errstate(all="ignore"):
+        result = released(robot, z, step, motion, K_OF_ADMISSIBLE, q=z["q_d"] + np.array([reading, 0.0]))
+    assert result.memory["stopped"][0] == expected
+    if expected:
+        assert result.force.tolist() == [0.0, 0.0]
+        assert result.memory["own"][0] == 5.0
+        np.testing.assert_array_equal(result.memory["q_d"], z["q_d"])
+    else:
+        assert result.force.tolist() == [1.0, -1.0]
+        assert result.memory["own"][0] == 7.0

@@ -1,4 +1,4 @@
-"""Scenario: scenario, built in, fields, fit, round, spec."""
+"""Scenario: scenario, built in, fields, fit, paths, plants, round, spec."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from pydantic import ValidationError
 import nacelle
 from nacelle.control.scenario.fields import for_actuators, pose_by_names
 from nacelle.control.scenario.fit import fitting_size, offset, usable_poses, workspace_middle
+from nacelle.control.scenario.paths import CarriedMass, scenario_path
+from nacelle.control.scenario.plants import drives_of, plants_of, robot_of_spec
 from nacelle.control.scenario.round import Round
 from nacelle.control.scenario.scenario import read_scenario
-from nacelle.control.scenario.spec import DrivesSpec, PathSpec, ScenarioSpec
+from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
+from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.kinematics.trajectory.arguments import read_layout
+from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp
@@ -228,3 +232,150 @@ def test_short_forms_are_long_ones() -> None:
 def test_paths_that_are_none(path: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         PathSpec.model_validate(path)
+
+
+# ---- Paths of scenarios
+
+
+def _path(robot: Robot, **given: Any) -> Trajectory:
+    return scenario_path(robot, PathSpec.model_validate(given), Path()).trajectory
+
+
+def test_an_inclined_circle() -> None:
+    """[AGH2005], section V: R = 0.2 m, inclined by 30 degrees about x, 1 m/s."""
+    robot = nacelle.load("palida")
+    centre = {"z": "0.7 m"}
+    incline = {"axis": "x", "angle": "30 deg"}
+    circle = _path(robot, circle={"centre": centre, "radius": "200 mm", "incline": incline, "speed": "1 m/s"})
+    t = np.linspace(0.0, circle.duration, 401)
+    x, v, a = circle(t)
+    away = x[:, :3] - nacelle.pose(robot, z=0.7)[:3]
+    assert np.linalg.norm(away, axis=1) == pytest.approx(np.full(401, 0.2))
+    normal = np.array([0.0, -0.5, np.sqrt(0.75)])
+    assert away @ normal == pytest.approx(np.zeros(401), abs=1e-12)
+    middle = (t > 0.3) & (t < circle.duration - 0.3)
+    assert np.linalg.norm(v[middle], axis=1) == pytest.approx(np.ones(np.count_nonzero(middle)))
+    # Exact derivatives.
+    h = 1e-5
+    between = circle(t[middle] + h).v - circle(t[middle] - h).v
+    assert a[middle] == pytest.approx(between / (2.0 * h), abs=1e-6)
+
+
+def test_pick_and_place_lifts_against_gravity_and_carries(fivebar: Robot) -> None:
+    given = {"distance": "0.1 m", "height": "20 mm", "duration": "0.4 s", "load": "0.1 kg"}
+    plan = scenario_path(fivebar, PathSpec.model_validate({"pick-and-place": given}), Path())
+    way = plan.trajectory
+    assert way.duration == pytest.approx(1.0)
+    start, top, there = (way(t).x for t in (0.0, 0.2, 0.45))
+    assert top[1] - start[1] == pytest.approx(0.02, abs=2e-3)
+    assert abs(there[0] - start[0]) == pytest.approx(0.1)
+    assert not np.any(way(0.45).v)
+    (load,) = plan.loads
+    assert (load.start, load.end, load.mass) == pytest.approx((0.45, 0.95, 0.1))
+
+
+def test_lines_and_points(fivebar: Robot, tmp_path: Path) -> None:
+    line = _path(fivebar, line={"end": {"x": "50 mm"}, "duration": "1 s", "back": True})
+    assert line.duration == pytest.approx(2.0)
+    assert line(1.0).x == pytest.approx(nacelle.pose(fivebar, x=0.05))
+    assert line(2.0).x == pytest.approx(line(0.0).x)
+    points = [{"x": "50 mm"}, "reference", {"x": "-50 mm", "y": "0.3 m"}]
+    for corners in (False, True):
+        through = _path(fivebar, through={"points": points, "duration": "1 s", "corners": corners})
+        assert through(1.0).x == pytest.approx(nacelle.pose(fivebar, x=-0.05, y=0.3))
+    (tmp_path / "way.csv").write_text("x [mm],y [mm]\n0,280\n50,280\n50,300\n", encoding="utf-8")
+    spec = PathSpec.model_validate({"through": {"file": "way.csv", "duration": 1.0}})
+    assert scenario_path(fivebar, spec, tmp_path).trajectory(1.0).x == pytest.approx([0.05, 0.3])
+    with pytest.raises(KinematicsError, match="has no column t"):
+        scenario_path(fivebar, PathSpec.model_validate({"through": {"file": "way.csv"}}), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"plane": "xz"}, "'xz' is no plane of fivebar; it moves along x, y"),
+        ({"incline": {"angle": 0.3}}, "moves in no three directions"),
+        ({"centre": {"y": 5.0}}, "no circle about this pose fits fivebar"),
+    ],
+)
+def test_mistakes(fivebar: Robot, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(KinematicsError, match=words):
+        _path(fivebar, circle=given)
+
+
+@pytest.mark.slow
+def test_angles_where_there_are_no_two_translations() -> None:
+    robot = nacelle.load("3rps")
+    x = _path(robot, circle={})(np.linspace(0.0, 1.0, 50)).x
+    assert np.ptp(x[:, 0]) == 0.0
+    x = x - nacelle.reference_pose(robot)
+    assert np.hypot(x[:, 1], x[:, 2]) == pytest.approx(np.full(50, np.hypot(x[0, 1], x[0, 2])))
+    with pytest.raises(KinematicsError, match="leave radius and speed out"):
+        _path(robot, circle={"speed": 1.0})
+
+
+# ---- What moves in a scenario
+
+
+def _robot(robot: Robot, **given: Any) -> Robot:
+    return robot_of_spec(robot, RobotSpec.model_validate(given), Path())
+
+
+def test_true_robots(fivebar: Robot) -> None:
+    assert _robot(fivebar).hash == fivebar.hash
+    moved = _robot(fivebar, moved="20 %", seed=3)
+    ratio = moved.parameter_vector("inertia") / np.where(
+        fivebar.parameter_vector("inertia"), fivebar.parameter_vector("inertia"), np.nan
+    )
+    inside = ratio[np.isfinite(ratio)]
+    assert 0.8 <= np.min(inside) < 0.95
+    assert np.max(inside) <= 1.2
+    assert _robot(fivebar, file="3rrr").name == "3rrr"
+    heavier = _robot(nacelle.load("3rrr"), load={"mass": "2 kg"})
+    assert heavier.payload[0].inertia[0] == 2.0
+
+
+def test_drives(fivebar: Robot) -> None:
+    cogging = {"amplitude": 0.1, "cycles": 7}
+    given = {"bandwidth": "100 Hz", "limits": ["3 N*m", 4.0], "cogging": cogging, "stiction": True}
+    spec = DrivesSpec.model_validate(given)
+    robot, drives = drives_of(fivebar, spec)
+    numbers = drives.numbers(robot)
+    assert numbers.lag == pytest.approx([1.0 / (200.0 * np.pi)] * 2)
+    assert numbers.limit == (3.0, 4.0)
+    assert [term[:2] for term in numbers.cogging] == [(0.1, 7.0)] * 2
+    # Coulomb friction has gone to the drives.
+    assert robot.hash != fivebar.hash
+    assert all(model is not None for model in numbers.stiction)
+    assert drives_of(fivebar, DrivesSpec(limits="none"))[1].numbers(fivebar).limit == (np.inf, np.inf)
+
+
+def test_loads_and_wrenches_over_time() -> None:
+    robot = nacelle.load("3rrr")
+    changes = [
+        ChangeSpec.model_validate(
+            {"at": 1.0, "until": 3.0, "wrench": {"force": "1 2 0 N", "torque": [0, 0, "3 N*m"]}}
+        ),
+        ChangeSpec.model_validate({"at": 2.0, "load": {"mass": "0.5 kg"}}),
+    ]
+    plan = plants_of(robot, PlantSpec(), changes, [CarriedMass(0.5, 1.0, 0.2)], None)
+    assert [change.time for change in plan.changes] == [0.5, 1.0, 2.0, 3.0]
+    inner: list[Any] = [plan.plant, *(change.plant for change in plan.changes)]
+    masses = [sum(load.inertia[0] for load in plant.robot.payload) for plant in inner]
+    assert masses == [0.0, 0.2, 0.0, 0.5, 0.5]
+    forces = [plant.plant.external.get(robot.bodies[1].name, np.zeros(6)) for plant in inner]
+    acting = [1.0, 2.0, 0.0, 0.0, 0.0, 3.0]
+    assert np.array(forces).tolist() == [[0.0] * 6, [0.0] * 6, acting, acting, [0.0] * 6]
+
+
+def test_flexible_plants() -> None:
+    flexible = nacelle.load("fivebar-flexible")
+    spec = PlantSpec.model_validate({"elastic": True})
+    plan = plants_of(flexible, spec, [], [], ElasticPlant)
+    assert isinstance(plan.plant, nacelle.DrivenPlant)
+    assert isinstance(plan.plant.plant, ElasticPlant)
+    with pytest.raises(KinematicsError, match="is handed over"):
+        plants_of(flexible, spec, [], [], None)
+    push = [ChangeSpec.model_validate({"at": 1.0, "wrench": {"force": [1.0, 0.0, 0.0]}})]
+    with pytest.raises(KinematicsError, match="wrenches act on rigid robots"):
+        plants_of(flexible, spec, push, [], ElasticPlant)

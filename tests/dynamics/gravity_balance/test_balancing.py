@@ -15,7 +15,6 @@ from support.compare import relative_error
 from support.pendulum import ARM, CENTRE, HEIGHT, MASS, PENDULUM, G
 from support.uncompiled import any_robot, by_time
 
-Array = np.ndarray
 ANGLES = np.linspace(-0.9, 0.9, 25)[:, None]
 
 

@@ -15,10 +15,7 @@ from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.reactions.equations import reaction_terms
 from nacelle.dynamics.reactions.peak import peak_reactions
 from nacelle.dynamics.reactions.reactions import joint_reactions
-from nacelle.dynamics.reactions.solve import (
-    determination,
-    transmitted,
-)
+from nacelle.dynamics.reactions.solve import determination, transmitted
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring

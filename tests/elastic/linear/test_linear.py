@@ -39,8 +39,7 @@ from support.flexible.beamed import beamed
 from support.flexible.prrrp import BEAM, DIRECTION, EA, EULER, loaded
 from support.flexible.references import flexible_robot
 from support.flexible_robots import flexible
-from support.flexible_robots import prrrp as maps_prrrp
-from support.flexible_robots import prrrp as subspace_prrrp
+from support.flexible_robots import prrrp as plain_prrrp
 from support.library import library_robot
 
 # ---- Buckling of bars between pinned ends: Euler's load
@@ -176,7 +175,7 @@ def test_large_deflections_stay_closed() -> None:
 
 
 def test_a_map_is_its_poses() -> None:
-    robot = maps_prrrp()
+    robot = plain_prrrp()
     x, z = nacelle.reference_pose(robot)
     found = frequency_map(robot, {"z": (z - 0.1, z + 0.1, 3)}, modes=2)
     assert found.frequencies.shape == (3, 2)
@@ -451,7 +450,7 @@ def test_what_is_kept_and_dropped() -> None:
 
 def test_shapes_have_unit_size() -> None:
     """An axial coordinate of a bar moves it by u = xi, of size sqrt(int xi^2) = 1/sqrt(3)."""
-    robot = subspace_prrrp()
+    robot = plain_prrrp()
     own = extended(robot)
     scale = rate_scales(own)[len(own.rigid_rates) :]
     places = [k for k, name in enumerate(own.names) if name.endswith("axial-1")]

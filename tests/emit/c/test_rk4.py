@@ -1,4 +1,4 @@
-"""RK4 in C against the same loop in Python."""
+"""RK4 and Newton in C against the same loops in Python."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from nacelle.emit.c.interface import COptions
+from nacelle.emit.c.newton import newton_source
 from nacelle.emit.c.rk4 import rk4_source
-from nacelle.emit.newton import NOT_FINITE
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE
 from nacelle.program.program import Program
-from support.c_drivers import FLAGS, pendulum
+from support.c_drivers import FLAGS, circle_and_line, pendulum
 from support.cc import COMPILERS, compile_shared, pointer
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
@@ -48,21 +49,21 @@ def rk4(
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
-def library(request: pytest.FixtureRequest) -> Any:
+def rk4_library(request: pytest.FixtureRequest) -> Any:
     files = rk4_source(pendulum(), COptions(name="pendulum_it"))
     files |= rk4_source(pendulum(), COptions(name="pendulum_float", real="float", batch=False))
     return compile_shared(files, request.param, FLAGS)
 
 
 @pytest.mark.parametrize("every", [0, 1, 3, 10, 11])
-def test_rk4(library: Any, every: int) -> None:
+def test_rk4(rk4_library: Any, every: int) -> None:
     u = np.sin(np.arange(10.0))[:, None]
     p, h = np.array([9.81, 0.1]), 0.01
     x = np.array([1.0, 0.0])
     stored, last, _ = rk4(pendulum(), x, u, p, h, every)
     rows = 10 // every if every else 0
     states, done = np.full((rows + 1, 2), 7.0), ctypes.c_size_t()
-    status = library.pendulum_it_rk4(
+    status = rk4_library.pendulum_it_rk4(
         pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p), ctypes.c_double(h), ctypes.c_size_t(10),
         ctypes.c_size_t(every), pointer(states), ctypes.byref(done),
     )  # fmt: skip
@@ -73,7 +74,7 @@ def test_rk4(library: Any, every: int) -> None:
 
 
 @pytest.mark.parametrize("real", ["double", "float"])
-def test_rk4_converges_with_order_four(library: Any, real: str) -> None:
+def test_rk4_converges_with_order_four(rk4_library: Any, real: str) -> None:
     # Against SciPy, with one input for all steps; in float to its rounding.
     from scipy.integrate import solve_ivp
 
@@ -83,7 +84,7 @@ def test_rk4_converges_with_order_four(library: Any, real: str) -> None:
     ).y[:, -1]
     errors = []
     dtype, number = (np.float64, ctypes.c_double) if real == "double" else (np.float32, ctypes.c_float)
-    function = library.pendulum_it_rk4 if real == "double" else library.pendulum_float_rk4
+    function = rk4_library.pendulum_it_rk4 if real == "double" else rk4_library.pendulum_float_rk4
     for steps in (50, 100):
         x = np.array([1.0, 0.0], dtype)
         held, parameters = u.astype(dtype), p.astype(dtype)
@@ -99,13 +100,13 @@ def test_rk4_converges_with_order_four(library: Any, real: str) -> None:
         assert errors[1] < 1e-5
 
 
-def test_rk4_stops_at_what_is_not_finite(library: Any) -> None:
+def test_rk4_stops_at_what_is_not_finite(rk4_library: Any) -> None:
     u = np.zeros((10, 1))
     u[4] = math.inf
     x, p = np.array([1.0, 0.0]), np.array([9.81, 0.1])
     stored, last, steps = rk4(pendulum(), x, u, p, 0.01, 2)
     states, done = np.full((5, 2), 7.0), ctypes.c_size_t()
-    status = library.pendulum_it_rk4(
+    status = rk4_library.pendulum_it_rk4(
         pointer(x), pointer(u), ctypes.c_size_t(1), pointer(p), ctypes.c_double(0.01), ctypes.c_size_t(10),
         ctypes.c_size_t(2), pointer(states), ctypes.byref(done),
     )  # fmt: skip
@@ -113,3 +114,92 @@ def test_rk4_stops_at_what_is_not_finite(library: Any) -> None:
     np.testing.assert_allclose(x, last, rtol=1e-13)
     np.testing.assert_allclose(states[:2], stored, rtol=1e-13)
     assert np.all(states[2:] == 7.0)
+
+
+# ---- Newton in C against the same loop in Python
+
+
+def newton(program: Program, y: Array, p: Array, tolerance: float, cap: int) -> tuple[Array, int, int, float]:
+    """The loop in Python."""
+    y, k = y.copy(), 0
+    while True:
+        with np.errstate(all="ignore"):
+            *step, error = (float(value) for value in program.evaluate([*map(float, y), *map(float, p)]))
+        if error <= tolerance:
+            return y, CONVERGED, k, error
+        if not all(map(math.isfinite, (*step, error))):
+            return y, NOT_FINITE, k, error
+        if k >= cap:
+            return y, ITERATION_CAP, k, error
+        y += step
+        k += 1
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def newton_library(request: pytest.FixtureRequest) -> Any:
+    files = newton_source(circle_and_line(), COptions(name="meet_it"))
+    files |= newton_source(circle_and_line(), COptions(name="meet_float", real="float", batch=False))
+    return compile_shared(files, request.param, FLAGS)
+
+
+STARTS = [
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 30),
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 2),  # cap
+    ([1.0, 0.5], [4.0, 0.7], 1e-12, 0),  # no step at all
+    ([2.0, 0.0], [4.0, math.inf], 1e-12, 5),  # not finite
+    ([0.0, 0.0], [4.0, 0.7], 1e-12, 5),  # singular
+    ([math.nan, 1.0], [4.0, 0.7], 1e-12, 5),
+    ([2.0, 0.0], [4.0, 0.0], 10.0, 5),  # good enough
+    ([1.0, 0.5], [-4.0, 0.7], 1e-12, 50),  # no solution
+]
+
+
+@pytest.mark.parametrize(("start", "parameters", "tolerance", "cap"), STARTS)
+def test_newton(
+    newton_library: Any, start: list[float], parameters: list[float], tolerance: float, cap: int
+) -> None:
+    y, p = np.array(start), np.array(parameters)
+    expected = newton(circle_and_line(), y, p, tolerance, cap)
+    iterations, error = ctypes.c_int(-1), ctypes.c_double(-1.0)
+    status = newton_library.meet_it_newton(
+        pointer(y), pointer(p), ctypes.c_double(tolerance), cap, ctypes.byref(iterations), ctypes.byref(error)
+    )
+    assert (status, iterations.value) == expected[1:3]
+    np.testing.assert_allclose(y, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(error.value, expected[3], rtol=1e-9, atol=1e-15)
+
+
+def test_newton_starts_warm(newton_library: Any) -> None:
+    y, p = np.array([1.0, 0.5]), np.array([4.0, 0.7])
+    counts = []
+    for _ in range(2):
+        iterations = ctypes.c_int()
+        arguments = (pointer(y), pointer(p), ctypes.c_double(1e-12), 30, ctypes.byref(iterations), None)
+        assert newton_library.meet_it_newton(*arguments) == CONVERGED
+        counts.append(iterations.value)
+    assert counts[0] > 2
+    assert counts[1] == 0
+    np.testing.assert_allclose(y @ y, 4.0)
+
+
+def test_newton_batch(newton_library: Any) -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.normal(size=(50, 2)), np.array([[4.0, 0.7]])
+    expected = [newton(circle_and_line(), row, p[0], 1e-10, 6) for row in y]
+    status, iterations = np.full(50, -1, np.int32), np.full(50, -1, np.int32)
+    newton_library.meet_it_newton_batch(
+        ctypes.c_size_t(50), pointer(y), pointer(p), ctypes.c_size_t(0), ctypes.c_double(1e-10), 6,
+        pointer(status), pointer(iterations), None,
+    )  # fmt: skip
+    np.testing.assert_array_equal(status, [row[1] for row in expected])
+    np.testing.assert_array_equal(iterations, [row[2] for row in expected])
+    np.testing.assert_allclose(y, [row[0] for row in expected], rtol=1e-9)
+    assert {CONVERGED, ITERATION_CAP} <= set(status.tolist())
+
+
+def test_newton_in_float(newton_library: Any) -> None:
+    y, p = np.array([1.0, 0.5], np.float32), np.array([4.0, 0.7], np.float32)
+    status = newton_library.meet_float_newton(pointer(y), pointer(p), ctypes.c_float(1e-5), 30, None, None)
+    assert status == CONVERGED
+    np.testing.assert_allclose(y @ y, 4.0, rtol=1e-5)
+    assert not hasattr(newton_library, "meet_float_newton_batch")

@@ -1,4 +1,4 @@
-"""CUDA on this machine: arithmetic, Newton's iteration, values put aside, what the driver is given."""
+"""CUDA on this machine: arithmetic, kernels, Newton's iteration, values put aside, device errors."""
 
 from __future__ import annotations
 
@@ -11,20 +11,30 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.emit.cuda import tensor_map
+from nacelle.emit.cuda import device, tensor_map
+from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
 from nacelle.emit.cuda.device_drivers import DeviceNewton, DeviceRk4
+from nacelle.emit.cuda.kernel import array_layout, kernels
 from nacelle.emit.cuda.newton import newton_kernel
 from nacelle.emit.cuda.plan import CudaOptions, planned, values_held
 from nacelle.emit.cuda.target import source_text
 from nacelle.emit.newton import NumpyNewton, Rules
 from nacelle.emit.registry import target
-from nacelle.errors import DeviceError
+from nacelle.errors import CompileError, DeviceError
 from nacelle.program.program import Program, Variable
 from support import fake_cupy
 from support.cuda_run import Many
 from support.driver_programs import pendulum, square_roots
 from support.fake_cupy import fake
-from support.random_programs import random_program
+from support.random_programs import (
+    OPERATIONS,
+    assert_within,
+    error_bounds,
+    every_operation,
+    random_inputs,
+    random_program,
+    special_grid,
+)
 
 # ---- Drivers on rows of numbers: kernels are made once for each way that inputs are given
 
@@ -103,8 +113,7 @@ def test_what_is_not_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules",
-    [Rules(1e-12, 50, np.inf, False), Rules(1e-3, 50, 0.3, True), Rules(1e-12, 3, np.inf, False)],
+    "rules", [Rules(1e-12, 50, np.inf, False), Rules(1e-3, 50, 0.3, True), Rules(1e-12, 3, np.inf, False)]
 )
 @pytest.mark.parametrize("own", [True, False])
 def test_the_same_as_numpy(rules: Rules, own: bool) -> None:
@@ -222,3 +231,159 @@ def test_a_refusal() -> None:
         pytest.raises(DeviceError, match="error 1"),
     ):
         tensor_map.tensor_map(rows, 128)
+
+
+# ---- Errors without a device, and arrays of the wrong kind; CuPy is replaced
+
+
+def test_without_cupy() -> None:
+    with (
+        fake_cupy.in_place(None),
+        pytest.raises(DeviceError, match=r"needs CuPy \(pip install 'nacelle\[gpu\]'\).*target='jit'"),
+    ):
+        cupy()
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ({"devices": 0}, "there is no CUDA device"),
+        ({"failure": fake_cupy.CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device")}, "there is no"),
+        ({"failure": fake_cupy.CUDARuntimeError("cudaErrorInsufficientDriver: ...")}, "driver .* update it"),
+        ({"failure": fake_cupy.CUDARuntimeError("cudaErrorSystemNotReady")}, "no CUDA device can be used"),
+    ],
+)
+def test_without_a_device(made: dict[str, object], words: str) -> None:
+    with fake_cupy.in_place(fake_cupy.fake(**made)), pytest.raises(DeviceError, match=f"{words}.*jit"):
+        cupy()
+
+
+def test_failures_say_what_else_there_is() -> None:
+    with fake_cupy.in_place(fake_cupy.fake(memory=1000)) as module:
+        with pytest.raises(DeviceError, match=r"does not suffice for it.*1.0 of 2.0 GB.*fewer states.*jit"):
+            on_device("it", lambda: module.empty(1000))
+
+        def fail(error: Exception) -> None:
+            raise error
+
+        for error in (fake_cupy.CompileError("x"), fake_cupy.CUDADriverError("y")):
+            with pytest.raises(DeviceError, match=r"it: .*jit"):
+                on_device("it", lambda error=error: fail(error))
+
+
+def test_arrays_of_the_wrong_kind() -> None:
+    class Foreign:
+        """An array of another package, by DLPack."""
+
+        def __init__(self, kind: int) -> None:
+            self.kind, self.array = kind, np.ones(3)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.kind, 0
+
+    with fake_cupy.in_place(fake_cupy.fake()) as module:
+        for wrong in (np.ones(3), [1.0, 2.0], Foreign(1)):
+            with pytest.raises(DeviceError, match=r"'x' is .* in the processor's memory.*cupy.asarray.*jit"):
+                device_array(wrong, "x", "double")
+        with pytest.raises(DeviceError, match=r"float32, the program computes in float64.*precision='float'"):
+            device_array(module.asarray(np.ones(3, np.float32)), "x", "double")
+        assert np.array_equal(device_array(Foreign(2), "x", "double"), np.ones(3))
+    assert issubclass(DeviceError, CompileError)
+
+
+def test_tiles_need_aligned_rows() -> None:
+    with fake_cupy.in_place(fake_cupy.fake()) as module:
+        rows = module.asarray(np.zeros((3, 4)))
+        assert device._is_aligned([(rows, "own")]) == (rows.ctypes.data % 16 == 0)
+        assert not device._is_aligned([(module.asarray(np.zeros((3, 5))), "own")])
+        assert device._is_aligned([(module.asarray(np.zeros(3)), "shared")])
+        loaded = LoadedKernels(kernels(random_program(3)), CudaOptions(), "it")
+        assert loaded.used == {"plain": {"registers": 100, "spilled": 0}}  # no tiles before capability 9
+
+
+# ---- Kernels, compiled for this machine and compared number by number with the reference
+
+SEEDS = range(5)
+
+
+def test_random_programs_in_the_ieee_form() -> None:
+    """All operations on all special values: NaN, infinities, zeros, subnormals."""
+    programs = [*(random_program(seed) for seed in SEEDS), every_operation()]
+    many = Many(programs, CudaOptions(ieee=True))
+    compared = 0
+    for k, program in enumerate(programs):
+        inputs = special_grid() if k == len(SEEDS) else random_inputs(program, 15, k)
+        compared += assert_within(program, inputs, many.run(k, inputs))
+    assert compared > 10_000
+
+
+def test_random_programs_in_the_fast_form() -> None:
+    """At plain numbers the same as IEEE's to rounding; where IEEE gives infinity at most NaN."""
+    programs = [random_program(seed) for seed in SEEDS]
+    many = Many(programs, CudaOptions())
+    compared = 0
+    for k, program in enumerate(programs):
+        inputs = random_inputs(program, 40, k, special=0.0)
+        outputs = np.concatenate(many.run(k, inputs), axis=1)
+        flat = np.concatenate(inputs, axis=1)
+        for row, values in zip(flat, outputs, strict=True):
+            wanted, errors = error_bounds(program, list(row))
+            for value, want, error in zip(values, wanted, errors, strict=True):
+                if np.isfinite(error) and np.isfinite(want) and not np.isnan(value):
+                    compared += 1
+                    assert abs(value - want) <= 4.0 * error
+                elif np.isfinite(error) and np.isnan(want):
+                    assert np.isnan(value)
+    assert compared > 300
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_robot(real: str) -> None:
+    """Inverse dynamics of the five-bar with friction: errors of rounding, and NaN passes through."""
+    robot = nacelle.load("fivebar")
+    program = nacelle.model(robot, "inverse_dynamics").program()
+    many = Many([program], CudaOptions(real=real), shared=("a",))
+    rng = np.random.default_rng(3)
+    x0, count = np.asarray(nacelle.reference_pose(robot)), 300
+    inputs = [
+        x0 + rng.uniform(-0.02, 0.02, (count, 2)),
+        np.zeros((count, 0)),
+        rng.normal(size=(count, 2)),
+        rng.normal(size=(1, 2)),
+    ]
+    inputs[2][7, 0] = np.nan
+    flat = np.concatenate([np.broadcast_to(a, (count, a.shape[1])) for a in inputs], axis=1)
+    want = np.array(program.evaluate(list(flat.T))).T
+    (got,) = many.run(0, inputs)
+    assert np.array_equal(np.isnan(got), np.isnan(want))
+    assert np.isnan(got[7]).any()
+    scale = np.nanmax(np.abs(want))
+    assert np.nanmax(np.abs(got - want)) <= (1e-13 if real == "double" else 1e-5) * scale
+
+
+def test_launches_and_names() -> None:
+    program = random_program(1, operations=OPERATIONS)
+    made = kernels(program, CudaOptions(name="it"))
+    assert made.plain.kernel == "it_eval_plain"
+    assert made.tiled is not None
+    assert made.tiled.kernel in made.text
+    assert made.tiled.shared_bytes >= 2 * array_layout(program, CudaOptions()).rows * 1024
+    # Two states a thread in float, side by side.
+    pair = kernels(program, CudaOptions(real="float", name="it"))
+    assert pair.tiled is not None
+    assert (pair.tiled.states, pair.plain.states) == (2, 1)
+
+
+def test_more_rows_than_shared_memory_are_read_where_they_are_used() -> None:
+    from nacelle.program.program import Program, Variable
+
+    size = 240
+    code = [("input", k) for k in range(size)]
+    code += [("add", 0, 1)] + [("add", size + k, k + 2) for k in range(size - 2)]
+    program = Program("wide", (Variable("x", (size,)),), (Variable("y"),), tuple(code), (len(code) - 1,))
+    many = Many([program], CudaOptions(ieee=True))
+    assert many.made[0].tiled is None
+    assert many.made[0].plain.shared_bytes == 0
+    x = np.random.default_rng(0).normal(size=(3, size))
+    assert np.allclose(many.run(0, [x])[0][:, 0], x.sum(axis=1), rtol=1e-12)

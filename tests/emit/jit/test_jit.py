@@ -1,9 +1,10 @@
-"""Native code: elimination against LAPACK, the Jacobian of stages, and what LLVM makes of programs."""
+"""Native code: elimination against LAPACK, layout of programs, values in registers, signs, LLVM."""
 
 from __future__ import annotations
 
 import ctypes
 import json
+import math
 import subprocess
 import sys
 from functools import cache
@@ -14,13 +15,21 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
+from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.instructions import evaluation, stride
 from nacelle.emit.jit.library import Library, address, aligned_memory
 from nacelle.emit.jit.lu import column_stride, factor_and_solve
+from nacelle.emit.jit.order import order, values_read
+from nacelle.emit.jit.plan import fuse, plan
+from nacelle.emit.jit.residence import Memory, moves, residence
+from nacelle.emit.jit.signs import never_negative, operands, without_negations, zero_tells
 from nacelle.emit.jit.stages import Stages
+from nacelle.emit.jit.style import Style
 from nacelle.emit.jit.target import DEFAULT, compile_text, make_plan, module, vector_width
 from nacelle.emit.machine import host
+from nacelle.program.program import Instruction, Program, Variable
 from nacelle.spatial.scalar import Array, cos, pack, sin
+from support.random_programs import assert_within, empty_outputs, evaluate, random_inputs, random_program
 
 # ---- LU factorisation and solves in native code, against LAPACK
 
@@ -159,3 +168,259 @@ def test_what_llvm_writes_for_each_family() -> None:
             assert row["negations"] <= 1 + size // 1000
         assert row["stores to the stack"] <= 0.03 * size, row
         assert row["instructions"] < 2.4 * size, row
+
+
+# ---- The layout of programs for native code: fusing, order, cuts and places
+
+
+def made(code: list[tuple[object, ...]], results: tuple[int, ...], inputs: int = 4) -> Program:
+    return Program("p", (Variable("x", (inputs,)),), (Variable("y", (len(results),)),), tuple(code), results)
+
+
+INPUTS: list[tuple[object, ...]] = [("input", k) for k in range(4)]
+
+
+def test_products_are_fused_with_sums() -> None:
+    code = fuse(made([*INPUTS, ("mul", 0, 1), ("add", 4, 2), ("mul", 0, 3), ("sub", 5, 6)], (7,)))
+    assert code[4] is None
+    assert code[5] == ("fma", 0, 1, 2)
+    assert code[7] == ("fnma", 0, 3, 5)
+    code = fuse(made([*INPUTS, ("mul", 0, 1), ("sub", 4, 2)], (5,)))
+    assert code[5] == ("fms", 0, 1, 2)
+    # Of a difference of two products the second.
+    code = fuse(made([*INPUTS, ("mul", 0, 1), ("mul", 2, 3), ("sub", 4, 5)], (6,)))
+    assert code[6] == ("fnma", 2, 3, 4)
+
+
+def test_a_product_is_fused_into_all_its_uses_or_none() -> None:
+    steps = [*INPUTS, ("mul", 0, 1), ("add", 4, 2), ("sub", 3, 4)]
+    assert fuse(made(steps, (5, 6)))[4] is None
+    assert fuse(made(steps, (4, 5, 6)))[4] == ("mul", 0, 1)  # it is a result
+    assert fuse(made([*steps, ("sqrt", 4)], (5, 6, 7)))[5] == ("add", 4, 2)
+    assert fuse(made([*INPUTS, ("mul", 0, 1), ("add", 4, 4)], (5,)))[5] == ("add", 4, 4)
+
+
+def test_dead_code_is_dropped() -> None:
+    code = fuse(made([*INPUTS, ("mul", 0, 1), ("exp", 2), ("neg", 4)], (6,)))
+    assert code[5] is None
+    assert code[2] is None
+
+
+@pytest.mark.parametrize("chunk", [7, 50, 10_000])
+@pytest.mark.parametrize("neon", [False, True])
+def test_every_value_is_placed_before_it_is_loaded(chunk: int, neon: bool) -> None:
+    program = random_program(4, 400)
+    style = Style(accumulates=neon, registers=14, window=20, table=neon, chunk=chunk, whole=5 * chunk)
+    layout = plan(program, style)
+    # Where each result is computed: it may be kept as the negation of what the program says.
+    made = {place: k for part in layout.chunks for k, places in part.stores.items() for place in places}
+    memory: dict[int, int] = {k: k for k in range(layout.inputs)}
+    for part in layout.chunks:
+        known = set()
+        for k, fetched in zip(part.operations, part.fetched, strict=True):
+            for a in operands(layout.code[k] or ()):
+                step = layout.code[a]
+                assert step is not None
+                if step[0] == "const":
+                    assert (a in layout.constants) == neon
+                elif a in fetched:
+                    assert memory[layout.home[a]] == (step[1] if step[0] == "input" else a)
+                else:
+                    assert a in known
+                known.add(a)
+            assert part.anew.get(k, fetched[-1:]) in (*fetched, fetched[-1:])
+            known.add(k)
+            memory |= dict.fromkeys(part.stores.get(k, ()), k)
+    for position in range(len(program.results)):
+        place = layout.result + position
+        assert layout.code[made[place]] is not None
+        assert memory.get(place, made[place]) == made[place]
+    sizes = [len(part.operations) for part in layout.chunks]
+    assert max(sizes) <= max(1.6 * chunk, 20) or len(sizes) == 1
+    assert (len(sizes) == 1) == (layout.operations <= 5 * chunk)
+    assert np.sum(sizes) == layout.operations
+
+
+# ---- Values in registers: never more than there are, and loaded only after they were stored
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_are_loaded_once_where_there_is_room(seed: int) -> None:
+    """With room for all, inputs come from memory, each once; with none, every value that is read."""
+    program = random_program(seed, 80)
+    given = [k for k, step in enumerate(program.code) if step[0] not in ("const", "input")]
+    reads = values_read(program.code, given)
+    inputs = {a for k in given for a in reads[k] if program.code[a][0] == "input"}
+    fetched = [a for values in residence(given, reads, 10_000).fetched for a in values]
+    assert sorted(fetched) == sorted(inputs)
+    assert residence(given, reads, 0).fetched == [reads[k] for k in given]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("registers", [3, 12])
+def test_no_more_values_are_held_than_registers(seed: int, registers: int) -> None:
+    program = random_program(seed, 300)
+    code = fuse(program)
+    listed = order(code, program.results, registers)
+    reads = values_read(code, listed)
+    inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
+    ends = {100, 200}
+    fetched = residence(listed, reads, registers, Memory(inputs, ends)).fetched
+    last = {a: position for position, k in enumerate(listed) for a in reads[k]}
+    # What was not fetched must have been in a register since it was made or read last.
+    since: dict[int, int] = {}
+    spans = [0] * len(listed)
+    for position, k in enumerate(listed):
+        if position in ends:
+            since.clear()
+        for a in reads[k]:
+            if a not in fetched[position]:
+                for between in range(since[a], position):
+                    spans[between] += 1
+            since[a] = position
+        if k in last:
+            since[k] = position
+    assert max(spans, default=0) <= registers
+
+
+def test_what_is_in_memory_makes_room_first() -> None:
+    # Two registers: x is needed after the others, but y is not stored for it.
+    code: list[Instruction] = [("input", 0), ("sqrt", 0), ("abs", 0), ("add", 1, 2), ("mul", 3, 0)]
+    reads = values_read(code, range(1, 5))
+    assert residence(range(1, 5), reads, 2, Memory({0})).fetched == [(0,), (), (), (0,)]
+    assert residence(range(1, 5), reads, 3, Memory({0})).fetched == [(0,), (), (), ()]
+
+
+def test_a_value_that_is_overwritten_is_loaded_anew() -> None:
+    code: list[Instruction] = [("input", 0), ("input", 1), ("fma", 0, 0, 1), ("fma", 2, 2, 1), ("mul", 3, 1)]
+    consumed = {2: 1, 3: 1}
+    found = residence(range(2, 5), values_read(code, range(2, 5)), 8, Memory({0, 1}, (), consumed))
+    assert found.fetched == [(0, 1), (1,), (1,)]
+    assert found.anew == {}
+    # One that a register holds for another use stays there.
+    code = [("input", 0), ("input", 1), ("mul", 0, 1), ("fma", 0, 2, 1), ("mul", 3, 1)]
+    found = residence(range(2, 5), values_read(code, range(2, 5)), 8, Memory({0, 1}, (), {3: 1}))
+    assert found.fetched == [(0, 1), (1,), ()]
+    assert found.anew == {3: 1}
+
+
+def test_moves_of_a_chain() -> None:
+    # x0 * x1, then as many sums: two loads, and nothing is ever put aside.
+    code: list[Instruction] = [("input", 0), ("input", 1), ("mul", 0, 1)]
+    for _ in range(20):
+        code.append(("add", len(code) - 1, 0))
+    listed = range(2, len(code))
+    assert moves(listed, values_read(code, listed), {0, 1}, {len(code) - 1}, 4) == 2
+
+
+# ---- Values kept with either sign: the same numbers, and zeros where their sign matters
+
+SIGNED: list[Instruction] = [("input", k) for k in range(4)]
+# Without functions that look at more than the number itself.
+ARITHMETIC = ("add", "sub", "mul", "mul", "div", "sqrt", "neg", "abs", "sign", "where", "min", "max")
+
+
+def built(code: list[Instruction], results: tuple[int, ...]) -> Program:
+    return Program("p", (Variable("x", (4,)),), (Variable("y", (len(results),)),), tuple(code), results)
+
+
+def unfused(code: tuple[Instruction | None, ...], results: list[int], program: Program) -> Program:
+    """The same program with products and sums apart, which the reference evaluates."""
+    steps: list[Instruction] = []
+    place: list[int] = []
+    for step in code:
+        assert step is not None
+        op, *a = step
+        if op not in ("const", "input"):
+            a = [place[k] for k in a]
+        if op in ("fma", "fms", "fnma"):
+            steps.append(("mul", *a[:2]))
+            product = len(steps) - 1
+            pair = {"fma": ("add", product, a[2]), "fms": ("sub", product, a[2])}
+            steps.append(pair.get(op, ("sub", a[2], product)))
+        else:
+            steps.append((op, *a))
+        place.append(len(steps) - 1)
+    return Program("p", program.inputs, program.outputs, tuple(steps), tuple(place[k] for k in results))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_numbers_but_for_the_sign_of_zeros(seed: int) -> None:
+    """Exactly, since rounding knows no sign; NaN and infinities alike, which divisors' zeros decide."""
+    program = random_program(seed, 150, operations=ARITHMETIC)
+    code, results = without_negations(fuse(program), program.results)
+    assert not any(step is not None and step[0] == "fms" for step in code)
+    written = unfused(code, results, program)
+    written.check()
+    plain = unfused(*_as_fused(program), program)
+    inputs = random_inputs(program, 12, seed)
+    for ours, reference in zip(evaluate(written, inputs), evaluate(plain, inputs), strict=True):
+        np.testing.assert_array_equal(ours, reference)
+    assert_within(program, inputs, evaluate(written, inputs))
+
+
+def _as_fused(program: Program) -> tuple[tuple[Instruction | None, ...], list[int]]:
+    """A program as it is fused, without what is not needed."""
+    fused = fuse(program)
+    kept = [k for k, step in enumerate(fused) if step is not None]
+    place = {k: position for position, k in enumerate(kept)}
+    steps = []
+    for k in kept:
+        op, *a = fused[k] or ()
+        steps.append((op, *(a if op in ("const", "input") else [place[b] for b in a])))
+    return tuple(steps), [place[k] for k in program.results]
+
+
+def test_a_product_less_a_sum_is_one_operation() -> None:
+    # (x0 x1 - (x2 + x3)) x0: the difference is kept as its negation, and so is the product, or the sum is.
+    code: list[Instruction] = [*SIGNED, ("add", 2, 3), ("mul", 0, 1), ("sub", 5, 4), ("mul", 6, 0)]
+    code += [("mul", 7, 7)]
+    found, _ = without_negations(fuse(built(code, (8,))), (8,))
+    steps = [step[0] for step in found if step is not None and step[0] != "input"]
+    assert steps == ["add", "fnma", "mul", "mul"]
+
+
+def test_a_result_is_never_computed_with_the_opposite_sign() -> None:
+    # x2 - x0 x1 is +0 where both are equal, and so is x0 x1 - x2.
+    for difference in (("sub", 4, 2), ("sub", 2, 4)):
+        program = built([*SIGNED, ("mul", 0, 1), difference], (5,))
+        code, results = without_negations(fuse(program), program.results)
+        (value,) = unfused(code, results, program).evaluate([2.0, 3.0, 6.0, 0.0])
+        assert math.copysign(1.0, value) == 1.0
+
+
+def test_divisors_and_angles_keep_the_sign_of_their_zeros() -> None:
+    """What a divisor is made of is computed as it is, so that 1 / 0 is the infinity of the reference."""
+    for last in (("div", 3, 6), ("atan2", 6, 3), ("atan2", 3, 6)):
+        code = [*SIGNED, ("mul", 0, 1), ("add", 2, 2), ("sub", 4, 5), last]
+        program = built(code, (7,))
+        signed = without_negations(fuse(program), program.results)
+        for x in ([2.0, 3.0, 3.0, -1.0], [2.0, 3.0, 3.0, 0.0], [-2.0, 3.0, -3.0, -1.0]):
+            (ours,), (reference,) = unfused(*signed, program).evaluate(x), program.evaluate(x)
+            np.testing.assert_array_equal(ours, reference)
+
+
+def test_which_zeros_tell() -> None:
+    # x0 - x1 under a division; its square is +0 whatever its sign, and so is a sum with it.
+    code: list[Instruction | None] = [*SIGNED, ("sub", 0, 1), ("mul", 4, 4), ("add", 5, 5), ("div", 2, 6)]
+    certain = never_negative(code)
+    assert certain[5:7] == [True, True]
+    assert zero_tells(code, certain) == [False] * 6 + [True, False]
+    code[6] = ("mul", 4, 3)
+    assert zero_tells(code, never_negative(code)) == [True, True, False, True, True, False, True, False]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_sample_alone_and_in_a_batch_agree_bit_by_bit(seed: int) -> None:
+    program = random_program(seed, 120, operations=ARITHMETIC)
+    kernel = jit.kernel(program)
+    inputs = random_inputs(program, 9, seed)
+    outputs = empty_outputs(program, 9)
+    kernel.run(inputs, outputs, 1)
+    for k in range(9):
+        alone = empty_outputs(program, 1)
+        kernel.bind([a[k : k + 1].copy() for a in inputs], alone)()
+        for one, many in zip(alone, outputs, strict=True):
+            # Of NaN the bits may differ.
+            same = one[0].view(np.int64) == many[k].view(np.int64)
+            assert np.all(same | (np.isnan(one[0]) & np.isnan(many[k])))

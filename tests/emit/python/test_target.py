@@ -1,4 +1,4 @@
-"""The target `python`: the emitted function against the reference."""
+"""The targets `python` and `numpy`, and programs over arrays: emitted functions against the reference."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
+from nacelle.emit.python import arrays
 from nacelle.emit.python import target as python_source
+from nacelle.emit.python import tiles as numpy_tiles
 from nacelle.emit.registry import NAMES, TargetError, target
+from nacelle.emit.schedule import live_operations, schedule
 from nacelle.program.program import Program, Variable
 from support.hostile_names import HOSTILE
 from support.random_programs import (
     Array,
     assert_same,
     assert_steps,
+    empty_outputs,
     evaluate,
     every_operation,
     expose,
     programs,
     random_inputs,
+    random_program,
     special_grid,
 )
 
@@ -93,3 +98,122 @@ def test_targets_that_do_not_exist_are_not_offered() -> None:
         target("opencl")
     for name in NAMES:
         assert target(name).name == name
+
+
+# ---- Programs over arrays of a library, written with NumPy's words
+
+DIALECT = arrays.Dialect(
+    "import numpy as np",
+    "np",
+    {
+        "div": "np.divide({}, {})",
+        "where": "np.where(np.greater({}, 0.0), {}, {})",
+        "abs": "np.absolute({})",
+        "atan2": "np.arctan2({}, {})",
+        "min": "np.minimum({}, {})",
+        "max": "np.maximum({}, {})",
+    },
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_over_arrays(name: str) -> None:
+    variables = (Variable(name, (2,)), Variable(name, (1,)), Variable("v0", (1,)), Variable("np", (1,)))
+    code = (("input", 0), ("input", 2), ("div", 0, 1), ("input", 3), ("sqrt", 3), ("mul", 2, 4))
+    program = Program(name, variables, (Variable(name),), code, (5,))
+    (columns,) = arrays.function(program, DIALECT)(*map(np.array, ([6.0, 0.0], [3.0], [4.0], [0.0])))
+    assert columns == [4.0]
+
+
+# ---- The target `numpy`: tiles against the reference
+
+
+@settings(max_examples=20)
+@given(programs())
+@pytest.mark.filterwarnings("error")
+def test_tiles_agree(program: Program) -> None:
+    inputs = random_inputs(program, numpy_tiles.TILE + 7)
+    inputs[0] = inputs[0][:1].copy()  # serves all samples
+    whole = expose(program)
+    values = empty_outputs(whole, numpy_tiles.TILE + 7)
+    numpy_tiles.kernel(whole).run(inputs, values, 1)
+    assert_steps(program, inputs, values[0])
+    # With rows used again the results are the same, to the bit.
+    outputs = empty_outputs(program, numpy_tiles.TILE + 7)
+    numpy_tiles.kernel(program).run(inputs, outputs, 1)
+    np.testing.assert_array_equal(np.concatenate(outputs, axis=1), values[0][:, list(program.results)])
+
+
+def test_special_values_of_every_operation_in_tiles() -> None:
+    program, inputs = every_operation(), special_grid()
+    outputs = empty_outputs(expose(program), len(inputs[0]))
+    numpy_tiles.kernel(expose(program)).run(inputs, outputs, 1)
+    assert_steps(program, inputs, outputs[0])
+
+
+@pytest.mark.parametrize("samples", [0, 1, 2, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_any_number_of_samples(samples: int, threads: int) -> None:
+    program = random_program(7)
+    inputs = random_inputs(program, max(samples, 1))
+    inputs = [array[:samples] for array in inputs]
+    outputs, expected = empty_outputs(program, samples), empty_outputs(program, samples)
+    kernel = numpy_tiles.kernel(program)
+    kernel.run(inputs, outputs, threads)
+    for k in range(0, samples, 97):
+        rows = slice(k, k + 1)
+        kernel.run([a[rows] for a in inputs], [a[rows] for a in expected], 1)
+        for a, b in zip(outputs, expected, strict=True):
+            np.testing.assert_array_max_ulp(np.nan_to_num(a[rows]), np.nan_to_num(b[rows]), 4)
+
+
+def test_bind() -> None:
+    for seed in range(5):
+        program = random_program(seed)
+        inputs = random_inputs(program, 1, seed, special=0.0)
+        values = empty_outputs(expose(program), 1)
+        evaluate = numpy_tiles.kernel(expose(program)).bind(inputs, values)
+        for shift in (0.0, 0.5):
+            for array in inputs:
+                array += shift
+            evaluate()
+            assert_steps(program, inputs, values[0])
+
+
+def test_rows_are_used_again() -> None:
+    # A chain of a thousand operations needs few rows.
+    code: list[tuple[object, ...]] = [("input", 0)]
+    for k in range(1000):
+        code.append(("add", k, 0))
+    program = Program("chain", (Variable("x"),), (Variable("y"),), tuple(code), (1000,))
+    assert "np.empty((3, 1024))" in numpy_tiles.source(program)
+    outputs = empty_outputs(program, 3)
+    numpy_tiles.kernel(program).run([np.ones((3, 1))], outputs, 1)
+    assert np.all(outputs[0] == 1001.0)
+
+
+def test_schedule_is_valid() -> None:
+    for seed in range(20):
+        program = random_program(seed, 200)
+        order = schedule(program)
+        assert sorted(order) == live_operations(program)
+        place = {k: p for p, k in enumerate(order)}
+        for k in order:
+            assert all(place.get(a, -1) < place[k] for a in program.code[k][1:])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_in_tiles(name: str) -> None:
+    variables = (Variable(name, (2,)), Variable(name), Variable("w0"), Variable("np"))
+    code = (("input", 0), ("input", 2), ("div", 0, 1), ("input", 3), ("sqrt", 3), ("mul", 2, 4))
+    program = Program(name, variables, (Variable(name),), code, (5,))
+    outputs = empty_outputs(program, 1)
+    inputs = [np.array([values]) for values in ([6.0, 0.0], [3.0], [4.0], [0.0])]
+    numpy_tiles.kernel(program).run(inputs, outputs, 1)
+    assert outputs[0][0, 0] == 4.0
+
+
+def test_tiles_are_registered() -> None:
+    program = random_program(1)
+    assert target("numpy").source(program) == numpy_tiles.source(program)
+    assert target("numpy").kernel is not None

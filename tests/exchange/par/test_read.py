@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.par.read import read_par
+from nacelle.exchange.par.table import Expression
 from support.urdf_files import written
 
 # A palletiser: column, arm and forearm, and a crank with a rod that hold the forearm as a parallelogram.
@@ -122,3 +123,14 @@ def test_what_is_no_parameter_file(tmp_path: Path) -> None:
         read_par(written(tmp_path, "nothing", "a.par"))
     with pytest.raises(DescriptionError, match="there is no such file"):
         read_par(tmp_path / "b.par")
+
+
+# ---- Entries of parameter files that are no numbers
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1 +", "9**9**9**9", "__import__('os')", "1e999", "(-8)**0.5", "'a'", "[1]", "True"]
+)
+def test_what_is_no_number(text: str) -> None:
+    with pytest.raises(DescriptionError, match="f:3:1"):
+        _ = Expression(text, "f", 3).number

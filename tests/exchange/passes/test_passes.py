@@ -1,4 +1,4 @@
-"""Passes: articulated, drives, freedom, groups, lines, roots, weightless."""
+"""Passes: articulated, drives, freedom, groups, lines, merge, motion, nacelle, roots, weightless."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from nacelle.exchange.passes.drives import without_dependent_motors
 from nacelle.exchange.passes.freedom import freedom, rank_above
 from nacelle.exchange.passes.groups import grouped
 from nacelle.exchange.passes.lines import spherical_pairs_joined
+from nacelle.exchange.passes.merge import without_fixed_joints
+from nacelle.exchange.passes.motion import chosen_motion
+from nacelle.exchange.passes.nacelle import ends_a_leg, legs_of, with_nacelle
 from nacelle.exchange.passes.roots import at_pose, rooted
 from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.urdf.read import read_urdf
@@ -197,8 +200,6 @@ def test_ranks_by_a_part_of_the_largest() -> None:
 
 # ---- Hinges through a point as one joint: the same motion at any coordinates
 
-X_OF_GROUPS, Y_OF_GROUPS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-
 FRAMES = [
     Pose(rotation_rpy(np.array(n)), np.array(n))
     for n in ([0.3, 0.2, -0.4], [0.1, 0.7, 0.2], [-0.5, 0.1, 0.3])
@@ -224,9 +225,9 @@ def chain(directions: list[Array], values: list[float]) -> Graph:
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_one_joint_moves_as_its_hinges(count: int) -> None:
-    before = chain([X_OF_GROUPS, Y_OF_GROUPS, X_OF_GROUPS][:count], [0.3, -0.8, 1.9][:count])
+    before = chain([X, Y, X][:count], [0.3, -0.8, 1.9][:count])
     if count == 3:
-        before = chain([X_OF_GROUPS, Y_OF_GROUPS, np.array([0.0, 0.0, 1.0])], [0.3, -0.8, 1.9])
+        before = chain([X, Y, Z], [0.3, -0.8, 1.9])
     after = grouped(before, ())
     (joint,) = after.joints
     assert joint.kind == ("universal" if count == 2 else "spherical")
@@ -235,13 +236,13 @@ def test_one_joint_moves_as_its_hinges(count: int) -> None:
 
 
 def test_what_acts_on_a_hinge_keeps_it() -> None:
-    graph = chain([X_OF_GROUPS, Y_OF_GROUPS], [0.3, -0.8])
+    graph = chain([X, Y], [0.3, -0.8])
     assert grouped(graph, ("h0",)).joints == graph.joints
     heavy = replace(graph, bodies=graph.bodies | {"cross0": Solid(0.1)})
     assert grouped(heavy, ()).joints == graph.joints
-    skew = chain([X_OF_GROUPS, np.array([0.6, 0.8, 0.0])], [0.3, -0.8])
+    skew = chain([X, np.array([0.6, 0.8, 0.0])], [0.3, -0.8])
     assert grouped(skew, ()).joints == skew.joints
-    damped = chain([X_OF_GROUPS, Y_OF_GROUPS, np.array([0.0, 0.0, 1.0])], [0.3, -0.8, 1.9])
+    damped = chain([X, Y, Z], [0.3, -0.8, 1.9])
     first = replace(damped.joints[0], axes=(replace(damped.joints[0].axes[0], damping=1.0),))
     kinds = [joint.kind for joint in grouped(replace(damped, joints=(first, *damped.joints[1:])), ()).joints]
     assert kinds == ["universal", "revolute"]
@@ -286,8 +287,6 @@ def test_points_that_differ_on_the_two_bodies_stay_apart() -> None:
 
 # ---- Free bodies that closures carry: the same mechanism, the same places
 
-Z_OF_ROOTS = np.array([0.0, 0.0, 1.0])
-
 PLACES = {
     name: Pose(rotation_rpy(np.array(n)), np.array(n))
     for name, n in (("rod", [0.3, 0.2, -0.4]), ("plate", [0.1, 0.7, 0.2]), ("ball", [-0.5, 0.1, 0.3]))
@@ -301,7 +300,7 @@ def placed_at(name: str, point: list[float]) -> Pose:
 
 def mechanism() -> Graph:
     """A plate on three rods, all free; the first rod is held at its tip, which hangs on it."""
-    tip = Link("hinge", "rod", "tip", identity(), axes=(Axis(Z_OF_ROOTS, value=0.4),))
+    tip = Link("hinge", "rod", "tip", identity(), axes=(Axis(Z, value=0.4),))
     placed = PLACES["rod"] @ tip.pose()
     tip_at = (placed.inverse() @ Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))).p
     room = Pose(np.eye(3), np.array([0.0, 0.0, 1.0]))
@@ -342,7 +341,7 @@ def test_a_free_body_on_springs_alone_beside_another_is_refused() -> None:
 
 def test_coordinates_at_a_pose() -> None:
     frames = PLACES["rod"], PLACES["plate"]
-    for axis in (Axis(Z_OF_ROOTS, value=-2.1), Axis(Z_OF_ROOTS, turns=False, value=0.7)):
+    for axis in (Axis(Z, value=-2.1), Axis(Z, turns=False, value=0.7)):
         link = Link("l", "a", "b", *frames, (axis,))
         zeroed = replace(link, axes=(replace(axis, value=0.0),))
         assert np.isclose(at_pose(zeroed, link.pose()).axes[0].value, axis.value, rtol=1e-14)
@@ -383,3 +382,202 @@ def test_what_a_rotor_a_closure_or_a_coupling_moves_stays() -> None:
         graph_of_weightless(*joints, couplings=(Coupling("k", "a", {"shoulder": 2.0}),)),
     ):
         assert list(weighted(kept).bodies) == ["arm", "wheel"]
+
+
+# ---- Welded bodies: mass, centre and inertia of the whole stay, and so does every other body's place
+
+
+def place(*numbers: float) -> Pose:
+    """A pose that is turned and moved."""
+    return Pose(rotation_rpy(np.array(numbers)), np.array(numbers))
+
+
+def solid(mass: float) -> Solid:
+    """A body without symmetries."""
+    return Solid(mass, np.array([0.1, 0.2, mass]), np.diag([1.0, 2.0, 2.5]) * mass)
+
+
+def momenta(graph: Graph) -> tuple[float, Array, Array]:
+    """Mass, first and second moments about the base's origin of everything that moves."""
+    mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for name, pose in graph.poses().items():
+        if name == BASE:
+            continue
+        body = graph.bodies[name]
+        c = pose.R @ body.com + pose.p
+        mass, first = mass + body.mass, first + body.mass * c
+        second += pose.R @ body.inertia @ pose.R.T + body.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return mass, first, second
+
+
+def tree() -> Graph:
+    """A hinge that carries a welded pair, and a strut on the last body."""
+    links = (
+        Link("hinge", BASE, "a", place(0.1, 0.2, 0.3), axes=(Axis(Z, value=0.4),)),
+        Link("weld", "a", "b", place(0.4, -0.2, 0.1), place(0.2, 0.1, 0.5)),
+        Link("slide", "b", "c", place(0.3, 0.3, -0.4), axes=(Axis(Z, turns=False, value=0.2),)),
+    )
+    bodies = {"a": solid(1.0), "b": solid(2.0), "c": solid(3.0)}
+    strut = Strut("spring", ("b", "c"), (np.ones(3), np.zeros(3)), 10.0, 0.1)
+    return Graph("g", "g.xml", np.zeros(3), bodies, links, struts=(strut,))
+
+
+def test_merged_bodies_keep_moments_and_places() -> None:
+    before, after = tree(), without_fixed_joints(tree())
+    assert list(after.bodies) == ["a", "c"]
+    for ours, theirs in zip(momenta(after), momenta(before), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(after.poses()["c"].p, before.poses()["c"].p, atol=1e-15)
+    old, new = before.poses()["b"], after.poses()["a"]
+    assert after.struts[0].bodies == ("a", "c")
+    np.testing.assert_allclose(
+        new.R @ after.struts[0].points[0] + new.p, old.R @ np.ones(3) + old.p, atol=1e-15
+    )
+    assert after.report.steps == ["welded to 'a' and merged into it: b"]
+
+
+def test_a_joint_held_at_a_value_is_a_weld() -> None:
+    held = without_fixed_joints(replace(tree(), couplings=(Coupling("hold", "slide", {}, 0.2),)))
+    assert list(held.bodies) == ["a"]
+    assert held.couplings == ()
+    for ours, theirs in zip(momenta(held), momenta(tree()), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)
+
+
+def test_a_welded_end_of_a_branch_is_cut_at_its_joint() -> None:
+    graph = tree()
+    poses = graph.poses()
+    weld = Link(
+        "stuck", "c", "a", place(0.1, 0.1, 0.1), poses["a"].inverse() @ poses["c"] @ place(0.1, 0.1, 0.1)
+    )
+    after = without_fixed_joints(replace(graph, closures=(weld,)))
+    assert list(after.bodies) == ["a"]
+    assert after.closures == ()
+    assert "closes the loop" in after.report.steps[1]
+    assert after.report.steps[2] == "the closure 'slide' has both ends on 'a' and is left out"
+    for ours, theirs in zip(momenta(after), momenta(graph), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-14)
+
+
+# ---- Independent joints of mechanisms whose mobility is known by counting
+
+BODY = Solid(1.0, np.zeros(3), np.eye(3))
+
+
+def driven_four_bar(closed_at: float = 1.0) -> Graph:
+    """A parallelogram of edges 1 m and 0.5 m whose third joint is driven."""
+    drive = Axis(Y, motor=Motor("drive"))
+    links = (
+        Link("crank", BASE, "a", at(0.0, 0.0, 0.0), axes=(Axis(Y, value=0.1),)),
+        Link("knee", "a", "b", at(0.0, 0.0, 0.5), axes=(Axis(Y),)),
+        Link("rocker", BASE, "c", at(1.0, 0.0, 0.0), axes=(drive,)),
+    )
+    loop = Link("loop", "b", "c", at(closed_at, 0.0, 0.0), at(0.0, 0.0, 0.5), spherical=True)
+    return Graph("g", "g.xml", np.array([0.0, 0.0, -9.8]), dict.fromkeys("abc", BODY), links, (loop,))
+
+
+def with_rod(rod: Solid, damping: float = 0.0) -> Graph:
+    """The parallelogram with a rod between two balls as its coupler."""
+    graph = driven_four_bar()
+    ball = replace(graph.joints[1], axes=(), spherical=True, damping=damping)
+    links = (graph.joints[0], ball, graph.joints[2])
+    return replace(graph, joints=links, bodies={**graph.bodies, "b": rod})
+
+
+@pytest.mark.parametrize(("bent", "damping"), [(0.01, 0.0), (0.0, 0.3)])
+def test_a_rod_that_feels_its_spin_has_it_as_a_coordinate(bent: float, damping: float) -> None:
+    rod = Solid(1.0, np.array([0.5, bent, 0.0]), np.diag([0.1, 1.0, 1.0]))
+    chosen = chosen_motion(with_rod(rod, damping))
+    names = [joint.name for joint in chosen.graph.joints]
+    assert names == ["crank", "knee-tilt", "knee-swing", "knee-spin", "rocker"]
+    assert chosen.joints == ("knee-spin", "rocker")
+    spin, pose = chosen.graph.joints[3], chosen.graph.poses()["b"]
+    np.testing.assert_allclose(pose.R @ spin.child_at.R @ spin.axes[0].direction, pose.R[:, 0], atol=1e-9)
+    assert [(damper.bodies, damper.damping) for damper in chosen.graph.dampers] == (
+        [(("a", "b"), 0.3)] if damping else []
+    )
+
+
+def test_coordinates_of_a_nacelle_are_those_that_move() -> None:
+    graph = driven_four_bar()
+    carried = replace(graph, floating="b", pose=graph.poses()["b"], joints=(graph.joints[0], graph.joints[2]))
+    chosen = chosen_motion(replace(carried, closures=(*graph.closures, graph.joints[1])))
+    assert (chosen.axes, chosen.joints) == (("x",), ())
+
+
+def test_loops_that_do_not_close_are_named() -> None:
+    with pytest.raises(DescriptionError, match=r"g\.xml: the loops do not close.*loop"):
+        chosen_motion(driven_four_bar(closed_at=5.0))
+    with pytest.raises(DescriptionError, match="nothing moves"):
+        chosen_motion(Graph("g", "g.xml", np.zeros(3), {}, ()))
+
+
+# ---- The body that driven legs carry
+
+
+def legged(legs: int) -> Graph:
+    """Arms and rods that carry a plate, which hangs on the first in the tree."""
+    joints, closures = [], []
+    bodies = {}
+    for k in range(legs):
+        drive = Axis(Z, motor=Motor(f"m{k}"))
+        joints += [
+            Link(f"shoulder{k}", BASE, f"arm{k}", identity(), axes=(drive,)),
+            Link(f"elbow{k}", f"arm{k}", f"rod{k}", identity(), spherical=True),
+        ]
+        bodies |= {f"arm{k}": Solid(1.0), f"rod{k}": Solid(1.0)}
+        end = Link(f"end{k}", f"rod{k}", "plate", identity(), spherical=True)
+        (closures if k else joints).append(end)
+    return Graph("g", "g.xml", np.zeros(3), {**bodies, "plate": Solid(1.0)}, tuple(joints), tuple(closures))
+
+
+def test_three_driven_legs_make_a_nacelle() -> None:
+    made = with_nacelle(legged(3))
+    assert made.floating == "plate"
+    assert [closure.name for closure in made.closures] == ["end1", "end2", "end0"]
+    assert made.report.steps == ["the nacelle is 'plate', which 3 driven legs carry"]
+    assert with_nacelle(legged(2)).floating is None
+    assert with_nacelle(legged(3), "").floating is None
+    assert with_nacelle(legged(2), "rod1").floating == "rod1"
+
+
+def test_two_driven_legs_and_a_guide_make_a_nacelle() -> None:
+    graph = legged(3)
+    joints = tuple(
+        replace(joint, axes=(Axis(Z),)) if joint.name == "shoulder2" else joint for joint in graph.joints
+    )
+    made = with_nacelle(replace(graph, joints=joints))
+    assert made.floating == "plate"
+    assert made.report.steps == ["the nacelle is 'plate', which 2 driven legs and 1 other carry"]
+    one = tuple(replace(joint, axes=(Axis(Z),)) if joint.axes else joint for joint in graph.joints[2:])
+    assert with_nacelle(replace(graph, joints=(*graph.joints[:2], *one))).floating is None
+
+
+def meeting(*places: float) -> Graph:
+    """Rods of the second and third leg that end on the rod of the first."""
+    graph = legged(3)
+    bodies = {name: solid for name, solid in graph.bodies.items() if name != "plate"}
+    closures = tuple(
+        Link(f"end{k}", f"rod{k}", "rod0", identity(), Pose(np.eye(3), np.array([place, 0.0, 0.0])), (), True)
+        for k, place in enumerate(places, 1)
+    )
+    return replace(graph, bodies=bodies, joints=graph.joints[:2] + graph.joints[3:], closures=closures)
+
+
+def test_the_last_link_of_a_leg_that_ends_in_a_point_is_none() -> None:
+    point = meeting(0.6, 0.6)
+    assert ends_a_leg(point, "rod0")
+    assert with_nacelle(point).floating is None
+    # Where they end apart, it is a plate on three legs of which one is short.
+    plate = meeting(0.6, 0.7)
+    assert not ends_a_leg(plate, "rod0")
+    assert with_nacelle(plate).floating == "rod0"
+    assert legs_of(plate, ["rod0"]).driven == 3
+    assert legs_of(plate, ["rod0", "rod1"], "rod1").driven == 1
+
+
+def test_names_that_are_none() -> None:
+    with pytest.raises(DescriptionError, match=r"no body is called 'plates'.*plate"):
+        with_nacelle(legged(3), "plates")
+    with pytest.raises(DescriptionError, match="'plate' moves freely"):
+        with_nacelle(with_nacelle(legged(3)), "rod1")

@@ -1,16 +1,30 @@
-"""Frames and poses of SDF, and errors at their places."""
+"""SDF: frames and poses, joints, models as graphs, robots as files; errors at their places."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+import nacelle
 from nacelle.errors import DescriptionError
+from nacelle.exchange.graph import Graph
 from nacelle.exchange.sdf.frames import frames_of
+from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.sdf.texts import pose_of
-from nacelle.exchange.xml import parsed
+from nacelle.exchange.write.robot import assembled_graph
+from nacelle.exchange.xml import parsed, read_xml
+from nacelle.spatial.rotation import rotation_y
+from support import round_trips
+from support.described import mechanism
+from support.export_robot_text import all_kinds
+from support.library import NAMES, library_robot
+from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, sdf, seen
+from support.urdf_files import written
 
 # ---- Frames of SDF: placed in each other, attached to links, in nested models
 
@@ -75,3 +89,297 @@ def test_poses_in_all_their_forms() -> None:
         np.testing.assert_array_equal(pose.p, [1, 2, 3])
     with pytest.raises(DescriptionError, match="a quaternion of zeros"):
         pose_of(parsed(b'<pose rotation_format="quat_xyzw">1 2 3 0 0 0 0</pose>', "a"))
+
+
+# ---- Joints of SDF: axes in any frame, screws, gearboxes, mimic axes
+
+
+def model(*joints: str, version: str = "1.9") -> Graph:
+    """Three links and some joints."""
+    inertial = "<inertial><mass>1</mass></inertial>"
+    links = "".join(
+        f'<link name="{name}"><pose>{k} 0 0 0 0 {0.5 * k}</pose>{inertial}</link>'
+        for k, name in enumerate("abc")
+    )
+    pose = "<pose>0 0 0 0 0 0.25</pose>"
+    text = f'<sdf version="{version}"><model name="m">{pose}{links}{"".join(joints)}</model></sdf>'
+    return read_sdf(parsed(text.encode(), "m.sdf"), Path("m.sdf"))
+
+
+def joint(name: str, kind: str, ends: str, inner: str = "<axis><xyz>0 0 1</xyz></axis>") -> str:
+    """A joint between links with names of one letter; w is the world."""
+    parent, child = ("world" if end == "w" else end for end in ends)
+    return (
+        f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>{inner}</joint>'
+    )
+
+
+WELDS = joint("base", "fixed", "wa"), joint("hold", "fixed", "ac")
+
+
+def test_axes_are_expressed_in_any_frame() -> None:
+    """Joint b is turned by 0.75 against the world and by 0.5 against its model."""
+    for words, turn in (("", 0.75), ('expressed_in="__model__"', 0.25), ('expressed_in="c"', 1.25)):
+        axis = f"<axis><xyz {words}>2 0 0</xyz></axis>"
+        graph = model(*WELDS, joint("j", "prismatic", "ab", axis))
+        link = next(j for j in graph.joints if j.name == "j")
+        world = graph.poses()["b"].R @ link.child_at.R @ link.axes[0].direction
+        np.testing.assert_allclose(world, [math.cos(turn), math.sin(turn), 0.0], atol=1e-15)
+    old = "<axis><xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame></axis>"
+    link = next(j for j in model(*WELDS, joint("j", "revolute", "ab", old)).joints if j.name == "j")
+    np.testing.assert_allclose(link.axes[0].direction, [math.cos(0.5), -math.sin(0.5), 0.0], atol=1e-15)
+    plain = joint("j", "revolute", "ab", "<axis><xyz>1 0 0</xyz></axis>")
+    older = next(j for j in model(*WELDS, plain, version="1.4").joints if j.name == "j")
+    np.testing.assert_allclose(older.axes[0].direction, link.axes[0].direction, atol=1e-15)
+
+
+def test_what_acts_along_an_axis() -> None:
+    inner = """<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1e16</upper><effort>5</effort>
+      <velocity>3</velocity></limit><dynamics><damping>0.1</damping><friction>0.2</friction><spring_stiffness>4</spring_stiffness>
+      <spring_reference>0.3</spring_reference></dynamics></axis>"""
+    link = next(j for j in model(*WELDS, joint("j", "revolute", "ab", inner)).joints if j.name == "j")
+    axis = link.axes[0]
+    assert (axis.damping, axis.coulomb, axis.stiffness, axis.rest, axis.limits) == (
+        0.1,
+        0.2,
+        4.0,
+        0.3,
+        (-1.0, math.inf),
+    )
+    assert link.motor is not None
+    assert (link.motor.force, link.motor.speed) == (5.0, 3.0)
+
+
+def test_joints_of_two_axes_are_two_hinges() -> None:
+    axes = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0.6 0.8 0</xyz></axis2>"
+    graph = model(*WELDS, joint("j", "revolute2", "ab", axes))
+    links = [j for j in graph.joints if j.name.startswith("j")]
+    assert [(j.parent, j.child, j.kind) for j in links] == [
+        ("a", "j-carrier", "revolute"),
+        ("j-carrier", "b", "revolute"),
+    ]
+    np.testing.assert_allclose(links[1].axes[0].direction, [0.6, 0.8, 0.0])
+    ball = model(*WELDS, joint("j", "ball", "ab", ""))
+    assert next(j for j in ball.joints if j.name == "j").spherical
+
+
+def test_screws_go_forward_as_they_turn() -> None:
+    """4 mm a turn, right-handed; the old pitch is in radians for a metre, left-handed."""
+    for words in (
+        "<screw_thread_pitch>0.004</screw_thread_pitch>",
+        f"<thread_pitch>{-2 * math.pi / 0.004}</thread_pitch>",
+    ):
+        graph = model(*WELDS, joint("j", "screw", "ab", "<axis><xyz>0 0 1</xyz></axis>" + words))
+        (coupling,) = graph.couplings
+        assert coupling.joint == "j-2"
+        assert math.isclose(coupling.follows["j"], 0.004 / (2 * math.pi))
+        assert [j.kind for j in graph.joints if j.name in ("j", "j-2")] == ["revolute", "prismatic"]
+
+
+def test_gearboxes_couple_hinges_on_their_reference_body() -> None:
+    """theta_2 = -ratio theta_1; the second hinge goes from the gear to the body, about -z: two signs."""
+    box = "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>"
+    axes = "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2>"
+    one, other = joint("p", "revolute", "ab"), joint("q", "revolute", "ca", "<axis><xyz>0 0 -1</xyz></axis>")
+    (coupling,) = model(WELDS[0], one, other, joint("g", "gearbox", "bc", axes + box)).couplings
+    assert (coupling.joint, coupling.follows) == ("q", {"p": -3.0})
+    (plain,) = model(
+        WELDS[0], one, joint("q", "revolute", "ac"), joint("g", "gearbox", "bc", axes + box)
+    ).couplings
+    assert plain.follows == {"p": -3.0}
+    turned = axes.replace("0 0 1</xyz></axis2>", "0 0 -1</xyz></axis2>")
+    (turned_round,) = model(
+        WELDS[0], one, joint("q", "revolute", "ac"), joint("g", "gearbox", "bc", turned + box)
+    ).couplings
+    assert turned_round.follows == {"p": 3.0}
+
+
+def test_mimic_axes_follow_with_a_reference() -> None:
+    """q = 2 (leader - 0.5) + 0.1."""
+    mimic = (
+        '<mimic joint="p"><multiplier>2</multiplier><offset>0.1</offset><reference>0.5</reference></mimic>'
+    )
+    inner = f"<axis><xyz>0 0 1</xyz>{mimic}</axis>"
+    graph = model(WELDS[0], joint("p", "revolute", "ab"), joint("q", "revolute", "ac", inner))
+    (coupling,) = graph.couplings
+    assert (coupling.joint, coupling.follows) == ("q", {"p": 2.0})
+    assert math.isclose(coupling.offset, -0.9)
+
+
+@pytest.mark.parametrize(
+    ("joints", "message"),
+    [
+        ((*WELDS, joint("j", "revolute", "ab", "")), "the joint 'j' has no axis"),
+        ((*WELDS, joint("j", "universal", "ab")), "the joint 'j' has no axis"),
+        ((*WELDS, joint("j", "revolute", "bb")), "joins a link to itself"),
+        ((*WELDS, '<joint name="j" type="fixed"><parent>a</parent></joint>'), "the joint 'j' has no child"),
+        (
+            (*WELDS, joint("j", "fixed", "ab"), joint("g", "gearbox", "bc")),
+            "the gearbox 'g' has no reference body",
+        ),
+        (
+            (*WELDS, joint("j", "revolute", "ab", "<axis><mimic joint='hold'/></axis>")),
+            "'hold' has no axis to follow",
+        ),
+        ((*WELDS, joint("j", "screw", "ab", "<axis/><thread_pitch>0</thread_pitch>")), "of zero radians"),
+    ],
+)
+def test_errors_of_joints_name_the_place(joints: tuple[str, ...], message: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        model(*joints)
+    assert message in str(caught.value)
+    assert caught.value.problems[0].line == 1
+
+
+# ---- SDF as a graph: what dynamics see of it is what the world of the file is made of
+
+
+def graph_of(text: str) -> Graph:
+    """The graph of a document."""
+    return read_sdf(parsed(text.encode(), "robot.sdf"), Path("robot.sdf"))
+
+
+def test_bodies_move_about_the_joints_of_the_file() -> None:
+    """Each crank carries its rod: positions from rotations about points of the drawn pose."""
+    angles = {"left_motor": 0.3, "left_pin": -0.2, "right_motor": 0.5, "right_pin": 0.1}
+    found = seen(graph_of(sdf()).with_values({name: np.array([value]) for name, value in angles.items()}))
+    for side in ("left", "right"):
+        hip, knee = np.array(LINKS[f"{side}_crank"][0]), np.array(LINKS[f"{side}_rod"][0])
+        R1, R2 = rotation_y(angles[f"{side}_motor"]), rotation_y(angles[f"{side}_pin"])
+        for name in (f"{side}_crank", f"{side}_rod"):
+            _, _, com, mass = LINKS[name]
+            point, R = np.array(com), np.eye(3)
+            if name.endswith("rod"):
+                point, R = knee + R2 @ (point - knee), R2
+            point, R = hip + R1 @ (point - hip), R1 @ R
+            wanted = np.concatenate([[mass], point, (R @ MOMENTS @ R.T).ravel()])
+            np.testing.assert_allclose(found[name], wanted, atol=1e-14)
+        end = "at" if side == "left" else "to"
+        tip = hip + R1 @ (knee + R2 @ (np.array(TIP) - knee) - hip)
+        np.testing.assert_allclose(found[f"tip-{end}"], [*tip, 0.0, 1.0, 0.0], atol=1e-14)
+
+
+def test_a_five_bar_is_imported(tmp_path: Path) -> None:
+    done = nacelle.import_robot(written(tmp_path, sdf(), "robot.sdf"))
+    assert done.robot.motion.coordinates == ("bars.left_motor", "bars.right_motor")
+    assert done.losses == ()
+    np.testing.assert_allclose(done.robot.gravity, [0.0, 0.0, -9.8])
+
+
+def test_a_model_that_nothing_holds_floats(tmp_path: Path) -> None:
+    free = sdf().replace("<parent>world</parent>", "<parent>hip</parent>")
+    free = free.replace(
+        '<model name="bars">',
+        '<model name="bars"><pose>0 0 1 0 0 0</pose><link name="hip"><inertial/></link>',
+    )
+    graph = graph_of(free)
+    assert graph.floating == "hip"
+    np.testing.assert_allclose(graph.pose.p, [0, 0, 1])
+    assert set(JOINTS) == {joint.name for joint in graph.joints}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (sdf("<include><uri>model://arm</uri></include>"), "robot.sdf:11:1: <include> is not read"),
+        ("<sdf><include/></sdf>", "robot.sdf:1:6: <include> is not read"),
+        (
+            sdf().replace("<child>left_rod</child>", "<child>rod</child>"),
+            "there is no link, joint or frame 'rod'",
+        ),
+        (sdf().replace('type="revolute"', 'type="spline"', 1), "has the type 'spline', which is not read"),
+        (sdf().replace("<mass>0.5</mass>", "<mass>half</mass>"), "<mass> must be a number, not 'half'"),
+        (sdf().replace("<inertial>", '<inertial auto="true">', 1), "inertia from shapes (auto) is not read"),
+        ('<sdf><model name="a"/><model name="b"/></sdf>', "the file has 2 models that move"),
+        ('<sdf><model name="a"/></sdf>', "the model has no link"),
+    ],
+)
+def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
+    path = written(tmp_path, text, "robot.sdf")
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.import_robot(path)
+    (problem,) = caught.value.problems
+    assert message in str(problem)
+    assert problem.line > 0
+
+
+def test_losses_are_said() -> None:
+    world = sdf("<plugin name='p'><joint_name>left_motor</joint_name></plugin>")
+    world = world.replace('<sdf version="1.9">', "<sdf><world name='w'><gravity>0 0 -1.62</gravity>")
+    world = world.replace("</sdf>", "<model name='floor'><static>true</static></model></world></sdf>")
+    graph = graph_of(world.replace("</link>", "<sensor/><collision/></link>"))
+    np.testing.assert_array_equal(graph.gravity, [0.0, 0.0, -1.62])
+    assert [joint.name for joint in graph.joints if joint.motor] == ["left_motor"]
+    assert graph.report.losses == [
+        "the static model 'floor' left out",
+        "collision shapes left out: nothing stops bodies that meet",
+        "plugins left out, but for the joints that they drive",
+        "elements left out: <sensor>",
+    ]
+
+
+# ---- Robots as SDF: what our own reader makes of the file is the robot
+
+
+def without_rotors(robot: nacelle.Robot) -> nacelle.Robot:
+    """The robot without what SDF has not."""
+    return replace(robot, joints=tuple(replace(j, rotor_inertia=0.0, gear_ratio=1.0) for j in robot.joints))
+
+
+@pytest.mark.parametrize("name", ["h4", "c5", "space", "biped", "carriage"])
+def test_bodies_and_joints_are_read_as_they_are(name: str, tmp_path: Path) -> None:
+    robot = library_robot(name) if name in NAMES else mechanism(name)
+    path = tmp_path / "robot.sdf"
+    nacelle.export_robot(robot, "sdf", out=path)
+    read, graph = read_sdf(read_xml(path), path), assembled_graph(robot)
+    placed, poses = read.poses(), graph.poses()
+    np.testing.assert_allclose(read.gravity, robot.gravity)
+    assert (read.floating is None) == (graph.floating is None)
+    for body, solid in graph.bodies.items():
+        # A word of descriptions is not a body's name there.
+        there = "nacelle-2" if body == "nacelle" else body
+        np.testing.assert_allclose(placed[there].R, poses[body].R, atol=1e-14)
+        np.testing.assert_allclose(placed[there].p, poses[body].p, atol=1e-14)
+        np.testing.assert_allclose(read.bodies[there].com, solid.com, atol=1e-15)
+        if not solid.is_massless:
+            np.testing.assert_allclose(read.bodies[there].inertia, solid.inertia, atol=1e-11)
+    loops = len(graph.joints) + len(graph.closures) - len(graph.bodies)
+    # The visible base is one more body, on one more joint.
+    assert len(read.joints) + len(read.closures) - len(read.bodies) == loops
+    assert {link.child for link in read.joints if link.motor} == {
+        link.child for link in graph.joints if link.motor
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fivebar", "3rps", "hexaglide", "palida", "dymo"])
+def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
+    robot = without_rotors(library_robot(name))
+    path = tmp_path / "robot.sdf"
+    nacelle.export_robot(robot, "sdf", out=path)
+    again = nacelle.import_robot(path)
+    found = round_trips.errors(robot, again.robot, drives="joints")
+    assert max(found["poses"], found["forces"]) < 1e-11
+
+
+def test_coordinates_are_zero_in_the_drawn_pose() -> None:
+    robot = all_kinds()
+    done = nacelle.export_robot(robot, "sdf")
+    model = ElementTree.fromstring(done.text).find("world/model")
+    assert model is not None
+    joints = {joint.get("name"): joint for joint in model.findall("joint")}
+    value = assembled_graph(robot).joints[0].axes[0].value
+    lower = float(joints["arm-crank-joint"].findtext("axis/limit/lower", ""))
+    assert lower == pytest.approx(np.radians(-100.0) - value)
+    assert joints["arm-end"].get("type") == "ball"
+    assert joints["arm-pin"].get("type") == "universal"
+    mimic = joints["arm-follower-joint"].find("axis/mimic")
+    assert mimic is not None
+    assert (mimic.get("joint"), mimic.findtext("multiplier"), mimic.findtext("offset")) == (
+        "arm-other-joint",
+        "-1.5",
+        "0",
+    )
+    words = " ".join(done.losses)
+    for word in ("rotors", "quadratic", "gear ratios", "end stops", "spherical", "tendon"):
+        assert word in words

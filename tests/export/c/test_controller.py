@@ -1,7 +1,8 @@
-"""Controllers in C: equal to those of Python sample by sample; readings that are missing, stops, resets."""
+"""Controllers and plants in C: equal to those of Python sample by sample; missing readings, starts, stops."""
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,13 @@ import nacelle
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
+from nacelle.dynamics.poses import sample_poses
+from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
+from nacelle.simulation.plant import RigidPlant
 from support.cc import COMPILERS, SANITIZE
-from support.controllers import QUICK, CController, library_of, macro, swing
+from support.controllers import QUICK, CController, at, library_of, macro, swing
 from support.hostile import PERIOD, hostile_robot, hostile_samples
 from support.library import library_robot
 from support.packages import run_self_test
@@ -186,3 +192,65 @@ def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
     place = macro(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
     other.step(np.full(2, np.nan), motions[-1])
     assert (one.memory[place], other.memory[place]) == (0.0, 1.0)
+
+
+# ---- Starts at any pose in C: legs found by iteration are those of the Python API, or an error is returned
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["3rps", "delta4", "quattro", "h4"])
+def test_starts(tmp_path: Path, name: str) -> None:
+    robot = library_robot(name)
+    made = controller(robot, "sj")
+    done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision="double", self_test=False)
+    library = library_of(done.out)
+    assemble = getattr(library, f"{done.name}_assemble")
+    c = CController(library, done.name, made)
+    far = sample_poses(robot, 40, seed=4)
+    # Struts reach everywhere: what no robot reaches is no pose.
+    for x, reached in [(x, True) for x in far] + [(np.full(far.shape[1], np.nan), False)]:
+        y = np.zeros(mechanism_of(robot).ny)
+        status = assemble(at(np.array(x)), at(y))
+        assert status == (0 if reached else 1)
+        assert c.reset(x) == status
+        if reached:
+            assert np.array_equal(c.memory[: len(y)], y)
+            # Idle spins of rods are as they come: what counts are closed loops, and the actuators.
+            assert np.max(np.abs(native(closure_equations, robot)(x, y)["residual"])) < 1e-10
+            active = native(actuator_positions, robot)(x, y)["q"]
+            assert np.max(np.abs(active - made.coordinates(x))) < 1e-9
+
+
+# ---- Plants in C: the same motion as that of `simulate`, encoders and starts of the Python API
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", ["fivebar", "3rps", "palida"])
+def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
+    robot = library_robot(name)
+    done = nacelle.export(
+        robot, out=tmp_path / "p", plant=True, smooth=0.01, precision="double", self_test=False
+    )
+    assert run_self_test(done.out, QUICK).endswith("all is well\n")
+    library, plant = library_of(done.out), RigidPlant(robot, smooth=0.01)
+    x = sample_poses(robot, 1, seed=2)[0]
+    force = np.random.default_rng(1).uniform(-1.0, 1.0, len(robot.actuators))
+    state = np.full(macro(done.out, f"{done.name}_PLANT_STATE_SIZE".upper()), np.nan)
+    assert getattr(library, f"{done.name}_plant_start")(at(x), at(state)) == 0
+    assert np.max(np.abs(state - plant.state(x, np.zeros(robot.motion.n)))) < 1e-10
+    start = state.copy()
+    rk4 = getattr(library, f"{done.name}_plant_rk4")
+    rk4.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double]
+    rk4.argtypes += [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+    assert rk4(at(state), at(force), 0, 1e-4, 50, 0, None, None) == 0
+    wanted = plant.driver().integrate(start, force[None], h=1e-4, steps=50)[-1]
+    assert np.max(np.abs(state - wanted)) < 1e-11
+    q, v = np.full(len(robot.actuators), np.nan), np.full(robot.motion.n, np.nan)
+    getattr(library, f"{done.name}_plant_encoders")(at(state), at(q))
+    getattr(library, f"{done.name}_plant_pose")(at(state), at(x), at(v))
+    pose, twist = plant.split(wanted)
+    assert np.allclose(x, pose, atol=1e-12)
+    assert np.allclose(v, twist, atol=1e-11)
+    assert np.allclose(q, nacelle.inverse_kinematics(robot, pose).actuators, atol=1e-11)
+    nowhere = np.full(len(x), np.nan)
+    assert getattr(library, f"{done.name}_plant_start")(at(nowhere), at(state)) == 1

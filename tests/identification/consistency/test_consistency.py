@@ -8,12 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import stress_robots
-from tests.support.library import NAMES
-from tests.support.library import library_robot as faults_library_robot
-from tests.support.library import library_robot as identified_library_robot
-from tests.support.library import library_robot as mass_matrix_library_robot
-from tests.support.noisy_estimates import noisy_estimate, states
 
 import nacelle
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
@@ -33,7 +27,9 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults
-from support.library import library_robot
+from support import stress_robots
+from support.library import NAMES, library_robot
+from support.noisy_estimates import noisy_estimate, states
 
 # ---- The nearest parameters in cones: an estimate inside stays, one outside goes to the boundary
 
@@ -74,11 +70,11 @@ def test_a_negative_mass_meets_the_boundary() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_library_is_consistent(name):
-    assert is_consistent(faults_library_robot(name))
+    assert is_consistent(library_robot(name))
 
 
 def _with(name, changes):
-    robot = faults_library_robot(name)
+    robot = library_robot(name)
     own = nacelle.linear_parameters(robot)
     values = own.values.copy()
     for key, value in changes.items():
@@ -124,7 +120,7 @@ def test_what_cannot_be(robot, changes, place, words):
 
 
 def test_an_impossible_payload():
-    robot = with_payload(faults_library_robot("delta"), 0.5)
+    robot = with_payload(library_robot("delta"), 0.5)
     values = nacelle.linear_parameters(robot).values.copy()
     values[nacelle.linear_parameters(robot).names.index("payload.payload.m")] = -0.5
     assert list(consistency_faults(robot, values)) == ["payload.payload"]
@@ -132,7 +128,7 @@ def test_an_impossible_payload():
 
 def test_another_number_of_values():
     with pytest.raises(IdentificationError, match="62 linear parameters"):
-        is_consistent(faults_library_robot("fivebar"), np.zeros(3))
+        is_consistent(library_robot("fivebar"), np.zeros(3))
 
 
 # ---- feasible set
@@ -177,7 +173,7 @@ def test_bodies_need_a_mass() -> None:
 
 @pytest.mark.slow
 def test_a_file_that_is_read_as_the_same_robot(tmp_path):
-    robot = with_payload(identified_library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02))
+    robot = with_payload(library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02))
     data = noisy_estimate(robot, noise=0.1)
     result = consistent_parameters(data.base, data.beta, data.root)
     moved = identified_robot(robot, result, name="my-delta")
@@ -203,7 +199,7 @@ def test_a_file_that_is_read_as_the_same_robot(tmp_path):
 
 
 def test_an_impossible_robot_is_refused():
-    robot = identified_library_robot("fivebar")
+    robot = library_robot("fivebar")
     values = nacelle.linear_parameters(robot).values.copy()
     values[10] = -1.0
     with pytest.raises(IdentificationError, match=r"left.proximal: the mass is negative.*Lift the estimate"):
@@ -213,7 +209,7 @@ def test_an_impossible_robot_is_refused():
 
 
 def test_nothing_is_written_that_the_format_refuses(tmp_path):
-    robot = identified_library_robot("fivebar")
+    robot = library_robot("fivebar")
     values = nacelle.linear_parameters(robot).values.copy()
     values[10] = -1.0
     with pytest.raises(IdentificationError, match="would be refused"):
@@ -222,7 +218,7 @@ def test_nothing_is_written_that_the_format_refuses(tmp_path):
 
 
 def test_a_preload_without_stiffness():
-    robot = identified_library_robot("fivebar")
+    robot = library_robot("fivebar")
     sprung = dataclasses.replace(robot.joints[0], springs=(Spring(2.0, 0.1),))
     robot = dataclasses.replace(robot, joints=(sprung, *robot.joints[1:]))
     names = nacelle.linear_parameters(robot).names
@@ -249,7 +245,7 @@ def test_a_contradiction_is_an_error(A):
     "name", ["fivebar", "delta", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rps", "h4"))]
 )
 def test_mass_matrices_of_the_description(name):
-    robot = mass_matrix_library_robot(name)
+    robot = library_robot(name)
     base = nacelle.base_parameters(robot)
     x = states(robot, 5, 3)[0]
     M = nacelle.mass_matrix(robot, x)

@@ -10,8 +10,6 @@ import scipy.optimize
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.library import library_robot
-from tests.support.noisy_estimates import noisy_estimate, states
 
 import nacelle
 from nacelle.errors import IdentificationError
@@ -22,6 +20,8 @@ from nacelle.identification.consistency.feasible_set import feasible_set
 from nacelle.identification.consistency.mass_matrix import least_inertia
 from nacelle.identification.consistency.pseudo_inertia import packed_order, pseudo_inertia
 from nacelle.identification.consistency.roots import root_of_regression
+from support.library import library_robot
+from support.noisy_estimates import noisy_estimate, states
 
 # A slow motion in a small part of the workspace, and much noise.
 POOR = {

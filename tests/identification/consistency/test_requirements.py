@@ -1,4 +1,4 @@
-"""What must hold exactly: rods stay axisymmetric, points points, flat and thin bodies possible."""
+"""What must hold exactly: possible bodies, pseudo-inertia matrices, roots of the information, signs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ import copy
 
 import numpy as np
 import pytest
-from tests.support.library import NAMES, as_written, library_robot
-from tests.support.noisy_estimates import noisy_estimate
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nacelle
+from nacelle.errors import IdentificationError
+from nacelle.identification.consistency import pseudo_inertia as pi
 from nacelle.identification.consistency.consistent import consistent_parameters
 from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.identification.consistency.identified import identified_robot
 from nacelle.identification.consistency.requirements import axisymmetry, equality_rows, shapes
+from nacelle.identification.consistency.roots import (
+    root_of_covariance,
+    root_of_information,
+    root_of_regression,
+    standard_deviations,
+)
+from nacelle.identification.consistency.signs import bounds_of, is_nonnegative, sign_scales, signs_of
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.payload import with_payload
+from nacelle.spatial.inertia import inertia_faults, parameters_from_com, transform_parameters
+from nacelle.spatial.rotation import skew
+from support.library import NAMES, as_written, library_robot
+from support.noisy_estimates import noisy_estimate
 
 
 def _solved(robot, noise=0.1, **options):
@@ -152,3 +165,229 @@ def test_assumptions_against_the_description():
     # No inertia about y: mass on the y axis alone.
     assert values["left.distal.mx"] == values["left.distal.Ixz"] == 0.0
     assert values["left.distal.Ixx"] == values["left.distal.Izz"] > 0.0
+
+
+# ---- Pseudo-inertia matrices: sums over particles, the format's own check, frames and units
+
+seeds = st.integers(0, 10**6)
+ALL = (0, 1, 2)
+
+
+def _cloud(rng, count=6):
+    """Ten parameters and particles of a body."""
+    dm, r = rng.uniform(0.1, 1.0, count), rng.normal(size=(count, 3))
+    I = sum(-m * skew(p) @ skew(p) for m, p in zip(dm, r, strict=True))
+    ten = np.array([dm.sum(), *(dm @ r), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+    return ten, dm, r
+
+
+@given(seeds)
+def test_a_sum_over_particles(seed):
+    ten, dm, r = _cloud(np.random.default_rng(seed))
+    points = np.column_stack([r, np.ones(len(r))])
+    assert np.allclose(pi.pseudo_inertia(ten), (points * dm[:, None]).T @ points, rtol=1e-12)
+
+
+@given(seeds)
+def test_positive_where_the_format_accepts(seed):
+    """Random principal moments, possible or not: both checks say the same."""
+    rng = np.random.default_rng(seed)
+    R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    ten = parameters_from_com(
+        rng.uniform(0.1, 2), rng.normal(size=3), R @ np.diag(rng.uniform(-0.2, 1, 3)) @ R.T
+    )
+    least = np.linalg.eigvalsh(pi.pseudo_inertia(ten))[0]
+    if abs(least) > 1e-6:
+        assert (least > 0.0) == (not inertia_faults(ten))
+
+
+@given(seeds)
+def test_the_normaliser_takes_the_body_to_the_unit_matrix(seed):
+    ten, *_ = _cloud(np.random.default_rng(seed))
+    B = pi.normaliser(ten, ALL)
+    assert np.allclose(B @ pi.pseudo_inertia(ten) @ B.T, np.eye(4), atol=1e-8)
+
+
+@given(seeds, st.floats(0.01, 100.0), st.floats(0.01, 100.0))
+def test_the_distance_depends_on_no_frame_and_no_unit(seed, length, mass):
+    rng = np.random.default_rng(seed)
+    (ten, *_), (other, *_) = _cloud(rng), _cloud(rng)
+    R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    R = R * np.sign(np.linalg.det(R))
+    p = rng.normal(size=3)
+    unit = mass * length ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+
+    def distance(a, b):
+        B = pi.normaliser(a, ALL)
+        return np.linalg.norm(B @ (pi.pseudo_inertia(b) - pi.pseudo_inertia(a)) @ B.T)
+
+    moved = [transform_parameters(R, p, body) * unit for body in (ten, other)]
+    assert distance(*moved) == pytest.approx(distance(ten, other), rel=1e-6)
+    # The same by traces, without a factor: tr((P^-1 D)^2).
+    P, D = pi.pseudo_inertia(ten), pi.pseudo_inertia(other - ten)
+    X = np.linalg.solve(P, D)
+    assert distance(ten, other) ** 2 == pytest.approx(np.trace(X @ X), rel=1e-6)
+
+
+@given(seeds, st.sampled_from([1, 2, 3, 4]))
+def test_packed_matrices_keep_the_scalar_product(seed, n):
+    rng = np.random.default_rng(seed)
+    A, B = (M + M.T for M in rng.normal(size=(2, n, n)))
+    assert pi.packed(A) @ pi.packed(B) == pytest.approx(np.trace(A @ B))
+    assert np.allclose(pi.unpacked(pi.packed(A)), A)
+    assert pi.packed_order(len(pi.packed(A))) == n
+
+
+def test_thickness_of_flat_thin_and_full_bodies():
+    rod = parameters_from_com(2.0, np.array([0.1, 0, 0]), np.diag([0.0, 0.02, 0.02]))
+    plate = parameters_from_com(2.0, np.zeros(3), np.diag([0.01, 0.02, 0.03]))
+    box = parameters_from_com(2.0, np.zeros(3), np.diag([0.02, 0.02, 0.03]))
+    point = np.array([2.0, *np.zeros(9)])
+    assert pi.added_thickness(box, ALL, 1.0) == 0.0
+    for body in (rod, plate, point):
+        more = pi.added_thickness(body, ALL, 1.0)
+        assert more > 0.0
+        full = pi.thickened(body, ALL, more)
+        assert np.linalg.eigvalsh(pi.central_second_moments(full))[0] == pytest.approx(more, rel=1e-6)
+        assert pi.normaliser(full, ALL).shape == (4, 4)
+    along = pi.thickened(point, (0,), 0.5)
+    assert along[4:].tolist() == [0.0, 0.0, 0.5, 0.0, 0.0, 0.5]
+    assert pi.added_thickness(point, (), 1.0) == 0.0
+
+
+# ---- Roots of the information, against inverses of covariances
+
+rng = np.random.default_rng(4)
+Y = rng.normal(size=(30, 2, 5)) * np.array([1.0, 1e-3, 10.0, 1e3, 0.1])
+SIGMA = np.array([0.5, 20.0])
+W = (Y / SIGMA[:, None]).reshape(-1, 5)
+C = np.linalg.inv(W.T @ W)
+
+
+@pytest.mark.parametrize(
+    "root",
+    [root_of_regression(Y, SIGMA), root_of_covariance(C), root_of_information(W.T @ W)],
+    ids=["regression", "covariance", "information"],
+)
+def test_roots_of_the_same_estimate(root):
+    for _ in range(3):
+        d = rng.normal(size=5) * np.sqrt(np.diag(C))
+        assert np.sum((root @ d) ** 2) == pytest.approx(d @ W.T @ W @ d, rel=1e-9)
+    assert np.allclose(standard_deviations(root), np.sqrt(np.diag(C)), rtol=1e-9)
+
+
+def test_what_was_not_estimated_has_no_weight():
+    larger = np.full((6, 6), 0.0)
+    larger[:5, :5] = C
+    larger[5, 5] = np.inf
+    root = root_of_covariance(larger)
+    assert root.shape == (5, 6)
+    assert np.all(root[:, 5] == 0.0)
+    sigma = standard_deviations(root)
+    assert np.isinf(sigma[5])
+    assert np.allclose(sigma[:5], np.sqrt(np.diag(C)))
+
+
+def test_a_covariance_that_lost_a_direction():
+    """Two estimates that are correlated entirely: their difference is known, to 1e-5 of their deviations."""
+    root = root_of_covariance(np.outer([2.0, 4.0], [2.0, 4.0]))
+    assert np.linalg.norm(root @ [2.0, 4.0]) == pytest.approx(1.0)
+    assert 1e4 < np.linalg.norm(root @ [2.0, -4.0]) < 1e6
+
+
+def test_a_combination_that_nothing_determines():
+    """Only the sum of the first two is seen."""
+    root = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
+    assert standard_deviations(root).tolist() == [np.inf, np.inf, 0.25]
+
+
+def test_one_sigma_for_all_and_more_columns_than_rows():
+    assert root_of_regression(Y[..., :1], 2.0).shape == (1, 1)
+    assert root_of_regression(Y[:1], SIGMA).shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: root_of_covariance(np.zeros((2, 3))), "square"),
+        (lambda: root_of_covariance(np.diag([1.0, 0.0])), "variance of base parameter 1 is zero"),
+        (lambda: root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
+        (lambda: root_of_information([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
+        (lambda: root_of_information([[np.nan]]), "not finite"),
+        (lambda: root_of_information(np.zeros(3)), "square"),
+        (lambda: root_of_regression([[np.nan]]), "not finite"),
+    ],
+)
+def test_what_is_no_information(call, words):
+    with pytest.raises(IdentificationError, match=words):
+        call()
+
+
+# ---- Signs of friction, rotors and springs; bounds by name
+
+
+def test_which_parameters_have_a_sign():
+    for name in ("leg.j.rz.viscous", "leg.j.rz.coulomb-smooth", "j.rotor_inertia", "j.tx.stiffness"):
+        assert is_nonnegative(name)
+    for name in ("leg.body.Ixy", "leg.j.rz.constant", "leg.j.rz.stribeck", "j.tx.stiffness*rest"):
+        assert not is_nonnegative(name)
+
+
+def _five_bar(friction):
+    description = copy.deepcopy(as_written("fivebar"))
+    description["templates"]["arm"]["elements"][0]["input"]["friction"] = friction
+    return nacelle.build(description)
+
+
+def test_stribeck_with_coulomb():
+    """The sum of both is not negative where the rate is small; each row says so."""
+    robot = _five_bar({"coulomb": 0.08, "stribeck": -0.02, "constant": -0.01, "scale": 0.3})
+    base = nacelle.base_parameters(robot)
+    z = base.choice.values
+    scale = sign_scales(base, np.eye(len(base)), z)
+    signs = signs_of(base, z, scale, margin=0.1, limits={})
+    assert np.all(signs.rows @ z >= signs.least)
+    stribeck = base.choice.names.index("left.proximal-input.rz.stribeck")
+    z = z.copy()
+    z[stribeck] = -0.09
+    broken = [
+        name for name, row, least in zip(signs.names, signs.rows, signs.least, strict=True) if row @ z < least
+    ]
+    assert broken == ["left.proximal-input.rz.stribeck"]
+    assert not any(name.endswith("constant") for name in signs.names)
+
+
+def test_friction_that_would_push_is_zero():
+    data = noisy_estimate(library_robot("fivebar"), noise=0.1, rate=0.3)
+    beta = data.beta.copy()
+    place = data.base.names.index("left.proximal-input.rz.viscous")
+    beta[place] = -10.0 * np.sqrt(data.covariance[place, place])
+    result = consistent_parameters(data.base, beta, data.root)
+    assert result.values[result.names.index("left.proximal-input.rz.viscous")] >= 0.0
+    assert "left.proximal-input.rz.viscous" in result.bounded
+
+
+@pytest.mark.slow
+def test_friction_that_is_described_as_zero_can_be_found():
+    robot = _five_bar({"viscous": 0.0, "coulomb": 0.08})
+    true = _five_bar({"viscous": 0.02, "coulomb": 0.08})
+    data = noisy_estimate(robot, truth=true, noise=0.01)
+    result = consistent_parameters(data.base, data.beta, data.root)
+    assert abs(result.values[result.names.index("left.proximal-input.rz.viscous")] - 0.02) < 2e-3
+
+
+def test_rotors_keep_a_part():
+    base = nacelle.base_parameters(library_robot("fivebar"))
+    scale = sign_scales(base, np.eye(len(base)), base.choice.values)
+    signs = signs_of(base, base.choice.values, scale, margin=0.1, limits={})
+    least = dict(zip(signs.names, signs.least, strict=True))
+    assert least["left.proximal-input.rotor_inertia"] == 0.1
+    assert least["left.proximal-input.rz.coulomb"] == 0.0
+
+
+def test_bounds_by_pattern():
+    base = nacelle.base_parameters(library_robot("palida"), shared="legs")
+    limits = bounds_of(base, {"strut3.2.m": (1.0, 9.0), "*.2.m": (None, 8.0)})
+    (place,) = limits
+    assert base.choice.names[place] == "strut*.2.m"
+    assert limits[place] == (1.0, 8.0)

@@ -1,7 +1,8 @@
-"""Data: column map, measured path, measurement, vibration."""
+"""Data: channels, column map, measured path, measurement, poses, vibration."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,18 @@ import pytest
 
 import nacelle
 from nacelle.errors import MeasurementError
-from nacelle.identification.data.column_map import read_column_map
+from nacelle.identification.data.channels import Channel, ChannelError, position_channel
+from nacelle.identification.data.column_map import PositionSpec, read_column_map
 from nacelle.identification.data.measured_path import measured_path
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.poses import least_squares_twists, measured_motion, path_poses, poses_near
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.data.vibration import beyond_filter
+from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag
+from nacelle.model.robot import Robot
 from support.closed_loop import FIVEBAR
+from support.identification import fourier
 from support.library import library_robot
 
 # ---- Column maps: shapes, units with spaces, and actuators that a robot has not
@@ -172,3 +178,151 @@ def test_it_is_that_of_the_robot() -> None:
 def test_good_encoders_have_none() -> None:
     (samples,) = prepare(FIVEBAR.experiment().run(0).measurement)
     assert np.all(samples.vibration == 0.0)
+
+
+# ---- Encoders of the description, and channels that cannot be read
+
+REVOLUTE, PRISMATIC = library_robot("fivebar"), library_robot("palida")
+NUMBERS = np.array([3.0, 7.0])
+
+
+def value(channel: Channel) -> np.ndarray:
+    values = channel.values(NUMBERS)
+    # Factor and offset say the same.
+    factor, offset = channel.conversion
+    np.testing.assert_allclose(values, factor * NUMBERS + offset, rtol=1e-13, atol=1e-15)
+    return values
+
+
+def position(robot: Robot, header: str = "", **spec: Any) -> np.ndarray:
+    spec = {"column": "c", **spec}
+    return value(position_channel(robot, robot.actuators[0], PositionSpec(**spec), header, "q.x", ()))
+
+
+def test_the_encoder_of_the_description() -> None:
+    """q = sign reading + zero, where the map gives neither."""
+    actuator = dataclasses.replace(REVOLUTE.actuators[0], encoder_zero=0.3, encoder_sign=-1)
+    robot = dataclasses.replace(REVOLUTE, actuators=(actuator, *REVOLUTE.actuators[1:]))
+    counts = {"unit": "counts", "counts_per_turn": 360}
+    np.testing.assert_allclose(position(robot, **counts), 0.3 - np.radians(NUMBERS))
+    np.testing.assert_allclose(position(robot, **counts, zero=1.0, sign=1), np.radians(NUMBERS - 1.0))
+    np.testing.assert_allclose(position(robot), NUMBERS)  # a coordinate of the joint is one already
+
+
+@pytest.mark.parametrize(
+    ("robot", "spec", "key", "words"),
+    [
+        (PRISMATIC, {"unit": "deg"}, "unit", "is not a unit of"),
+        (REVOLUTE, {"unit": "counts"}, "unit", "how much a count"),
+        (PRISMATIC, {"unit": "counts", "counts_per_turn": 8}, "counts_per_turn", "has no turns"),
+        (REVOLUTE, {"counts_per_turn": 8}, "counts_per_turn", "for the unit counts"),
+        (REVOLUTE, {"gear_ratio": 5}, "gear_ratio", "has no gear"),
+        (REVOLUTE, {"side": "motor", "gear_ratio": 0}, "gear_ratio", "is zero"),
+    ],
+)
+def test_what_cannot_be_read(robot: Robot, spec: dict[str, Any], key: str, words: str) -> None:
+    with pytest.raises(ChannelError, match=words) as caught:
+        position(robot, **spec)
+    assert caught.value.key == key
+
+
+# ---- The motion of the nacelle from that of the actuators, against motions that are known
+
+Array = np.ndarray
+ROBOTS = Path(__file__).parents[2] / "robots"
+
+
+def slow(*names: str) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def robot_of(name: str) -> nacelle.Robot:
+    return nacelle.load(ROBOTS / f"{name}.yaml") if name == "redundant" else library_robot(name)
+
+
+def actuators_along(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
+    """Coordinates, rates and accelerations of the actuators, from the model of the joints."""
+    motion = nacelle.joint_motion(robot, x, v, a)
+    _, rates, accelerations = motion.actuators
+    return np.asarray(nacelle.inverse_kinematics(robot, x).actuators), rates, accelerations
+
+
+@pytest.mark.parametrize(
+    "name", ["fivebar", "redundant", *slow("delta", "palida", "3rps", "quattro", "3rrr")]
+)
+def test_there_and_back(name: str) -> None:
+    """Poses, twists and accelerations to actuators and back: quaternions, iterated legs, redundancy."""
+    robot = robot_of(name)
+    path = fourier(robot, 0.02, duration=5.0)
+    motion = along(robot, path, np.linspace(0.0, 1.5, 160))
+    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=motion.x[0])
+    assert np.all(found.ok)
+    np.testing.assert_allclose(found.x, motion.x, atol=1e-9)
+    np.testing.assert_allclose(found.v, motion.v, atol=1e-8)
+    np.testing.assert_allclose(found.a, motion.a, atol=1e-7)
+
+
+def test_redundant_encoders_that_disagree() -> None:
+    """The pose is that of least squares: no pose near by fits the encoders better."""
+    robot = robot_of("redundant")
+    x0 = nacelle.reference_pose(robot)
+    rng = np.random.default_rng(0)
+    x = x0 + 0.01 * rng.normal(size=(50, 2))
+    q = np.asarray(nacelle.inverse_kinematics(robot, x).actuators)
+    off = q + 1e-3 * rng.normal(size=q.shape)
+    found = path_poses(robot, off)
+    assert np.all(np.isfinite(found))
+
+    def misfit(at: Array) -> Array:
+        return np.sum((np.asarray(nacelle.inverse_kinematics(robot, at).actuators) - off) ** 2, axis=1)
+
+    best = misfit(found)
+    for step in 1e-6 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, 1]]):
+        assert np.all(misfit(found + step) >= best)
+    # Noise of three encoders gives errors of the pose of its own size, no more.
+    assert np.max(np.abs(found - x)) < 1e-3
+
+
+def test_a_sample_that_fits_nothing_is_left_out() -> None:
+    """The samples before and after it have their poses."""
+    for name in ("fivebar", "redundant"):
+        robot = robot_of(name)
+        path = fourier(robot, 0.02, duration=5.0)
+        motion = along(robot, path, np.linspace(0.0, 0.5, 80))
+        q, rates, accelerations = actuators_along(robot, motion.x, motion.v, motion.a)
+        q[40] = np.nan
+        found = measured_motion(robot, q, rates, accelerations, None)
+        assert not found.ok[40]
+        assert np.all(np.delete(found.ok, 40))
+        np.testing.assert_allclose(np.delete(found.x, 40, axis=0), np.delete(motion.x, 40, axis=0), atol=1e-9)
+
+
+def test_some_of_the_samples() -> None:
+    robot = robot_of("fivebar")
+    motion = along(robot, fourier(robot, 0.02), np.linspace(0.0, 0.5, 20))
+    found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a), start=None)
+    part = found.part(slice(3, 9))
+    np.testing.assert_array_equal(part.x, found.x[3:9])
+    assert len(part.ok) == 6
+
+
+def test_singular_samples_harm_no_others():
+    robot = library_robot("fivebar")
+    J = np.array([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]])
+    v = least_squares_twists(robot, J, np.array([[2.0, 4.0], [1.0, 1.0]]))
+    np.testing.assert_allclose(v[0], [1.0, 1.0])
+    assert np.all(np.isnan(v[1]))
+
+
+def test_poses_near_others() -> None:
+    """Loops closed by iteration: each sample comes to its own pose, and those without one harm no other."""
+    robot = library_robot("3rps")
+    x0 = nacelle.reference_pose(robot)
+    x = x0 + 0.02 * np.random.default_rng(0).uniform(-1.0, 1.0, (4, 3))
+    q = nacelle.inverse_kinematics(robot, x).actuators
+    q[1] = np.nan
+    # Struts that differ by more than the platform is long.
+    q[2] += [2.0 * robot.size, 0.0, 0.0]
+    found = poses_near(robot, q, np.tile(x0, (4, 1)))
+    np.testing.assert_allclose(found[[0, 3]], x[[0, 3]], atol=1e-12)
+    assert np.all(np.isnan(found[[1, 2]]))

@@ -207,10 +207,6 @@ def test_missing_entries_and_comments_keep_their_rows(tmp_path: Path) -> None:
     assert [measured.source.row(k) for k in (0, 1, 2, 3)] == [2, 3, 5, 6]
 
 
-def problems(caught: pytest.ExceptionInfo[MeasurementError]) -> list[tuple[int, int, str]]:
-    return [(p.line, p.column, p.message) for p in caught.value.problems]
-
-
 @pytest.mark.parametrize(
     ("entry", "key", "words"),
     [

@@ -1,4 +1,4 @@
-"""Excitation: limits, better motions, files, rows of the regressor."""
+"""Excitation: limits, motions as functions of time, criteria, better motions, files, regressor rows."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support import stress_robots
-from tests.support.excitation import problem_of as sample_model_problem_of
-from tests.support.excitation import public_rows
-from tests.support.excitation import public_states as sample_model_public_states
-from tests.support.excitation import small_motion as sample_model_small_motion
-from tests.support.library import library_robot as sample_model_library_robot
 
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.check import drawn_in
-from nacelle.identification.excitation.optimise import (
-    improved,
-    random_motions,
-    values_of,
-)
+from nacelle.identification.excitation.limits import constraint_form, limits
+from nacelle.identification.excitation.motions import KINDS, functions
+from nacelle.identification.excitation.optimise import improved, random_motions, values_of
+from nacelle.identification.excitation.problem import scaled_columns
 from nacelle.identification.excitation.result import read_motion
 from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_count
 from nacelle.kinematics.jacobian import scaled_inverse
-from support.excitation import problem_of, quick_excitation
+from nacelle.model.platform import Motion
+from support import stress_robots
+from support.excitation import problem_of, public_rows, public_states, quick_excitation, small_motion
 from support.library import library_robot
+from support.pairwise import FAMILIES, pairwise
 
 # ---- Random motions that use the limits fully, and what the optimiser starts with
 
@@ -132,7 +128,7 @@ def _redundant() -> nacelle.Robot:
 
 @pytest.mark.parametrize("name", [*QUICK, *OTHERS])
 def test_rows_say_what_the_regressor_says(name):
-    _compare_rows(sample_model_library_robot(name))
+    _compare_rows(library_robot(name))
 
 
 @pytest.mark.slow
@@ -141,25 +137,25 @@ def test_rows_of_redundant_actuators_are_those_along_the_twist():
 
 
 def _compare_rows(robot: nacelle.Robot) -> None:
-    problem = sample_model_problem_of(robot)
-    z = sample_model_small_motion(problem, size=0.03)
+    problem = problem_of(robot)
+    z = small_motion(problem, size=0.03)
     R, force = problem.rows(problem.samples(problem.coefficients(z), T))
     whitened = public_rows(problem, z, T)
     gram, truth = (np.einsum("tip,tiq->tpq", rows, rows) for rows in (R, whitened))
     assert np.max(np.abs(gram - truth)) < 1e-9 * np.max(np.abs(truth))
-    state = sample_model_public_states(problem, z, T)
+    state = public_states(problem, z, T)
     truth = nacelle.inverse_dynamics(robot, *state, smooth=problem.smooth).force
     assert np.max(np.abs(force - truth)) < 1e-9 * np.max(np.abs(truth))
 
 
 @pytest.mark.parametrize("name", [*QUICK, *OTHERS])
 def test_limited_values_are_those_of_the_kinematics(name):
-    robot = sample_model_library_robot(name)
-    problem = sample_model_problem_of(robot)
-    z = sample_model_small_motion(problem, size=0.03)
+    robot = library_robot(name)
+    problem = problem_of(robot)
+    z = small_motion(problem, size=0.03)
     values = problem.limited(problem.samples(problem.coefficients(z), T))
     assert values.shape[-1] == limited_count(robot)
-    state = sample_model_public_states(problem, z, T)
+    state = public_states(problem, z, T)
     q, rate, acceleration = nacelle.joint_motion(robot, *state).actuators
     m = len(robot.actuators)
     assert np.allclose(values[:, :m], rate, rtol=1e-9, atol=1e-9 * np.max(np.abs(rate)))
@@ -177,3 +173,276 @@ def test_limited_values_are_those_of_the_kinematics(name):
     turning = robot.motion.n == 6
     assert np.allclose(values[:, -1 - turning], frobenius, rtol=1e-7)
     assert np.all(frobenius <= J.conditioning * (1 + 1e-12))
+
+
+# ---- Limits of motions: as described, as given, derived where there are none; impossible ones are named
+
+
+def _limits(name: str = "fivebar", **options):
+    robot = library_robot(name)
+    return robot, limits(robot, nacelle.reference_pose(robot), **options)
+
+
+def test_described_limits_are_those_of_the_drives():
+    robot, made = _limits()
+    assert made.speed.tolist() == [actuator.speed for actuator in robot.actuators]
+    assert made.force.tolist() == [actuator.force for actuator in robot.actuators]
+    assert made.origin["speed"] == made.origin["force"] == "described"
+
+
+def test_acceleration_follows_from_force_and_inertia():
+    robot, made = _limits()
+    M = nacelle.mass_matrix(robot, nacelle.reference_pose(robot), coordinates="actuators")
+    assert np.allclose(made.acceleration, made.force / np.diag(M))
+    assert made.origin["acceleration"].startswith("derived")
+
+
+def test_given_limits_are_taken():
+    _, made = _limits(speed=2.0, acceleration=[3.0, 4.0], force=5.0, conditioning=0.01)
+    assert made.speed.tolist() == [2.0, 2.0]
+    assert made.acceleration.tolist() == [3.0, 4.0]
+    assert made.force.tolist() == [5.0, 5.0]
+    assert made.conditioning == 0.01
+    assert made.origin["conditioning"] == "given"
+
+
+@pytest.mark.slow
+def test_a_robot_without_limits_gets_derived_ones():
+    robot = stress_robots.STRESS["redundant planar 4-RRR"](0)
+    made = limits(robot, nacelle.reference_pose(robot))
+    assert np.allclose(made.speed, np.sqrt(np.linalg.norm(robot.gravity) / robot.size))
+    assert np.allclose(made.acceleration, 2.0 * np.linalg.norm(robot.gravity) / robot.size)
+    weight = nacelle.gravity_forces(robot, nacelle.reference_pose(robot), coordinates="actuators")
+    assert np.all(made.force >= 2.0 * np.abs(weight))
+    assert all(made.origin[kind].startswith("derived") for kind in ("speed", "force", "acceleration"))
+
+
+def test_uses_are_one_at_the_limits():
+    robot, made = _limits(margin=0.1)
+    form = constraint_form(robot, made)
+    for k, (kind, _) in enumerate(form.labels):
+        # The value at which the use is 1.
+        value = (1.0 - form.offset[k]) / form.factor[k]
+        expected = {
+            "speed": made.speed[0],
+            "acceleration": made.acceleration[0],
+            "force": made.force[0],
+            "position": 0.8,
+            "conditioning": made.conditioning,
+        }
+        if kind in expected:
+            assert value == pytest.approx(expected[kind])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"speed": -1.0}, "speed limit of left.motor must be above zero"),
+        ({"acceleration": [1.0, 0.0]}, "acceleration limit of right.motor must be above zero"),
+        ({"speed": [1.0, 2.0, 3.0]}, "one for each of the 2 actuators"),
+        ({"force": "much"}, "force limit is one number"),
+        ({"force": 1e-3}, "force limit of .*motor, 0.001, is below what holds the robot at rest"),
+        ({"margin": 0.6}, "margin is a part of a joint's range"),
+        ({"margin": 0.45}, "position limit of .* is met at the centre"),
+        ({"conditioning": 0.9}, "conditioning limit 0.9 is above what the robot has at the centre, 0.4"),
+        ({"conditioning": 0.0}, "conditioning limit must be above zero"),
+    ],
+)
+def test_impossible_limits_are_named(options, words):
+    with pytest.raises(IdentificationError, match=words):
+        _limits(**options)
+
+
+# ---- Motions as functions of time: at rest at both ends, band-limited, and the same as the trajectories
+
+SE3 = Motion(("x", "y", "z", "rx", "ry", "rz"))
+PLANE = Motion(("x", "y"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("harmonics", [3, 5, 10])
+def test_functions_are_at_rest_at_both_ends(kind, harmonics):
+    made = functions(kind, 1.7, harmonics)
+    _, rates, changes = made.at(np.array([0.0, 1.7]))
+    assert np.max(np.abs(rates)) < 1e-9 * np.max(np.abs(made.at(made.times(50))[1]))
+    assert np.max(np.abs(changes)) < 1e-9 * np.max(np.abs(made.at(made.times(50))[2]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_derivatives_are_those_of_the_functions(kind):
+    made = functions(kind, 2.0, 4)
+    t, h = np.linspace(0.05, 1.95, 23), 1e-5
+    for order in (1, 2):
+        slopes = (made.at(t + h)[order - 1] - made.at(t - h)[order - 1]) / (2.0 * h)
+        exact = made.at(t)[order]
+        assert np.max(np.abs(slopes - exact)) < 1e-6 * np.max(np.abs(exact))
+
+
+def test_fourier_has_no_frequency_above_the_highest_harmonic():
+    made = functions("fourier", 1.0, 4)
+    values = made.at(np.arange(64) / 64)[0]
+    spectrum = np.abs(np.fft.rfft(values, axis=0))
+    assert np.max(spectrum[5:]) < 1e-12 * np.max(spectrum)
+    assert np.linalg.matrix_rank(values) == values.shape[1] == 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trajectories_move_as_the_coefficients_say(kind):
+    made = functions(kind, 1.5, 4)
+    rng = np.random.default_rng(1)
+    Z = np.where(made.free(SE3), 0.1 * rng.normal(size=(made.count, 6)), 0.0)
+    center = np.array([0.1, -0.2, 0.5, 0.0, 0.0, np.sin(0.2), np.cos(0.2)])
+    path = made.trajectory(center, Z, SE3)
+    t = np.linspace(0.01, 1.49, 40)
+    c, dc, ddc = (part @ Z for part in made.at(t))
+    sample = path(t)
+    assert np.allclose(sample.x[:, :3], center[:3] + c[:, :3], atol=1e-14)
+    assert np.allclose(sample.v[:, :3], dc[:, :3], atol=1e-12)
+    assert np.allclose(sample.a[:, :3], ddc[:, :3], atol=1e-10)
+    h = 1e-5
+    ahead, behind = path(t + h), path(t - h)
+    assert np.allclose((ahead.v - behind.v) / (2 * h), sample.a, atol=1e-6 * np.max(np.abs(sample.a)))
+    # q' = [w; 0] o q / 2 in base axes.
+    q, w = sample.x[:, 3:], sample.v[:, 3:]
+    rate = 0.5 * np.concatenate(
+        [q[:, 3:] * w + np.cross(w, q[:, :3]), -np.sum(w * q[:, :3], axis=-1, keepdims=True)], axis=-1
+    )
+    assert np.allclose((ahead.x[:, 3:] - behind.x[:, 3:]) / (2 * h), rate, atol=1e-7)
+
+
+def test_splines_without_rotations_are_b_splines():
+    made = functions("bspline", 1.2, 4)
+    Z = np.random.default_rng(2).normal(size=(8, 2))
+    path = made.trajectory(np.array([0.3, 0.4]), Z, PLANE)
+    same = nacelle.BSpline(
+        np.array([0.3, 0.4]) + Z, motion=PLANE, degree=5, duration=1.2, rest=True, interpolate=False
+    )
+    t = np.linspace(0.0, 1.2, 31)
+    for part, other in zip(path(t), same(t), strict=True):
+        assert np.allclose(part, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "harmonics", "words"),
+    [
+        ("fourier", 1, "2 harmonics or more"),
+        ("bspline", 2, "3 harmonics or more"),
+        ("furier", 5, "'fourier'"),
+    ],
+)
+def test_what_is_no_motion(kind, harmonics, words):
+    with pytest.raises(IdentificationError, match=words):
+        functions(kind, 1.0, harmonics)
+
+
+# ---- Criterion and limits of a motion, and their gradients against differences
+
+MOTIONS = [
+    case if case[0] == "fivebar" else pytest.param(*case, marks=pytest.mark.slow)
+    for case in pairwise(name=FAMILIES, kind=["fourier", "bspline"])
+]
+ORDER = 6.0
+SIZE, STEP = 0.1, 3e-5
+
+
+def _smooth_condition(R: np.ndarray) -> float:
+    """The criterion as its definition says it."""
+    s = np.linalg.svd(R, compute_uv=False)
+    return float(np.log(np.sum(s**ORDER)) + np.log(np.sum(s**-ORDER))) / ORDER
+
+
+def _stacked(problem, z):
+    rows = public_rows(problem, z, problem.times())
+    return rows.reshape(-1, rows.shape[-1]) / np.sqrt(len(rows))
+
+
+def _difference(function, h: float):
+    """The derivative at 0 of a function of a step, of order four."""
+    one, two = function(h) - function(-h), function(2 * h) - function(-2 * h)
+    return (8.0 * one - two) / (12.0 * h)
+
+
+@pytest.mark.parametrize(("name", "kind"), MOTIONS)
+def test_gradient_of_the_criterion(name, kind):
+    """Along random directions, against differences of the criterion from the public regressor."""
+    _check_criterion(library_robot(name), kind)
+
+
+@pytest.mark.slow
+def test_gradient_of_the_criterion_of_redundant_actuators():
+    _check_criterion(stress_robots.STRESS["redundant planar 4-RRR"](0), "fourier")
+
+
+def _check_criterion(robot, kind):
+    # Splines of few control points are so slow that all digits of a derivative are lost to the condition.
+    harmonics, size = (5, SIZE) if kind == "fourier" else (8, 2.0 * SIZE)
+    problem = problem_of(robot, kind=kind, harmonics=harmonics)
+    z = small_motion(problem, size=size)
+    problem = scaled_columns(problem, problem.coefficients(z[None]))
+    found = problem.evaluate(z, "condition", ORDER)
+    assert found.value == pytest.approx(_smooth_condition(_stacked(problem, z)), rel=1e-8)
+    gradient = found.gradient()
+    for seed in (1, 2):
+        d = np.random.default_rng(seed).normal(size=len(z))
+        # Short steps lose digits where the condition is large, long ones bend: the closest counts.
+        steps = [
+            _difference(lambda h, d=d: _smooth_condition(_stacked(problem, z + h * d)), STEP * factor)
+            for factor in (1.0, 4.0, 16.0)
+        ]
+        exact = float(gradient @ d)
+        along = min(steps, key=lambda slope, exact=exact: abs(slope - exact))
+        assert along == pytest.approx(exact, rel=1e-6, abs=1e-7 * np.linalg.norm(gradient))
+
+
+@pytest.mark.parametrize(("name", "kind"), MOTIONS)
+def test_gradients_of_the_limits(name, kind):
+    problem = problem_of(library_robot(name), kind=kind)
+    z = small_motion(problem, size=SIZE)
+    slopes = problem.evaluate(z, "condition", ORDER).constraint_slopes()
+    d = np.random.default_rng(3).normal(size=len(z))
+    along = _difference(lambda h: problem.evaluate(z + h * d, "condition", ORDER).constraint(), STEP)
+    size = np.linalg.norm(slopes, axis=-1) * np.linalg.norm(d)
+    assert np.all(np.abs(along - slopes @ d) < 1e-6 * size + 1e-8)
+
+
+def test_gradient_of_the_determinant():
+    problem = problem_of(library_robot("fivebar"))
+    z = small_motion(problem)
+    gradient = problem.evaluate(z, "log-det", 0.0).gradient()
+    d = np.random.default_rng(4).normal(size=len(z))
+
+    def value(h):
+        return -0.5 * np.linalg.slogdet(_stacked(problem, z + h * d).T @ _stacked(problem, z + h * d))[1]
+
+    assert _difference(value, 1e-4) == pytest.approx(float(gradient @ d), rel=1e-6)
+
+
+def test_the_smooth_use_is_just_above_the_largest():
+    problem = problem_of(library_robot("fivebar"))
+    found = problem.evaluate(small_motion(problem), "condition", ORDER)
+    largest = np.max(np.where(problem.form.symmetric, found.uses**2, found.uses), axis=0)
+    assert np.all(found.constraint() >= largest)
+    assert np.all(found.constraint() <= largest + np.log(problem.count) / 150.0)
+
+
+def test_columns_have_length_one_over_the_motions_that_scale_them():
+    problem = problem_of(library_robot("fivebar"))
+    motions = problem.coefficients(np.stack([small_motion(problem, seed) for seed in range(5)]))
+    scaled = scaled_columns(problem, motions)
+    R, _ = scaled.rows(scaled.samples(motions))
+    assert np.allclose(np.mean(np.sum(R**2, axis=-2), axis=(0, 1)), 1.0)
+
+
+def test_fixed_rows_count_beside_those_of_the_motion():
+    from dataclasses import replace
+
+    problem = problem_of(library_robot("fivebar"))
+    z = small_motion(problem)
+    rows = np.random.default_rng(0).normal(size=(30, len(problem.base)))
+    more = replace(problem, fixed=rows)
+    found = more.evaluate(z, "log-det", 0.0)
+    stacked = np.concatenate([_stacked(problem, z), rows])
+    assert found.value == pytest.approx(-0.5 * np.linalg.slogdet(stacked.T @ stacked)[1], rel=1e-8)
+    d = np.random.default_rng(4).normal(size=len(z))
+    along = _difference(lambda h: more.evaluate(z + h * d, "log-det", 0.0).value, 1e-4)
+    assert along == pytest.approx(float(found.gradient() @ d), rel=1e-6)

@@ -16,13 +16,7 @@ from nacelle.model.robot import Robot
 from support.library import library_robot
 from support.uncompiled import poses_around
 
-ROBOTS = {
-    "palida": "strut",
-    "hexa": "rod",
-    "fivebar": "rod",
-    "prrrp": "rod",
-    "orthoglide": "rod",
-}
+ROBOTS = {"palida": "strut", "hexa": "rod", "fivebar": "rod", "prrrp": "rod", "orthoglide": "rod"}
 
 
 def read_legs(robot: Robot) -> list[LegForm]:

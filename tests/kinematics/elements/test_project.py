@@ -12,7 +12,6 @@ from nacelle.kinematics.general.plan import plan_of
 from support.compare import assert_same
 from support.library import library_robot
 
-Array = np.ndarray
 SIGMA = 1e-4
 
 

@@ -10,11 +10,7 @@ from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
-from nacelle.kinematics.forward.actuator_path import (
-    unwound,
-    unwound_path,
-    within_half_turn,
-)
+from nacelle.kinematics.forward.actuator_path import unwound, unwound_path, within_half_turn
 from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.forward.search import JointSearch, PoseSearch
 from nacelle.kinematics.forward.spheres import sphere_forward

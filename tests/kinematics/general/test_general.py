@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,9 +25,10 @@ from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.configuration import configuration
+from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
-from support.general_states import loaded
 from support.random_robots import inner_loops
+from support.random_robots.loads import with_random_inertias
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 from support.uncompiled import any_robot
@@ -95,6 +97,18 @@ def test_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- Plans: closed sample states, rates of the tree, and decisions that come out the same again
+
+
+@cache
+def loaded(name: str) -> Robot:
+    """A robot with any inertia of its bodies and viscous friction in all joints but points."""
+    robot = with_random_inertias(any_robot(name), 3)
+    joints = list(robot.joints)
+    for k, joint in enumerate(joints):
+        if joint.kind is not JointKind.POINT:
+            terms = (FrictionTerm("viscous", 0.1 + 0.05 * k),)
+            joints[k] = replace(joint, friction=(terms,) * len(joint.friction_axes))
+    return replace(robot, joints=tuple(joints))
 
 
 @pytest.mark.parametrize("name", ["3rps", "3rrr"])

@@ -1,27 +1,38 @@
-"""Iteration: closing, precise states, unknowns, weak."""
+"""Iteration: closing, continuation, precise states, samples, unknowns, weak."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile import make_program
+from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
+from nacelle.emit.newton import NewtonResult
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.iteration import weak
+from nacelle.kinematics.iteration import continuation, weak
 from nacelle.kinematics.iteration.closing import closing_of
+from nacelle.kinematics.iteration.continuation import Equations, continued, polished, roadmap, sure_run
 from nacelle.kinematics.iteration.precise_states import PreciseStates, open_loops
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.kinematic_model import dense_margins, inverse_jacobian
+from nacelle.kinematics.kinematic_model import branch_signs, dense_margins, inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
+from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
-from nacelle.program.precise import exact
+from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.precise import arithmetic, exact
+from nacelle.sketch.sketch import sketch
+from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, pack
 from nacelle.verify.states import random_states
 from support.library import library_robot
@@ -242,3 +253,175 @@ def test_ordinary_states_are_not_weak(name: str) -> None:
     x = random_states(robot, 20, 5).x
     figure = run_uncompiled(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
     assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1
+
+
+# ---- Samples of a robot's inputs with 50 digits: loops closed, quaternions of unit length
+
+# What is left of 50 digits.
+DIGITS = Decimal("1e-45")
+# What is left open where closures contradict one another by their rounding.
+ROUNDING = Decimal("1e-15")
+
+
+def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> PreciseInputs:
+    robot = library_robot(name)
+    found = input_samples(robot, shapes or input_shapes(dynamics.inverse, robot) or {})
+    assert found is not None
+    return found
+
+
+def parts(row: tuple[Decimal, ...], shapes: dict[str, tuple[int, ...]]) -> dict[str, list[Decimal]]:
+    found, start = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = list(row[start : start + size])
+        start += size
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), [("3rps", DIGITS), ("delta4", ROUNDING), ("h4", ROUNDING), ("quattro", ROUNDING)]
+)
+def test_loops_are_closed(name: str, bound: Decimal) -> None:
+    robot = library_robot(name)
+    shapes = input_shapes(dynamics.inverse, robot)
+    assert shapes is not None
+    found = drawn(name)
+    program = make_program(open_loops, robot, input_shapes(open_loops, robot) or {}, minimised=False)
+    reference = mechanism_of(robot).reference[0]
+    for row in (*found.proof, *found.check):
+        given = parts(row, shapes)
+        gaps = exact(program, [*given["y"], *given["x"]])
+        assert max(abs(gap) for gap in gaps) < bound
+        x, y = (np.array([float(value) for value in given[key]]) for key in "xy")
+        assert np.all(branch_signs(robot.alike, x, y)["branch"] > 0.0)
+        assert np.max(np.abs(x - reference)) > 1e-3
+
+
+def test_quaternions_have_unit_length_to_all_digits() -> None:
+    robot = library_robot("palida")
+    shapes = input_shapes(dynamics.inverse, robot)
+    place = mechanism_of(robot).layout.quaternion
+    assert shapes is not None
+    assert place is not None
+    for row in drawn("palida").proof:
+        with localcontext(arithmetic()):
+            length = sum(value * value for value in parts(row, shapes)["x"][place])
+            assert abs(length - 1) < DIGITS
+
+
+# ---- Continuation of y^2 = p and of its like: certain up to a singularity, and no further
+
+
+class Root:
+    """Newton's iteration of y^2 = p: two branches that meet at p = 0."""
+
+    def solve(
+        self,
+        y: np.ndarray,
+        p: np.ndarray,
+        *,
+        tolerance: float,
+        max_iterations: int,
+        follow: bool = False,
+        **_: Any,
+    ) -> NewtonResult:
+        samples = np.array(np.broadcast_to(y, (len(p), 1)), dtype=float)
+        steps, status = np.zeros(len(p), dtype=np.int64), np.ones(len(p), dtype=np.int64)
+        for k in range(len(p)):
+            if follow and k:
+                samples[k] = samples[k - 1]
+            for _step in range(max_iterations):
+                gap = samples[k, 0] ** 2 - p[k, 0]
+                if abs(gap) <= tolerance:
+                    break
+                samples[k] -= gap / (2.0 * samples[k] or 1e-100)
+                steps[k] += 1
+            if abs(samples[k, 0] ** 2 - p[k, 0]) <= max(tolerance, 1e-14):
+                status[k] = 0
+        return NewtonResult(samples, steps, status)
+
+
+ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
+
+
+def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:
+    return p0 + t[:, None] * (p1 - p0)
+
+
+def test_paths_follow_their_branch() -> None:
+    start, goal = np.array([[1.0], [1.0], [1.0]]), np.array([[9.0], [9.0], [1e-4]])
+    path = continued(ROOT, np.array([[1.0], [-1.0], [1.0]]), lambda w, t: between(start[w], goal[w], t))
+    assert np.all(path.reached)
+    np.testing.assert_allclose(path.y[:, 0], [3.0, -3.0, 1e-2], rtol=1e-9)
+
+
+def test_a_path_ends_at_a_singularity() -> None:
+    """From p = 1 to p = -1 the root ends at half of the way."""
+    path = continued(ROOT, np.ones((1, 1)), lambda w, t: (1.0 - 2.0 * t)[:, None])
+    assert not path.reached[0]
+    assert 0.4 < path.part[0] <= 0.5
+
+
+def test_runs_end_before_what_is_not_certain() -> None:
+    p = np.array([[1.1], [1.2], [1.3], [-1.0], [1.4]])
+    run = sure_run(ROOT, np.ones(1), np.ones(1), p, between)
+    np.testing.assert_allclose(run.y[:, 0], np.sqrt([1.1, 1.2, 1.3]), rtol=1e-12)
+
+
+def test_a_roadmap_reaches_as_far_as_its_branch() -> None:
+    road = roadmap(ROOT, (np.ones(1), -np.ones(1)), np.array([[4.0], [-3.0]]), between)
+    np.testing.assert_allclose(road.y[:, 0], -np.sqrt(road.p[:, 0]), rtol=1e-12)
+    assert road.p[1, 0] == 4.0
+    assert 0.0 < road.p[2, 0] < 1.0
+    np.testing.assert_array_equal(road.nearest(np.array([[3.9], [0.9]]), np.ones(1), 1)[:, 0], [1, 0])
+
+
+def test_one_more_step_where_it_is_short() -> None:
+    y = np.array([[2.0 + 1e-6], [1e-3]])
+    stepped = polished(ROOT, y, np.array([[4.0], [4.0]]))
+    assert abs(stepped[0, 0] - 2.0) < 1e-12
+    assert stepped[1, 0] == 1e-3
+
+
+def test_a_bad_leg_does_not_hide_another() -> None:
+    """Every leg has its own conditioning: the least of all stays the same while the second meets zero."""
+    begin, middle, end = np.array([[0.1, 0.12]]), np.array([[0.1, 0.12]]), np.array([[0.1, 0.36]])
+    assert not continuation._no_singularity(begin, middle, end)[0]
+    assert continuation._no_singularity(begin[:, :1], middle[:, :1], end[:, :1])[0]
+
+
+@pytest.mark.slow
+def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that are no path cost each a few solutions, not one for each sample behind them."""
+    leg = inner_loops.draw(0)
+    rng = np.random.default_rng(0)
+    x = leg.foot(rng.uniform(-1.5, 1.5, 400), leg.knee + rng.uniform(-0.4, 0.4, 400))
+    solved = []
+    piece = continuation._sure_piece
+    monkeypatch.setattr(
+        continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
+    )
+    nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
+    assert 400 <= sum(solved) < 20 * 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("legs", ["3-RSR", "3-SRR"])
+def test_legs_with_more_rows_than_unknowns(legs: str) -> None:
+    """Spherical mechanisms: five rows a leg for four unknowns, consistent up to rounding; they move."""
+    robot = read_text(sketch("robot", legs, motion="rx+ry+rz").text)[0]
+    vectors = 0.02 * np.random.default_rng(3).normal(size=(8, 3))
+    x = np.array([nacelle.pose(robot, rotation_vector=vector) for vector in vectors])
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    assert not joints.flags.any()
+    R, p = joints.bodies
+    for joint in robot.joints[robot.tree :]:
+        ends = [
+            p[:, b] + R[:, b] @ frame.p
+            for b, frame in (
+                (joint.predecessor, joint.frame_predecessor),
+                (joint.successor, joint.frame_successor),
+            )
+        ]
+        assert np.max(np.abs(ends[0] - ends[1])) < 1e-12 * robot.size

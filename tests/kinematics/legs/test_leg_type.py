@@ -15,14 +15,14 @@ from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import Joint, JointKind
+from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
+from nacelle.sketch.sketch import sketch
 from nacelle.spatial.pose import Pose
 from support.pairwise import pairwise
 from support.random_robots.described import closing
 from support.random_robots.legs import CASES, PLATE, draft, unit
 from support.random_robots.numbers import random_pose
-
-Array = np.ndarray
 
 SINGLE = [name for name in CASES if "+" not in name]
 # Cases whose type hangs on numbers, not on the kinds of their joints alone.
@@ -319,3 +319,23 @@ def test_relations_of_axes() -> None:
     assert relation(Pose(turn, along), 1.0) == "crossing"
     assert relation(Pose(turn, aside), 1.0) == "perpendicular"
     assert relation(Pose(oblique, along), 1.0) == "oblique"
+
+
+# ---- Legs on spherical joints: their spin comes from the closure
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("legs", ["6-SPU", "6-PSU"])
+def test_the_spin_of_a_leg_on_a_spherical_joint_comes_from_its_closure(legs: str) -> None:
+    """At a universal end: its axes are perpendicular at every pose, not at the reference only."""
+    robot = read_text(sketch("robot", legs, motion="se3").text)[0]
+    rng = np.random.default_rng(5)
+    x = nacelle.reference_pose(robot) + np.pad(rng.normal(size=(6, 3)) * 0.01, ((0, 0), (0, 4)))
+    x[:, 3:6] += 0.02 * rng.normal(size=(6, 3))
+    joints = nacelle.inverse_kinematics(robot, x, limits=False)
+    R = joints.bodies[0]
+    for joint in robot.joints:
+        if joint.kind is JointKind.UNIVERSAL:
+            first = R[:, joint.predecessor] @ joint.frame_predecessor.R[:, 0]
+            second = R[:, joint.successor] @ joint.frame_successor.R[:, 1]
+            assert np.max(np.abs(np.sum(first * second, axis=1))) < 1e-12

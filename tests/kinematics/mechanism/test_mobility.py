@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import nacelle
 from nacelle.kinematics.actuation import joint_rate_row
 from nacelle.kinematics.mechanism.assembly import Assembly, advance, assemble, row_scale
 from nacelle.kinematics.mechanism.check import Check, check_robot
@@ -24,7 +26,28 @@ from support.library import NAMES, library_robot
 from support.pinocchio_tree import pinocchio_tree
 from support.random_robots.described import RandomRobot, closings
 
-ALL = {"x", "y", "z", "rx", "ry", "rz"}
+
+class Counts(NamedTuple):
+    """Motions of a mechanism; the others follow: every motion is one of the nacelle or idle."""
+
+    counted: int
+    platform: int
+    idle: int = 0
+    inside: int = 0
+    planar: int | None = None
+    actuators: int | None = None
+
+    @property
+    def true(self) -> int:
+        return self.platform + self.idle
+
+
+class Axes(NamedTuple):
+    """Along and about which axes the nacelle moves freely, not at all, or only together with others."""
+
+    free: str = ""
+    locked: str = ""
+    coupled: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,19 +55,20 @@ class Expected:
     """What is known of a mechanism; `why` gives the counts."""
 
     why: str
-    counted: int
-    true: int
-    platform: int
-    overconstrained: int
-    free: str
-    locked: str = ""
-    coupled: str = ""
-    idle: int = 0
-    inside: int = 0
-    planar: int | None = None
-    actuators: int = -1
-    words: tuple[str, ...] = field(default=())
-    absent: tuple[str, ...] = field(default=())
+    counts: Counts
+    axes: Axes
+    words: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def six_motions(why: str) -> Expected:
+    """A nacelle with all motions, none of them idle, and no equation too many."""
+    return Expected(
+        why,
+        Counts(counted=6, platform=6),
+        Axes(free="x y z rx ry rz"),
+        absent=("overconstrained", "idle", "redundant"),
+    )
 
 
 def check(description: dict[str, Any]) -> Check:
@@ -57,27 +81,25 @@ def sentences(found: Mobility) -> str:
 
 
 def compare(found: Mobility, expected: Expected) -> None:
-    actuators = expected.platform if expected.actuators < 0 else expected.actuators
-    assert found.counted == expected.counted
-    assert found.counted_planar == expected.planar
-    assert found.true == expected.true
-    assert found.platform == expected.platform
-    assert found.overconstrained == expected.overconstrained
-    assert found.idle_count == expected.idle
-    assert found.inside == expected.inside
-    assert set(found.free) == set(expected.free.split())
-    assert set(found.locked) == set(expected.locked.split())
-    assert set(found.coupled) == set(expected.coupled.split())
+    counts, axes = expected.counts, expected.axes
+    actuators = counts.platform if counts.actuators is None else counts.actuators
+    assert found.counted == counts.counted
+    assert found.counted_planar == counts.planar
+    assert found.true == counts.true
+    assert found.platform == counts.platform
+    # For every mechanism: rank = rates - true = equations - overconstrained.
+    assert found.overconstrained == counts.true - counts.counted
+    assert found.idle_count == counts.idle
+    assert found.inside == counts.inside
+    assert set(found.free) == set(axes.free.split())
+    assert set(found.locked) == set(axes.locked.split())
+    assert set(found.coupled) == set(axes.coupled.split())
     assert found.actuators == actuators
-    assert found.actuation == actuators - expected.platform
-    assert found.controlled == expected.platform
+    assert found.actuation == actuators - counts.platform
+    assert found.controlled == counts.platform
     assert found.uncontrolled == ()
     assert found.fits
     assert found.still == ()
-    # These hold for every mechanism: rank = rates - true = equations - overconstrained, and every
-    # motion is one of the nacelle or idle.
-    assert found.true - found.counted == found.overconstrained
-    assert found.true == found.platform + found.idle_count
     text = sentences(found)
     for word in expected.words:
         assert word in text
@@ -89,180 +111,92 @@ LIBRARY = {
     "3rps": Expected(
         "6 + 3 x 2 = 12 rates, 3 balls lock 9: 3; the balls stay in vertical planes, so z is free, and "
         "every tilt brings x, y and rz with it",
-        counted=3,
-        true=3,
-        platform=3,
-        overconstrained=0,
-        free="z",
-        coupled="x y rx ry rz",
+        Counts(counted=3, platform=3),
+        Axes(free="z", coupled="x y rx ry rz"),
         words=("2 motions that couple x y rx ry rz",),
         absent=("Locked", "overconstrained", "idle"),
     ),
     "3rrr": Expected(
         "6 (8 - 1 - 9) + 9 = -3 in space, 3 (8 - 1 - 9) + 9 = 3 in the plane; two planar loops: 6 too many",
-        counted=-3,
-        true=3,
-        platform=3,
-        overconstrained=6,
-        free="x y rz",
-        locked="z rx ry",
-        planar=3,
+        Counts(counted=-3, platform=3, planar=3),
+        Axes(free="x y rz", locked="z rx ry"),
         words=("overconstrained 6 times",),
     ),
     "c5": Expected(
         "12 rates (platform 6, sliders 6), a C5 closure locks 1: 12 - 6 = 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
+        Counts(counted=6, platform=6),
+        Axes(free="x y z rx ry rz"),
         words=("6 independent motions", "The actuators control every motion"),
         absent=("overconstrained", "idle", "Locked"),
     ),
     "delta": Expected(
         "6 + 3 (1 + 3 + 3) = 27 rates, 6 ball closures lock 18: 9, of which 6 rods spin; a pair of rods "
         "locks one rotation, the three pairs all of them",
-        counted=9,
-        true=9,
-        platform=3,
-        overconstrained=0,
-        free="x y z",
-        locked="rx ry rz",
-        idle=6,
+        Counts(counted=9, platform=3, idle=6),
+        Axes(free="x y z", locked="rx ry rz"),
         words=("6 idle motions", "leg2.rod-b spins about its own axis", "Locked: rotation about x"),
         absent=("overconstrained", "redundant"),
     ),
     "delta-codourey": Expected(
         "3 + 3 (1 + 2) = 12 rates, 3 points lock 9: 3",
-        counted=3,
-        true=3,
-        platform=3,
-        overconstrained=0,
-        free="x y z",
+        Counts(counted=3, platform=3),
+        Axes(free="x y z"),
         absent=("overconstrained", "idle", "rotation"),
     ),
     "delta4": Expected(
         "6 + 1 (tool) + 3 x 7 + 1 + 2 + 1 = 32 rates, 6 balls lock 18 and the cardan joint at the tool 4: "
         "10, of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
-        counted=10,
-        true=10,
-        platform=4,
-        overconstrained=0,
-        free="x y z",
-        locked="rx ry rz",
-        idle=6,
-        inside=1,
+        Counts(counted=10, platform=4, idle=6, inside=1),
+        Axes(free="x y z", locked="rx ry rz"),
         words=("1 motion inside the nacelle", "Tool tip moves by"),
         absent=("overconstrained",),
     ),
     "dymo": Expected(
         "6 + 3 x 3 = 15 rates, 3 cardan joints lock 12: 3, in this mode the translations",
-        counted=3,
-        true=3,
-        platform=3,
-        overconstrained=0,
-        free="x y z",
-        locked="rx ry rz",
+        Counts(counted=3, platform=3),
+        Axes(free="x y z", locked="rx ry rz"),
         absent=("overconstrained", "idle"),
     ),
     "fivebar": Expected(
         "6 (5 - 1 - 5) + 5 = -1 in space, 3 (5 - 1 - 5) + 5 = 2 in the plane; one planar loop: 3 equations "
         "too many",
-        counted=-1,
-        true=2,
-        platform=2,
-        overconstrained=3,
-        free="x y",
-        locked="z",
-        planar=2,
+        Counts(counted=-1, platform=2, planar=2),
+        Axes(free="x y", locked="z"),
         words=("overconstrained 3 times", "translation along x, translation along y"),
         absent=("idle", "rotation"),
     ),
-    "gough-stewart": Expected(
-        "6 + 6 x 3 = 24 rates, 6 balls lock 18: 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        absent=("overconstrained", "idle", "redundant"),
-    ),
+    "gough-stewart": six_motions("6 + 6 x 3 = 24 rates, 6 balls lock 18: 6"),
     "h4": Expected(
         "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods "
         "lock two common rotations and those of the two sides about z, none too many",
-        counted=12,
-        true=12,
-        platform=4,
-        overconstrained=0,
-        free="x y z",
-        locked="rx ry rz",
-        idle=8,
-        inside=1,
+        Counts(counted=12, platform=4, idle=8, inside=1),
+        Axes(free="x y z", locked="rx ry rz"),
         words=("1 motion inside the nacelle", "Tool gripper moves by"),
         absent=("overconstrained",),
     ),
-    "hexa": Expected(
-        "6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        absent=("overconstrained", "idle", "redundant"),
-    ),
-    "hexaglide": Expected(
-        "6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        absent=("overconstrained", "idle", "redundant"),
-    ),
+    "hexa": six_motions("6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6"),
+    "hexaglide": six_motions("6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6"),
     "orthoglide": Expected(
         "6 + 3 x 5 = 21 rates, 6 revolute closures lock 30: -9; each parallelogram is a planar loop (3 too "
         "many), and three legs lock two rotations each where three are to be locked (3 too many)",
-        counted=-9,
-        true=3,
-        platform=3,
-        overconstrained=12,
-        free="x y z",
-        locked="rx ry rz",
+        Counts(counted=-9, platform=3),
+        Axes(free="x y z", locked="rx ry rz"),
         words=("overconstrained 12 times", "3 in the loops of leg y-leg", "3 between the legs"),
         absent=("idle",),
     ),
-    "palida": Expected(
-        "6 + 6 x 3 = 24 rates, 6 balls lock 18: 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        absent=("overconstrained", "idle", "redundant"),
-    ),
+    "palida": six_motions("6 + 6 x 3 = 24 rates, 6 balls lock 18: 6"),
     "prrrp": Expected(
         "3 + 2 x 2 = 7 rates, 2 points lock 6: 1 in space; one of the six, y, is locked twice",
-        counted=1,
-        true=2,
-        platform=2,
-        overconstrained=1,
-        free="x z",
-        locked="y",
-        planar=2,
+        Counts(counted=1, platform=2, planar=2),
+        Axes(free="x z", locked="y"),
         words=("overconstrained once",),
         absent=("idle", "rotation"),
     ),
     "quattro": Expected(
         "6 + 3 (nacelle) + 4 x 7 = 37 rates, 5 + 8 x 3 = 29 equations: 8; the nacelle's planar loop has 3 "
         "too many, and four pairs of rods lock three rotations (the plates turn together): 1 too many",
-        counted=8,
-        true=12,
-        platform=4,
-        overconstrained=4,
-        free="x y z",
-        locked="rx ry rz",
-        idle=8,
-        inside=1,
+        Counts(counted=8, platform=4, idle=8, inside=1),
+        Axes(free="x y z", locked="rx ry rz"),
         words=(
             "3 in the loops of the nacelle",
             "1 between the legs",
@@ -270,15 +204,7 @@ LIBRARY = {
             "gripper",
         ),
     ),
-    "space": Expected(
-        "6 + 3 x 3 = 15 rates, 3 balls lock 9: 6",
-        counted=6,
-        true=6,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        absent=("overconstrained", "idle", "redundant"),
-    ),
+    "space": six_motions("6 + 3 x 3 = 15 rates, 3 balls lock 9: 6"),
 }
 
 
@@ -301,97 +227,45 @@ def test_tools_turn(name: str, tool: str) -> None:
 KNOWN = {
     "four_bar": Expected(
         "6 (4 - 1 - 4) + 4 = -2 in space, 3 (4 - 1 - 4) + 4 = 1 in the plane",
-        counted=-2,
-        true=1,
-        platform=1,
-        overconstrained=3,
-        free="",
-        locked="z rx ry",
-        coupled="x y rz",
-        planar=1,
+        Counts(counted=-2, platform=1, planar=1),
+        Axes(locked="z rx ry", coupled="x y rz"),
         words=("1 independent motion", "couple", "x y rz", "overconstrained 3 times"),
         absent=("redundant", "idle", "singular"),
     ),
-    "planar_three_rrr": Expected(
-        "6 (8 - 1 - 9) + 9 = -3 in space, 3 (8 - 1 - 9) + 9 = 3 in the plane; two planar loops: 6 too many",
-        counted=-3,
-        true=3,
-        platform=3,
-        overconstrained=6,
-        free="x y rz",
-        locked="z rx ry",
-        planar=3,
-        words=("rotation about z",),
-    ),
+    "planar_three_rrr": replace(LIBRARY["3rrr"], words=("rotation about z",)),
     "planar_point": Expected(
         "6 bars and the base, 6 + 2 revolutes: 6 (7 - 1 - 8) + 8 = -4; in the plane 3 (7 - 1 - 8) + 8 = 2",
-        counted=-4,
-        true=2,
-        platform=2,
-        overconstrained=6,
-        free="x y",
-        locked="z",
-        planar=2,
-        actuators=3,
+        Counts(counted=-4, platform=2, planar=2, actuators=3),
+        Axes(free="x y", locked="z"),
         words=("The actuation is redundant: 1 actuator to spare.", "The actuators control every motion"),
     ),
-    "three_rps": Expected(
-        "6 + 3 x 2 = 12 rates, 3 balls lock 9: 3; the balls stay in vertical planes, so z is free, and "
-        "every tilt brings x, y and rz with it",
-        counted=3,
-        true=3,
-        platform=3,
-        overconstrained=0,
-        free="z",
-        coupled="x y rx ry rz",
+    "three_rps": replace(
+        LIBRARY["3rps"],
         words=("3 independent motions", "translation along z", "couple", "x y rx ry rz"),
         absent=("Locked", "overconstrained", "singular"),
     ),
     "gough_stewart": Expected(
         "6 + 6 x 4 = 30 rates, 6 balls lock 18: 12, of which 6 struts spin",
-        counted=12,
-        true=12,
-        platform=6,
-        overconstrained=0,
-        free="x y z rx ry rz",
-        idle=6,
+        Counts(counted=12, platform=6, idle=6),
+        Axes(free="x y z rx ry rz"),
         words=("6 idle motions leave the nacelle at rest", "strut6"),
         absent=("overconstrained", "redundant"),
     ),
     "sarrus": Expected(
         "6 (6 - 1 - 6) + 6 = 0, and yet the platform rises: one equation too many",
-        counted=0,
-        true=1,
-        platform=1,
-        overconstrained=1,
-        free="z",
-        locked="x y rx ry rz",
+        Counts(counted=0, platform=1),
+        Axes(free="z", locked="x y rx ry rz"),
         words=("1 independent motion: translation along z", "overconstrained once"),
     ),
     "bennett": Expected(
         "6 (4 - 1 - 4) + 4 = -2, and yet it moves; the origin of the coupler is on the crank, which turns "
         "about z",
-        counted=-2,
-        true=1,
-        platform=1,
-        overconstrained=3,
-        free="",
-        locked="z",
-        coupled="x y rx ry rz",
+        Counts(counted=-2, platform=1),
+        Axes(locked="z", coupled="x y rx ry rz"),
         words=("1 independent motion", "overconstrained 3 times"),
         absent=("idle",),
     ),
-    "rod_pairs": Expected(
-        "as the DELTA of the library",
-        counted=9,
-        true=9,
-        platform=3,
-        overconstrained=0,
-        free="x y z",
-        locked="rx ry rz",
-        idle=6,
-        words=("rod-a spins about its own axis",),
-    ),
+    "rod_pairs": replace(LIBRARY["delta"], words=("rod-a spins about its own axis",), absent=()),
 }
 
 
@@ -589,3 +463,153 @@ def test_ranks_of_random_robots(made: RandomRobot) -> None:
     if expected.gap < CLEAR:
         return
     compare_ranks(mobility(made.robot), expected)
+
+
+# ---- Checks of a robot: what a description is refused for, and what is only reported
+
+
+def messages(description: dict[str, Any]) -> list[str]:
+    with pytest.raises(nacelle.DescriptionError) as caught:
+        nacelle.build(copy.deepcopy(description))
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_one_actuator_too_few() -> None:
+    checked = check(mechanisms.three_rps((True, True, False)))
+    assert not checked.errors
+    assert any("2 actuators for" in problem.message for problem in checked.problems)
+    found = checked.mobility
+    assert found is not None
+    assert found.actuation == -1
+    assert found.controlled == 2
+    assert "The robot is underactuated" in sentences(found)
+    assert "With the actuators locked there remains" in sentences(found)
+    assert "control every motion" not in sentences(found)
+
+
+def test_actuators_that_drive_nothing_useful() -> None:
+    """As many actuators as motions, but one drives a pendulum on a leg."""
+    description = copy.deepcopy(mechanisms.three_rps((True, True, False)))
+    leg = description["legs"][2]
+    leg["bodies"]["pendulum"] = mechanisms.BODY
+    leg["joints"]["swing"] = {
+        "type": "revolute",
+        "parent": "rod",
+        "child": "pendulum",
+        "axis": "x",
+        "active": True,
+    }
+    found = check(description).mobility
+    assert found is not None
+    assert (found.actuators, found.platform, found.controlled, found.idle_count) == (3, 3, 2, 1)
+    reported = messages(description)
+    assert any("do not control every motion" in line for line in reported)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("motion", "name"),
+    [("se3", "se3"), (["x", "y"], "xy"), (["x", "y", "rz"], "xy+rz"), (["rx", "ry", "rz"], "[rx, ry, rz]")],
+)
+def test_wrong_motion_of_a_delta(motion: Any, name: str) -> None:
+    """Too many coordinates, too few, and as many but not those that move."""
+    description = {**mechanisms.rod_pairs(), "motion": motion}
+    found = check(description).mobility
+    assert found is not None
+    assert not found.fits
+    reported = [line for line in messages(description) if "motion" in line]
+    assert any(f"motion {name}" in line or name in line for line in reported)
+    assert any("translation along x" in line for line in reported)
+
+
+def test_wrong_motion_names_the_right_one() -> None:
+    description = {**mechanisms.sarrus(), "motion": ["x"]}
+    reported = messages(description)
+    assert any("[z]" in line for line in reported)
+
+
+def test_asymmetric_rods_that_spin_are_an_error() -> None:
+    reported = messages(mechanisms.rod_pairs(asymmetric=True))
+    assert len(reported) == 6
+    assert all("spins idly" in line and "universal" in line for line in reported)
+
+
+def test_struts_on_balls_spin_as_a_whole() -> None:
+    """Tube and rod of a strut between two balls spin together; asymmetric inertia is refused."""
+    found = check(mechanisms.gough_stewart())
+    assert found.errors == ()
+    assert found.mobility is not None
+    assert found.mobility.idle_count == 6
+    assert all("spin together about their axis" in words for words in found.mobility.idle)
+    asymmetric = mechanisms.gough_stewart()
+    rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]
+    rods[1]["com"] = [0.05, 0.0, -0.2]
+    assert any("spins idly" in problem.message for problem in check(asymmetric).errors)
+
+
+def test_singular_reference_is_told() -> None:
+    """Distal bars on one line: the point gives way across them although the motors are locked."""
+    found = check(mechanisms.five_bar_stretched())
+    assert found.errors == ()
+    assert found.mobility is not None
+    assert found.mobility.singular_reference
+    assert found.mobility.true == 2
+    assert found.mobility.controlled == 2
+    assert "The reference pose is singular." in found.mobility.sentences()
+    assert any("singular" in problem.message for problem in found.problems)
+
+
+def test_out_of_reach_is_told() -> None:
+    description = copy.deepcopy(mechanisms.sarrus())
+    description["reference"]["position"] = [0.0, 0.0, 0.7]
+    reported = messages(description)
+    assert any("does not reach" in line for line in reported)
+
+
+def test_a_joint_that_never_moves() -> None:
+    """A leg with a superfluous universal joint in the plane: its axis in the plane stands still."""
+    description = copy.deepcopy(mechanisms.planar_three_rrr())
+    leg = description["legs"][0]
+    leg["bodies"]["sleeve"] = mechanisms.BODY
+    leg["joints"]["twist"] = {"type": "revolute", "parent": "bar1", "child": "sleeve", "axis": "x"}
+    leg["closures"]["end"]["parent"] = "sleeve"
+    found = check(description).require().mobility
+    assert found is not None
+    assert found.still == ("leg0.twist",)
+    assert "Joints that never move: leg0.twist" in sentences(found)
+    assert found.true == 3
+
+
+_ARM = """format: nacelle/2
+name: arm
+motion: [one]
+legs:
+  - name: arm
+    bodies: {a: {mass: 1 kg}, b: {mass: 1 kg, com: 100 0 0 mm}, c: {mass: 1 kg, com: 100 0 0 mm}}
+    joints:
+      one: {type: revolute, parent: base, child: a, axis: z, active: true, guess: 40 deg}
+      two: {type: revolute, parent: a, child: b, at: 200 0 0 mm, axis: z, guess: -40 deg}
+      three: {type: revolute, parent: base, child: c, at: 0 300 0 mm, axis: z}
+    closures:
+      tip: {type: revolute, parent: b, at: 300 0 0 mm, child: c, child_at: 200 0 0 mm, axis: z}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "words"),
+    [
+        ("child_at: 200 0 0 mm", "child_at: 2 0 0 mm", "tip:", "do not close"),
+        ("guess: 40 deg", "guess: 40 deg, limits: [-1 deg, 1 deg]", "one:", "outside its limits"),
+        ("motion: [one]", "motion: [one]\nreference: {position: 1 0 0 m}", "reference:", "no nacelle"),
+    ],
+)
+def test_without_a_reference_problems_are_told_where_they_are(
+    tmp_path: Path, old: str, new: str, where: str, words: str
+) -> None:
+    """A robot without a nacelle mostly has no key `reference`: the joint is named by its line, not line 1."""
+    text = _ARM.replace(old, new)
+    path = tmp_path / "arm.yaml"
+    path.write_text(text)
+    (problem,) = nacelle.check(path).problems
+    assert words in problem.message
+    assert text.splitlines()[problem.line - 1].strip().startswith(where)

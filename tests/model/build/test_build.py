@@ -1,9 +1,11 @@
-"""Build: between, declared, joints."""
+"""Build: assemble, between, declared, draft, graph, joints."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,20 @@ from hypothesis import given, settings
 
 import nacelle
 from nacelle.errors import DescriptionError
+from nacelle.model.build.assemble import build_robot
+from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, alignment, draft_leg
+from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart
+from nacelle.model.build.placement import Placement
+from nacelle.model.description.body import BodySpec
+from nacelle.model.description.description import Description, NacelleSpec
+from nacelle.model.description.drive import DriveSpec
+from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.leg import LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import identity
 from support.library import NAMES, library_robot
 from support.random_robots.described import any_trees
 
@@ -139,3 +151,254 @@ def test_a_joint_on_a_point_locks_its_position() -> None:
 def test_what_cannot_be_on_a_point(end: dict[str, Any], words: str) -> None:
     with pytest.raises(DescriptionError, match=words):
         robot(end, type="point")
+
+
+# ---- From a checked description to a robot: bodies, actuators in their order, tools, payloads and modes
+
+LEGS = ("a", "b", "c")
+DATA: dict[str, Any] = {
+    "format": "nacelle/1",
+    "name": "three",
+    "motion": "xyz",
+    "reference": {"position": [0.0, 0.0, 0.5]},
+    "nacelle": {"name": "plate", "mass": 1.0},
+    "legs": [
+        {
+            "name": name,
+            "bodies": {"arm": {"mass": 1.0}},
+            "joints": {"hip": {"type": "revolute", "parent": "base", "child": "arm", "active": True}},
+            "closures": {"end": {"type": "spherical", "parent": "arm", "child": "plate"}},
+        }
+        for name in LEGS
+    ],
+}
+
+
+def built(**changes: Any) -> Robot:
+    return build_robot(Description.model_validate({**copy.deepcopy(DATA), **changes}))
+
+
+def test_actuators_come_in_the_order_that_is_given() -> None:
+    order = ["c.hip", "a.hip", "b.hip"]
+    robot = built(actuators=order)
+    assert [robot.joints[actuator.joint].name for actuator in robot.actuators] == order
+
+
+def test_a_payload_is_moved_to_the_frame_of_its_body() -> None:
+    """A point of 2 kg at r = p + R c: m r and m (r.r 1 - r r^T)."""
+    at = {"translation": [0.1, 0.2, -0.3], "rotation": {"axis": "z", "angle": 0.5}}
+    robot = built(payload={"load": {"mass": 2.0, "com": [0.05, 0.0, 0.0], "at": at}})
+    (load,) = robot.payload
+    r = np.array([0.1, 0.2, -0.3]) + 0.05 * np.array([np.cos(0.5), np.sin(0.5), 0.0])
+    I = 2.0 * (r @ r * np.eye(3) - np.outer(r, r))
+    expected = [2.0, *(2.0 * r), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    np.testing.assert_allclose(load.inertia, expected, rtol=1e-13)
+    assert load.body == PLATFORM
+
+
+def test_modes_have_the_branch_of_their_legs() -> None:
+    robot = built(modes={"other": {"branch": {"b": -1}, "guess": {"c.hip": 0.3}}})
+    (mode,) = robot.modes
+    assert mode.branch == (0, -1, 0)
+    assert mode.guess == ((robot.joint("c.hip"), (0.3,)),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"actuators": ["a.hip", "a.hip", "b.hip"]}, "'a.hip' is given twice"),
+        ({"actuators": ["a.hip", "b.hip"]}, "not in the order: c.hip"),
+        ({"actuators": ["a.hip", "b.hip", "c.hop"]}, "no actuator is called 'c.hop'"),
+        ({"legs": [DATA["legs"][0], DATA["legs"][0]]}, "the name 'a' is taken"),
+        ({"motion": ["x", "yy"]}, "'yy' is not a coordinate"),
+        ({"modes": {"other": {"branch": {"d": 1}}}}, "no leg is called 'd'"),
+        ({"tools": {"tip": {"body": "plat"}}}, "the nacelle has no body 'plat'"),
+        (
+            {"nacelle": {"name": "plate", "type": "point"}, "motion": ["x", "y", "rz"]},
+            "a point does not turn",
+        ),
+    ],
+)
+def test_what_is_wrong(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(DescriptionError, match=words):
+        built(**changes)
+
+
+@pytest.mark.parametrize("kind", ["point", "rigid"])
+def test_the_reference_of_a_point_has_no_orientation(kind: str) -> None:
+    robot = built(
+        nacelle={"name": "plate", "type": kind},
+        reference={"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
+    )
+    assert (np.max(np.abs(robot.reference.R - np.eye(3))) < 1e-12) == (kind == "point")
+
+
+def test_a_mistake_in_a_coupling_is_told_alone() -> None:
+    """It does not make joints of the motion wrong."""
+    revolute = {"type": "revolute", "axis": "z", "active": True}
+    joints = {
+        "one": {**revolute, "parent": "base", "child": "a"},
+        "two": {**revolute, "parent": "a", "child": "b", "at": [0.2, 0, 0]},
+    }
+    leg = {"name": "arm", "bodies": {"a": {"mass": 1}, "b": {"mass": 1}}, "joints": joints}
+    wrong = {"belt": {"joint": "two", "follows": "ones"}}
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "two"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt"]
+    with pytest.raises(DescriptionError) as caught:
+        nacelle.build({"name": "arm", "motion": ["one", "tow"], "legs": [{**leg, "couplings": wrong}]})
+    assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt", "motion"]
+
+
+def test_axes_of_a_nacelle_that_is_not_there_are_told_once() -> None:
+    joint = {"type": "revolute", "axis": "z", "parent": "base", "child": "a", "active": True}
+    leg = {"name": "arm", "bodies": {"a": {"mass": 1}}, "joints": {"one": joint}}
+    with pytest.raises(DescriptionError, match="has no coordinates x, y, z, rx, ry, rz") as caught:
+        nacelle.build({"format": "nacelle/2", "name": "arm", "units": "SI", "motion": "se3", "legs": [leg]})
+    assert len(caught.value.problems) == 1
+
+
+# ---- Drafts of joints and of kinematic elements: bodies, kinds, and where the frames are
+
+
+def leg(**written: Any) -> LegSpec:
+    return LegSpec.model_validate({"name": "leg", **written})
+
+
+def test_the_axis_of_a_joint_becomes_z() -> None:
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    R = alignment(JointSpec(type="revolute", parent="base", child="arm", axis=axis.tolist()))
+    np.testing.assert_allclose(R[:, 2], axis, atol=1e-15)
+    np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-15)
+    assert np.linalg.det(R) == pytest.approx(1.0)
+    universal = JointSpec(type="universal", parent="base", child="arm", axes=["z", "x"])
+    np.testing.assert_allclose(alignment(universal)[:, :2].T, [[0, 0, 1], [1, 0, 0]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kinds", "end"),
+    [
+        ("bar", ["universal"], ("rod", 0.4)),
+        ("spindle", ["universal", "revolute"], ("rod", 0.4)),
+        ("telescopic", ["universal", "prismatic"], ("rod-moving", 0.0)),
+        ("screw", ["universal", "prismatic", "revolute"], ("rod-moving", 0.0)),
+    ],
+)
+def test_elements_are_chains_of_joints(kind: str, kinds: list[str], end: tuple[str, float]) -> None:
+    """[OAM] section 3.1: each element from its input along its x to its end point."""
+    direction = np.array([0.6, 0.0, 0.8])
+    element: dict[str, Any] = {
+        "type": kind,
+        "name": "rod",
+        "at": [0.1, 0.2, 0.3],
+        "direction": direction.tolist(),
+        "input": {"type": "universal", "axis": "y"},
+    }
+    if kind in ("bar", "spindle"):
+        element["length"] = 0.4
+    chain = draft_leg(leg(elements=[element], end={"type": "spherical"}), ("leg",))
+    assert [joint.kind for joint in chain.joints] == [JointKind(name) for name in kinds]
+    # All joints at zero: the frames on either side of a joint coincide, so the body's pose is their quotient.
+    start, inner = chain.joints[0].frames
+    R = start.R @ inner.R.T
+    np.testing.assert_allclose(start.p, [0.1, 0.2, 0.3], atol=1e-16)
+    np.testing.assert_allclose(R[:, 0], direction, atol=1e-15)
+    np.testing.assert_allclose(start.R[:, 0], [0.0, 1.0, 0.0], atol=1e-15)  # the first axis of the joint
+    (closure,) = chain.closures
+    assert closure.bodies == (end[0], "")
+    np.testing.assert_allclose(closure.frames[0].p, [end[1], 0.0, 0.0], atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("direction", "axis", "entry", "words"),
+    [("x", "x", "universal", "lies along the element"), ([1, 0, 1], "x", "revolute", "not perpendicular")],
+)
+def test_inputs_that_cannot_be_placed(direction: Any, axis: str, entry: str, words: str) -> None:
+    element = {
+        "type": "bar",
+        "name": "rod",
+        "length": 0.4,
+        "direction": direction,
+        "input": {"type": entry, "axis": axis},
+    }
+    with pytest.raises(DraftError, match=words) as caught:
+        draft_leg(leg(elements=[element]), ("leg",))
+    assert caught.value.path == ("leg", "elements", 0, "input", "axis")
+
+
+def test_an_end_belongs_to_elements() -> None:
+    with pytest.raises(DraftError, match="end belongs to elements"):
+        draft_leg(leg(end={"type": "spherical"}), ("leg",))
+
+
+# ---- The graph of a robot: legs are the connected components that remain without base and nacelle
+
+Joints = Sequence[tuple[str, str, str]]
+
+
+def chain(bodies: str, joints: Joints, closures: Joints = ()) -> ChainDraft:
+    def drafts(written: Joints) -> list[JointDraft]:
+        frames = identity(), identity()
+        return [
+            JointDraft(name, JointKind.REVOLUTE, (a, b), frames, DriveSpec(), (name,))
+            for name, a, b in written
+        ]
+
+    return ChainDraft(
+        {name: (BodySpec(), (name,)) for name in bodies.split()}, drafts(joints), drafts(closures)
+    )
+
+
+def graph(*legs: tuple[str, ChainDraft]) -> tuple[BodyGraph, list[str]]:
+    faults: list[str] = []
+    parts = [DescribedPart("", ("nacelle",), chain("plate", []), Placement(), None)]
+    for name, own in legs:
+        parts.append(DescribedPart(name, (name,), own, Placement(), LegSpec(name=name)))
+    spec = NacelleSpec(name="plate")
+    return BodyGraph(spec, parts, lambda path, message, hint: faults.append(message)), faults
+
+
+ARM = (("hip", "base", "arm"), ("knee", "arm", "rod"))
+END = (("end", "rod", "plate"),)
+
+
+def test_legs_that_touch_are_one_leg() -> None:
+    bridge = (*END, ("bridge", "rod", "b.rod"))
+    made, faults = graph(
+        ("a", chain("arm rod", ARM, bridge)),
+        ("b", chain("arm rod", ARM, END)),
+        ("c", chain("arm rod", ARM, END)),
+    )
+    assert not faults
+    assert sorted(map(sorted, made.groups)) == [["a.arm", "a.rod", "b.arm", "b.rod"], ["c.arm", "c.rod"]]
+    assert made.leg_names() == ["a-b", "c"]
+
+
+def test_predecessors_are_placed_first_whatever_the_order_of_writing() -> None:
+    made, faults = graph(("a", chain("arm rod", tuple(reversed(ARM)), END)))
+    assert not faults
+    assert [edge.draft.name for edge in made.tree] == ["hip", "knee"]
+    assert [edge.draft.name for edge in made.closing] == ["end"]
+
+
+def test_a_joint_on_the_nacelle_cuts_the_loop() -> None:
+    made, faults = graph(("a", chain("arm rod", (*ARM, *END))))
+    assert not faults
+    assert [edge.draft.name for edge in made.closing] == ["end"]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "joints", "words"),
+    [
+        ("arm rod", (("hip", "base", "arm"), ("knee", "amr", "rod")), "no body is called 'amr'"),
+        ("arm rod", (*ARM, ("again", "base", "rod")), "placed twice, by 'knee' and by 'again'"),
+        ("arm", (("hip", "arm", "arm"),), "joins 'a.arm' to itself"),
+        ("arm", (("hip", "arm", "base"),), "the base is nobody's child"),
+        ("arm rod", (("hip", "base", "arm"),), "no joint places the body 'a.rod'"),
+        ("arm rod", (("one", "rod", "arm"), ("two", "arm", "rod")), "hang on each other but not on the base"),
+        (" ".join(f"b{k}" for k in range(MAX_BODIES)), (), f"more than {MAX_BODIES} bodies"),
+    ],
+)
+def test_what_is_no_tree(bodies: str, joints: Joints, words: str) -> None:
+    _, faults = graph(("a", chain(bodies, joints)))
+    assert any(words in fault for fault in faults), faults

@@ -11,7 +11,6 @@ from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
 from support.library import as_written
 
-RNG = np.random.default_rng(11)
 BASE_ANGLES = np.radians([10, 110, 130, 230, 250, 350])
 TOP_ANGLES = np.radians([50, 70, 170, 190, 290, 310])
 A = [[0.5 * np.cos(t), 0.5 * np.sin(t), 0.0] for t in BASE_ANGLES]

@@ -1,16 +1,25 @@
-"""Numbers of drives: one for all actuators or one for each, and what cannot be used."""
+"""Drives: their numbers, their flow, steps that suit them, stiction from a description."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 
 import nacelle
+from nacelle.model.joint import FrictionTerm
 from nacelle.simulation.drives.drives import Cogging, DriveNumbers, Drives
 from nacelle.simulation.drives.lugre import LuGre
-from support.cart import cart
+from nacelle.simulation.drives.model import driven_model
+from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.drives.steps import accelerations_per_force, sliding_rate, sticking_rate
+from nacelle.simulation.drives.stiction import stiction_of
+from nacelle.simulation.feedback import RIGID
+from nacelle.simulation.flow import flow
+from nacelle.simulation.plant import RigidPlant
+from support.cart import MASS, cart
 from support.library import library_robot
 
 FRICTION = LuGre(0.1, 0.15, 0.01, 1000.0)
@@ -86,3 +95,177 @@ def test_mistakes(given: dict, words: str) -> None:
 def test_numbers_that_do_not_fit_the_robot(given: dict) -> None:
     with pytest.raises(nacelle.KinematicsError, match="one for each of the 2 actuators of fivebar"):
         Drives(**given).numbers(library_robot("fivebar"))
+
+
+# ---- The traced flow with drives, against one by hand
+
+FRICTION_OF_MODEL = LuGre(0.1, 0.15, 0.01, 1000.0, 2.0)
+
+
+def test_the_flow_by_hand() -> None:
+    """With one motor lagged and one joint with stiction, on plain floats."""
+    robot = library_robot("fivebar")
+    numbers = DriveNumbers(
+        (0.0, 2e-3), (0.8, np.inf), ((0.3, 40.0, 0.1), (0.2, 30.0, 0.5)), (FRICTION_OF_MODEL, None)
+    )
+    numbers = numbers._replace(cogging=Drives(cogging=numbers.cogging).numbers(robot).cogging)
+    model = driven_model(RIGID, numbers)
+    s, u, quat = np.array([0.02, 0.3, 0.4, -0.2]), np.array([1.7, -0.6]), np.array([0.0, 0.0, 0.0, 1.0])
+    g, b = 0.35, 4e-5
+    whole = model.flow(robot, np.array([*s, g, b]), u, quat)
+    signals = RIGID.signals(robot, s, quat, ("q", "qd"))
+    q, w = signals["q"], signals["qd"]
+    b_rate = w[0] - 1000.0 * abs(w[0]) * b / FRICTION_OF_MODEL.level(w[0])
+    friction = 1000.0 * b + FRICTION_OF_MODEL.damper(w[0]) * b_rate
+    force = [0.8 + 0.3 * np.sin(40.0 * q[0] + 0.1) - friction, g + 0.2 * np.sin(30.0 * q[1] + 0.5)]
+    np.testing.assert_allclose(whole[:4], flow(robot, s, np.array(force), quat), rtol=1e-13)
+    np.testing.assert_allclose(whole[4:], [(-0.6 - g) / 2e-3, b_rate], rtol=1e-13)
+
+
+# ---- Steps that suit drives: the limits at which the Runge-Kutta method becomes unstable
+
+FRICTION_OF_STEPS = LuGre(1.0, 1.5, 1e-3, 1e5, 100.0, 0.4, blend=0.01)
+
+
+def test_mobility_is_that_of_the_mass_matrix() -> None:
+    robot = library_robot("fivebar")
+    plant, x = RigidPlant(robot), nacelle.reference_pose(robot) + 0.03
+    driven = DrivenPlant(plant)
+    W = accelerations_per_force(
+        plant.derivative(), lambda s: driven.encoders(s)[1], plant.state(x, [0.3, 0.1]), np.ones(2)
+    )
+    np.testing.assert_allclose(
+        W, np.linalg.inv(nacelle.mass_matrix(robot, x, coordinates="actuators")), rtol=1e-9
+    )
+
+
+def test_small_limits_do_not_hide_the_mass() -> None:
+    plant = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=1e-3))
+    free = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=None, lag=1.0))
+    steps = [p.default_step(p.state([0.0], [0.0])) for p in (plant, free)]
+    assert steps[0] == pytest.approx(steps[1], rel=1e-9)
+
+
+def test_fastest_rates_of_a_mass() -> None:
+    numbers = Drives(stiction=FRICTION_OF_STEPS).numbers(cart())
+    poles = np.roots([1.0, 100.4 / MASS, 1e5 / MASS])
+    assert sticking_rate(numbers, np.eye(1) / MASS) == pytest.approx(np.max(np.abs(poles)))
+    w = np.geomspace(1e-6, 10.0, 1000)
+    assert np.max(FRICTION_OF_STEPS.relaxation(w)) == pytest.approx(1000.0, rel=1e-3)
+    assert sliding_rate(cart(), numbers, np.zeros(1), limits=False) == pytest.approx(1000.0)
+
+
+def test_sliding_of_the_textbook_is_bounded_by_described_speeds() -> None:
+    robot = library_robot("fivebar")  # 60 rad/s
+    numbers = Drives(stiction=dataclasses.replace(FRICTION_OF_STEPS, blend=math.inf)).numbers(robot)
+    w = np.array([-2e-3, 1e-3])
+    assert sliding_rate(robot, numbers, w, limits=False) == pytest.approx(200.0)
+    assert sliding_rate(robot, numbers, w, limits=True) == pytest.approx(6e6)
+    numbers = Drives(stiction=dataclasses.replace(FRICTION_OF_STEPS, blend=math.inf)).numbers(cart())
+    assert sliding_rate(cart(), numbers, np.zeros(1), limits=True) == 0.0
+
+
+def test_steps_beyond_the_limit_are_refused_and_do_grow() -> None:
+    plant = DrivenPlant(cart(), Drives(lag=1e-4))
+    s = plant.state([0.0], [0.0])
+    assert plant.default_step(s) == pytest.approx(2.5e-5)
+    assert "current loops of cart have a time constant of 0.0001 s" in plant.reason_unstable(s, 2.9e-4)
+    with pytest.raises(nacelle.KinematicsError, match="current loops"):
+        nacelle.simulate(plant, [0.0], force=[1.0], until=1.0, method="rk4", step=1e-3)
+    driver, u = plant.driver(), np.ones((2000, 1))
+    fine, wrong = (driver.integrate(s, u, h=h, steps=2000)[-1, -1] for h in (2.6e-4, 2.9e-4))
+    assert fine == pytest.approx(1.0)
+    assert not abs(wrong) < 1e3
+
+
+def test_the_default_step_is_stable_at_every_rate() -> None:
+    plant = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS))
+    assert plant.default_step(plant.state([0.0], [0.0])) == pytest.approx(
+        min(0.25 / sticking_rate(plant.numbers, np.eye(1)), 0.5 / 1000.0)
+    )
+    with pytest.raises(nacelle.KinematicsError, match="bristles of joints that slide"):
+        nacelle.simulate(plant, [0.0], force=[1.0], until=1.0, method="rk4", step=5e-3)
+    run = nacelle.simulate(plant, [0.0], [0.0], lambda t: [20.0 * math.sin(3.0 * t)], until=4.0, method="rk4")
+    assert run.ok
+    assert np.max(np.abs(run.v)) > 2.0
+    assert np.max(np.abs(plant.bristles(run.states))) < 1.6e-5
+
+
+def test_without_drives_the_step_is_that_of_the_plant() -> None:
+    plant = DrivenPlant(cart())
+    assert plant.default_step(plant.state([0.0], [0.0])) == 1e-3
+    assert plant.reason_unstable(plant.state([0.0], [0.0]), 1.0) == ""
+
+
+# ---- Stiction from a description: friction is moved, not added
+
+
+def with_friction(*terms: FrictionTerm) -> nacelle.Robot:
+    """The cart with friction in its actuated joint."""
+    (first, *others) = cart().joints
+    return dataclasses.replace(cart(), joints=(dataclasses.replace(first, friction=(terms,)), *others))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", ["fivebar", "delta"])
+def test_fast_sliding_is_as_described(name: str) -> None:
+    """At rates far above the Stribeck rate a robot accelerates as with its Coulomb friction."""
+    robot = library_robot(name)
+    n = robot.motion.n
+    stuck = stiction_of(robot)
+    plant, plain = DrivenPlant(stuck.robot, Drives(stiction=stuck.friction)), RigidPlant(robot)
+    s = plain.state(nacelle.reference_pose(robot) + 0.02, 0.5 * np.arange(1, n + 1))
+    w = plant.encoders(np.append(s, np.zeros(plant.inputs)))[1]
+    assert np.min(np.abs(w)) > 0.2
+    pairs = zip(stuck.friction, w, strict=True)
+    b = [model.level(rate) * np.sign(rate) / model.stiffness for model, rate in pairs]
+    u = np.linspace(0.1, 0.4, plant.inputs)
+    rates = plant.derivative()(np.append(s, b), u)
+    np.testing.assert_allclose(rates[: len(s)], plain.derivative()(s, u), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(rates[len(s) :], 0.0, atol=1e-12)
+
+
+def test_numbers_are_those_of_the_paper() -> None:
+    """For 1 N and 1 kg those of table 1 in Canudas de Wit et al. (1995)."""
+    robot, (model,) = stiction_of(with_friction(FrictionTerm("coulomb", 1.0), FrictionTerm("viscous", 0.4)))
+    assert model is not None
+    assert (model.coulomb, model.static, model.rate) == (1.0, 1.5, 1e-3)
+    assert model.stiffness == pytest.approx(1e5)
+    assert model.damping == pytest.approx(np.sqrt(1e5))
+    assert robot.joints[0].friction == ((FrictionTerm("viscous", 0.4),),)
+
+
+def test_described_stribeck_friction_is_taken() -> None:
+    terms = FrictionTerm("coulomb", 1.0), FrictionTerm("stribeck", 0.2, 0.03)
+    robot, (model,) = stiction_of(with_friction(*terms), static=3.0)
+    assert model is not None
+    assert (model.static, model.rate) == (1.2, 0.03)
+    assert robot.joints[0].friction == ((),)
+
+
+def test_no_coulomb_friction_is_no_stiction() -> None:
+    for robot in (cart(), with_friction(FrictionTerm("viscous", 0.4)), with_friction()):
+        same, friction = stiction_of(robot)
+        assert friction == (None,)
+        assert same == robot
+        plant = DrivenPlant(same, Drives(stiction=friction))
+        assert plant.size == RigidPlant(robot).size
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"static": 0.9}, "static >= 1"),
+        ({"rate": 0.0}, "rate must be above zero"),
+        ({"stiffness": -1.0}, "stiffness must be above zero"),
+    ],
+)
+def test_mistakes_of_stiction(options: dict, words: str) -> None:
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        stiction_of(with_friction(FrictionTerm("coulomb", 1.0)), **options)
+
+
+def test_friction_that_drives() -> None:
+    for term in (FrictionTerm("coulomb", -1.0), FrictionTerm("stribeck", 1.0, 0.1)):
+        with pytest.raises(nacelle.KinematicsError, match=r"stiction of rail\.motor needs Coulomb friction"):
+            stiction_of(with_friction(term))

@@ -8,17 +8,7 @@ from pathlib import Path
 import nacelle
 from nacelle.model.robot import Robot
 
-NAMES = (
-    "arm",
-    "biped",
-    "carriage",
-    "cart_pole",
-    "digger",
-    "gripper",
-    "sprung_arm",
-    "standing",
-    "tied_arm",
-)
+NAMES = ("arm", "biped", "carriage", "cart_pole", "digger", "gripper", "sprung_arm", "standing", "tied_arm")
 COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper")
 """Belts, ball screws, a differential: mechanisms with coupled joints."""
 

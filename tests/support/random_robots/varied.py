@@ -28,7 +28,6 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.pose import Pose
 from support.library import library_robot
 
-Array = np.ndarray
 CHANGE = 0.01
 
 # What is no number of the equations of motion, or arranges the robot.

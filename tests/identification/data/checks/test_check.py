@@ -1,4 +1,4 @@
-"""Every fault is found and named, clean data give none; findings are said, raised and overruled."""
+"""Every fault is found and named, clean data give none: clipped forces, time, encoder zeros."""
 
 from __future__ import annotations
 
@@ -15,13 +15,25 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.errors import DescriptionError, MeasurementError
 from nacelle.identification.data.checks.check import check_measurement
-from nacelle.identification.data.measurement import Measurement
+from nacelle.identification.data.checks.clipping import check_clipping
+from nacelle.identification.data.checks.correction import as_read
+from nacelle.identification.data.checks.findings import Finding
+from nacelle.identification.data.checks.judge import Judge
+from nacelle.identification.data.checks.smoothing import smoothed
+from nacelle.identification.data.checks.timing import check_timing
+from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
+from nacelle.identification.data.checks.zero_record import ZeroRecord
+from nacelle.identification.data.checks.zero_shift import linear_shift
+from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
+from nacelle.identification.data.measured_path import measured_path
+from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal import rehearse
 from nacelle.identification.rehearsal.settings import Effects
+from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.kinematics.trajectory import Line
 from support.identification import fourier
 from support.library import NAMES, library_robot
-from support.measurements import Fault, Truth, column_faults, measured
+from support.measurements import Fault, Truth, column_faults, measured, with_other_effects
 from support.pairwise import FAMILIES, pairwise
 from support.stress_robots import STRESS
 
@@ -250,3 +262,248 @@ def test_overruling() -> None:
     with pytest.raises(ValueError, match="no kind of finding: sing"):
         findings.raise_for_errors(allow=("sing",))
     check_measurement(run).raise_for_errors()
+
+
+# ---- Clipped forces are found with their rows; natural peaks, quantised ones and steps of friction are not
+
+TIME = 0.002 * np.arange(3000)
+LIMIT = library_robot("fivebar").actuators[0].force
+
+
+def with_force(first: np.ndarray, q: np.ndarray | None = None) -> Measurement:
+    force = np.stack([first, np.cos(3 * TIME)], axis=-1)
+    columns = {f"force.{a.name}": f"i{k}" for k, a in enumerate(library_robot("fivebar").actuators)}
+    source = MeasurementSource("run.csv", 2, columns)
+    q = np.stack([np.sin(TIME), np.cos(2 * TIME)], axis=-1) if q is None else q
+    return Measurement(library_robot("fivebar"), TIME, q, force, source=source)
+
+
+def wave(seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    a, p = rng.uniform(0.5, 1, 4), rng.uniform(0, 6, 4)
+    return sum(a[k] * np.sin((k + 1) * 3.0 * TIME + p[k]) for k in range(4))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("quantum", [0.0, 1e-3, 0.02, 0.1])
+def test_natural_peaks(seed: int, quantum: float) -> None:
+    force = wave(seed)
+    force = np.round(force / quantum) * quantum if quantum else force
+    assert check_clipping(with_force(force)) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("quantum", [0.0, 1e-3])
+def test_plateaus(seed: int, noise: float, quantum: float) -> None:
+    rng = np.random.default_rng(seed)
+    force = wave(seed) + noise * rng.normal(size=len(TIME))
+    force = np.round(force / quantum) * quantum if quantum else force
+    level = 0.7 * np.max(force)
+    (clipped,) = check_clipping(with_force(np.minimum(force, level)))
+    assert (clipped.kind, clipped.column) == ("clipped", "i0")
+    over = np.flatnonzero(force >= level)
+    # A single sample above the level makes no plateau.
+    assert over[0] <= clipped.sample <= over[0] + 100
+    assert clipped.row == clipped.sample + 2
+    assert clipped.count > 0.7 * len(over)
+
+
+def test_at_the_described_limit() -> None:
+    """A drive that is at its limit is clipped, although noise lies on the plateau."""
+    rng = np.random.default_rng(0)
+    force = np.clip(1.3 * LIMIT * np.sin(3 * TIME), -LIMIT, LIMIT) + 1e-3 * LIMIT * rng.normal(size=len(TIME))
+    (clipped,) = check_clipping(with_force(force))
+    assert "described limit" in clipped.message
+
+
+def test_friction_has_steps() -> None:
+    rng = np.random.default_rng(0)
+    force = np.sign(np.sin(5 * TIME)) + 0.02 * np.sin(15 * TIME) + 0.003 * rng.normal(size=len(TIME))
+    assert check_clipping(with_force(force)) == []
+
+
+def test_rest_at_the_highest_value() -> None:
+    force = np.where(TIME < 2.0, 1.0, np.cos(3 * (TIME - 2.0)))
+    q = np.stack([np.maximum(TIME - 2.0, 0.0) ** 2] * 2, axis=-1)
+    assert check_clipping(with_force(force, q)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clean_measurements(seed: int) -> None:
+    assert check_clipping(measured(library_robot("fivebar"), seed)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clipped_measurements(seed: int) -> None:
+    clean = measured(library_robot("fivebar"), seed, Truth(noise=0.0))
+    level = 0.8 * np.max(np.abs(clean.force[:, 1]))
+    force = clean.force.copy()
+    force[:, 1] = np.clip(force[:, 1], -level, level)
+    (clipped,) = check_clipping(replace(clean, force=force))
+    assert clipped.column == "i1"
+    assert abs(clipped.sample - np.flatnonzero(np.abs(clean.force[:, 1]) >= level)[0]) < 60
+
+
+# ---- Time that goes back or stands, gaps, jitter: found with the row; rounded times are no fault
+
+N = 400
+TIME_OF_TIMING = 0.002 * np.arange(N)
+
+
+def found(time: np.ndarray) -> list[Finding]:
+    zeros = np.zeros((len(time), 2))
+    return check_timing(
+        Measurement(library_robot("fivebar"), time, zeros, zeros, source=MeasurementSource("run.csv", 2))
+    )
+
+
+def test_clean_of_timing() -> None:
+    assert found(TIME_OF_TIMING) == []
+    assert found(TIME_OF_TIMING + 1.7e9) == []
+
+
+@pytest.mark.parametrize(("rate", "digits"), [(3000.0, 4), (1500.0, 3), (333.0, 3)])
+def test_times_with_few_digits(rate: float, digits: int) -> None:
+    assert found(np.round(np.arange(N) / rate, digits)) == [] or rate * 10.0**-digits >= 1.0
+
+
+def test_time_goes_back() -> None:
+    time = TIME_OF_TIMING.copy()
+    time[200:] -= 0.1
+    findings = found(time)
+    assert [(f.kind, f.row, f.count) for f in findings] == [("time", 202, 1)]
+    assert "goes back" in findings[0].message
+
+
+def test_time_stands() -> None:
+    time = TIME_OF_TIMING.copy()
+    time[50] = time[49]
+    kinds = {(f.kind, f.row) for f in found(time) if "stands" in f.message}
+    assert kinds == {("time", 52)}
+
+
+def test_gaps() -> None:
+    time = np.delete(TIME_OF_TIMING, np.r_[30:40, 300])
+    (gap,) = found(time)
+    assert (gap.kind, gap.row, gap.count) == ("gap", 32, 2)
+    assert "about 11 samples" in gap.message
+
+
+@pytest.mark.parametrize("part", [0.1, 0.3])
+def test_jitter(part: float) -> None:
+    rng = np.random.default_rng(0)
+    time = TIME_OF_TIMING + 0.002 * part * rng.uniform(-0.5, 0.5, N)
+    (uneven,) = found(time)
+    assert uneven.kind == "sampling"
+    assert uneven.row >= 3
+
+
+def test_one_late_sample() -> None:
+    time = TIME_OF_TIMING.copy()
+    time[77:] += 0.0005
+    (uneven,) = found(time)
+    assert (uneven.kind, uneven.row, uneven.count) == ("sampling", 79, 1)
+
+
+def test_missing_times_are_no_gaps() -> None:
+    time = TIME_OF_TIMING.copy()
+    time[5:8] = np.nan
+    assert found(time) == []
+
+
+def test_few_samples() -> None:
+    assert found(TIME_OF_TIMING[:2]) == []
+
+
+# ---- Encoder zeros: shifts are found and sized, others are not reported, and what silence means is said
+
+
+def shifted(run: Measurement, place: int, size: float) -> Measurement:
+    """With another zero of an encoder, rad or robot sizes."""
+    q = run.q.copy()
+    q[:, place] += size * actuator_scales(run.robot)[place]
+    return replace(run, q=q)
+
+
+def model_of(run: Measurement) -> tuple[ZeroModel, ZeroFit]:
+    m = len(run.robot.actuators)
+    signals = smoothed(run.time, np.concatenate([run.q, run.force], axis=1), m, INSTANTS)
+    path = measured_path(run.robot, signals.value[:, :m])
+    record = ZeroRecord(Judge(run.robot, signals), signals, as_read(m))
+    model = ZeroModel(record, np.zeros(m), path)
+    fit = model.at(np.zeros(m), path.x)
+    assert fit is not None
+    return model, fit
+
+
+@pytest.mark.slow
+def test_a_shift_is_found_and_sized() -> None:
+    """In a motion of a tenth of a turn, where the times of passive joints' friction show most of it."""
+    run = measured(library_robot("fivebar"), 1)
+    clean = check_measurement(run)
+    assert len(clean) == 0
+    assert "a shifted encoder zero is seen from" in clean.seen[0]
+    findings = check_measurement(shifted(run, 1, 0.2))
+    assert findings.kinds == ("zero",)
+    assert findings.entries[0].column == "enc1"
+    size = float(findings.entries[0].message.split("about ")[1].split(" rad")[0])
+    assert size == pytest.approx(-0.2, abs=0.03)
+
+
+def test_slopes_are_derivatives_of_the_residuals() -> None:
+    """By the rows themselves at zeros near by, which are fitted anew: what W explains is projected away."""
+    model, fit = model_of(measured(library_robot("fivebar"), 3))
+    direction = np.array([1.0, 0.0])
+    slope = model.slope(fit, direction)
+    ahead, behind = (model.toward(fit, fit.zeros + s * 1e-4 * direction) for s in (1.0, -1.0))
+    assert slope is not None
+    assert ahead is not None
+    assert behind is not None
+    change = fit.projected((ahead.residual - behind.residual) / 2e-4)
+    assert np.linalg.norm(change + slope) < 0.05 * np.linalg.norm(slope)
+
+
+def test_what_silence_means() -> None:
+    sight = ZeroSight(("a", "b", "c"), (0.03, np.inf, 0.002), ("rad", "rad", "m"))
+    assert str(sight) == (
+        "a shifted encoder zero is seen from 0.03 rad on and from 0.002 m on; shifts of b are not seen at all"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fivebar", "3rrr", "delta"])
+def test_other_friction_is_no_shift(name: str) -> None:
+    """Friction that grows with load, drifts and has a memory, cogging of three periods."""
+    robot = library_robot(name)
+    directions = np.eye(len(robot.actuators))
+    for seed in range(4):
+        run = with_other_effects(measured(robot, seed, Truth(friction=0.0)), seed)
+        assert len(check_measurement(run)) == 0
+        model, fit = model_of(run)
+        for direction in directions:
+            shift = linear_shift(model, fit, direction)
+            assert shift is not None
+            assert abs(shift.size) < 4.0 * shift.deviation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "size"), [("fivebar", 0.13), ("delta", 0.15), ("3rrr", 0.05), ("palida", 0.1)]
+)
+def test_shifts_above_what_is_seen(name: str, size: float) -> None:
+    robot = library_robot(name)
+    for seed in range(2):
+        findings = check_measurement(shifted(measured(robot, seed), 1, size))
+        assert findings.kinds == ("zero",), str(findings)
+        assert findings.entries[0].column == "enc1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [0.02, 0.1])
+def test_redundant_encoders_show_small_shifts(size: float) -> None:
+    run = measured(STRESS["redundant planar 4-RRR"](0))
+    findings = check_measurement(shifted(run, 2, size))
+    assert findings.kinds == ("zero",)
+    assert findings.entries[0].column == "enc2"
+    assert "redundant encoders agree" in findings.entries[0].message

@@ -1,0 +1,330 @@
+"""Springs and dampers between bodies, and end stops: alike in all formulations, and MuJoCo's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.dynamics.compliance.dampers import with_forces_between
+from nacelle.dynamics.compliance.line_springs import line_between, with_line_springs
+from nacelle.dynamics.compliance.stops import beyond, stop_effort, stop_energy, stop_of
+from nacelle.dynamics.formulations import reference as tree
+from nacelle.dynamics.formulations.choice import FORMULATIONS
+from nacelle.dynamics.general import models as general
+from nacelle.dynamics.general import regressor as general_regressor
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import state_at
+from nacelle.kinematics.general.plan import sample_states
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.spanning_tree import CosSin, read_step
+from nacelle.model.damper import Damper
+from nacelle.model.joint import Joint, JointKind, Stop
+from nacelle.model.line_spring import LineSpring
+from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
+from nacelle.model.robot import Robot
+from nacelle.simulation.plant import limits_of
+from nacelle.spatial.scalar import Array
+from support.random_robots.loads import with_all, with_springs
+from support.uncompiled import any_robot
+
+
+def _floats(value: Array) -> Array:
+    return np.asarray(value, dtype=float)
+
+
+def _same(mine: Array, other: Array) -> None:
+    np.testing.assert_allclose(_floats(mine), _floats(other), rtol=0, atol=1e-11 * np.max(np.abs(other)))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", ["fivebar", "delta", "everything", "h4"])
+def test_all_formulations_and_the_linear_form_agree(name: str) -> None:
+    """Springs, dampers, end stops that are met and rotors on spherical joints, at once."""
+    robot = with_all(any_robot(name))
+    mechanism, rng = mechanism_of(robot), np.random.default_rng(1)
+    x, y = sample_states(mechanism, 1)[0]
+    n = robot.motion.n
+    v, a, load, tau = (
+        rng.normal(size=n),
+        rng.normal(size=n),
+        np.zeros(n),
+        rng.normal(size=len(robot.actuators)),
+    )
+    force = _floats(tree.inverse(robot, x, y, v, a, load)["force"])
+    for formulation, own in FORMULATIONS.items():
+        if not own.reason_not(mechanism):
+            _same(tree.inverse(robot, x, y, v, a, load, formulation=formulation)["force"], force)
+    _same(general.inverse(robot, x, y, v, a, load)["force"], force)
+    forward = tree.forward(robot, x, y, v, tau, load)["acceleration"]
+    _same(general.forward(robot, x, y, v, tau, load)["acceleration"], forward)
+    energies, others = general.energies(robot, x, y, v), tree.energies(robot, x, y, v)
+    for quantity in ("kinetic", "potential", "dissipation"):
+        np.testing.assert_allclose(float(energies[quantity]), float(others[quantity]), rtol=1e-12)
+    p = linear_parameters(robot)
+    assert sum(key.startswith("springs.") for key in p.names) == 3 * len(robot.springs)
+    for regressor in (tree.regressor, general_regressor.regressor):
+        _same(_floats(regressor(robot, x, y, v, a)["Y"]) @ p.values, force)
+    changed = with_linear_parameters(robot, p.values)
+    _same(tree.inverse(changed, x, y, v, a, load)["force"], force)
+
+
+def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> None:
+    robot = with_springs(any_robot("fivebar"))
+    still, h = np.zeros(2), 1e-6
+    x, _ = sample_states(mechanism_of(robot), 1)[0]
+    empty = np.zeros(0)
+
+    def potential(at: Array) -> float:
+        return float(tree.energies(robot, at, empty, still)["potential"])
+
+    gradient = [(potential(x + step) - potential(x - step)) / (2 * h) for step in h * np.eye(2)]
+    held = tree.inverse(robot, x, empty, still, still, still)["generalised"]
+    np.testing.assert_allclose(_floats(held), gradient, rtol=1e-7)
+    v = np.array([0.7, -0.4])
+    with_friction, without = (
+        _floats(tree.inverse(robot, x, empty, v, still, still, friction=on)["generalised"])
+        for on in (True, False)
+    )
+    power = float(tree.energies(robot, x, empty, v)["dissipation"])
+    np.testing.assert_allclose((with_friction - without) @ v, power, rtol=1e-12)
+
+
+def _tendon(spring: LineSpring, poses: list[tuple[Array, Array]], twists: Array) -> Array:
+    """Forces and moments on two free bodies from MuJoCo's spatial tendon, at given poses and twists."""
+    spec = mujoco.MjSpec()
+    spec.option.gravity = np.zeros(3)
+    sites = []
+    for k, (point, (R, p)) in enumerate(zip(spring.points, poses, strict=True)):
+        body = spec.worldbody.add_body(name=f"b{k}", pos=p)
+        body.explicitinertial, body.mass, body.inertia = True, 1.0, [1.0, 1.0, 1.0]
+        quat = np.zeros(4)
+        mujoco.mju_mat2Quat(quat, R.ravel())
+        body.quat = quat
+        body.add_freejoint(align=False)
+        sites.append(body.add_site(name=f"s{k}", pos=point).name)
+    tendon = spec.add_tendon(
+        stiffness=spring.stiffness, damping=spring.damping, springlength=[spring.length] * 2
+    )
+    for site in sites:
+        tendon.wrap_site(site)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    for k, (R, _) in enumerate(poses):
+        data.qvel[6 * k : 6 * k + 3] = twists[k, :3]
+        data.qvel[6 * k + 3 : 6 * k + 6] = R.T @ twists[k, 3:]
+    mujoco.mj_forward(model, data)
+    passive = data.qfrc_passive.reshape(2, 6)
+    return np.array([[*f[:3], *(R @ f[3:])] for f, (R, _) in zip(passive, poses, strict=True)])
+
+
+def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
+    robot = with_springs(any_robot("delta"), 3, seed=4)
+    x, y = sample_states(mechanism_of(robot), 1)[0]
+    v = np.array([0.5, -0.3, 0.2])
+    state = state_at(robot, x, y, v)
+    for spring in robot.springs:
+        own = state_at(replace(robot, springs=(spring,)), x, y, v)
+        wrenches = with_line_springs(own, Settings()).external
+        poses = [
+            (_floats(state.now.motion.poses[b].R), _floats(state.now.motion.poses[b].p))
+            for b in spring.bodies
+        ]
+        twists = []
+        for body, (_, p) in zip(spring.bodies, poses, strict=True):
+            twist = _floats(state.moving.velocity.twists[body])
+            twists.append([*(twist[:3] + np.cross(twist[3:], p)), *twist[3:]])
+        expected = _tendon(spring, poses, np.array(twists))
+        for k, body in enumerate(spring.bodies):
+            if body:
+                mine = [*wrenches[body].f, *wrenches[body].n]
+                np.testing.assert_allclose(_floats(mine), expected[k], rtol=1e-10, atol=1e-10)
+
+
+def test_a_line_has_unit_direction() -> None:
+    line = line_between(np.array([1.0, 0.0, 0.0]), np.array([1.0, 3.0, 4.0]))
+    assert float(line.length) == 5.0
+    np.testing.assert_allclose(_floats(line.direction), [0.0, 0.6, 0.8])
+
+
+# ---- Angular dampers between bodies: alike in all formulations, and the damping of MuJoCo's ball joints
+
+
+def damped(name: str) -> Robot:
+    """A robot with dampers: nacelle and base, leg and base, leg and nacelle, leg and leg."""
+    robot = any_robot(name)
+    last = len(robot.bodies) - 1
+    pairs = ((1, 0), (0, 2), (last, 1), (2, last))
+    return replace(robot, dampers=tuple(Damper(f"d{k}", pair, 0.3 + k) for k, pair in enumerate(pairs)))
+
+
+def _same_damping(mine: Array, other: Array) -> None:
+    mine, other = (np.asarray(value, dtype=float) for value in (mine, other))
+    np.testing.assert_allclose(mine, other, rtol=0, atol=1e-11 * np.max(np.abs(other)))
+
+
+def test_dampers_in_all_formulations_and_the_linear_form() -> None:
+    robot = damped("3rrr")
+    mechanism, rng = mechanism_of(robot), np.random.default_rng(1)
+    x, y = sample_states(mechanism, 1)[0]
+    n = robot.motion.n
+    v, a, load = rng.normal(size=n), rng.normal(size=n), np.zeros(n)
+    tau = rng.normal(size=len(robot.actuators))
+    force = tree.inverse(robot, x, y, v, a, load)["force"]
+    plain = replace(robot, dampers=())
+    without = tree.inverse(plain, x, y, v, a, load)["force"]
+    assert np.max(np.abs(np.asarray(force - without, dtype=float))) > 0.1
+    smooth, rigid = (tree.inverse(r, x, y, v, a, load, friction=False)["force"] for r in (robot, plain))
+    _same_damping(smooth, rigid)
+    for formulation, own in FORMULATIONS.items():
+        if not own.reason_not(mechanism):
+            _same_damping(tree.inverse(robot, x, y, v, a, load, formulation=formulation)["force"], force)
+    _same_damping(general.inverse(robot, x, y, v, a, load)["force"], force)
+    forward = tree.forward(robot, x, y, v, tau, load)["acceleration"]
+    _same_damping(general.forward(robot, x, y, v, tau, load)["acceleration"], forward)
+    powers = [float(of.energies(robot, x, y, v)["dissipation"]) for of in (general, tree)]
+    np.testing.assert_allclose(powers[0], powers[1], rtol=1e-12)
+    p = linear_parameters(robot)
+    for regressor in (tree.regressor, general_regressor.regressor):
+        _same_damping(np.asarray(regressor(robot, x, y, v, a)["Y"], dtype=float) @ p.values, force)
+    _same_damping(tree.inverse(with_linear_parameters(robot, p.values), x, y, v, a, load)["force"], force)
+
+
+def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:
+    robot = any_robot("delta")
+    damper = Damper("d", (2, 4), 0.7)
+    robot = replace(robot, dampers=(damper,))
+    x, y = sample_states(mechanism_of(robot), 1)[0]
+    state = state_at(robot, x, y, np.array([0.5, -0.3, 0.2]))
+    wrenches = with_forces_between(state, Settings()).external
+    R, w = (
+        [np.asarray(part, dtype=float) for part in parts]
+        for parts in (
+            [state.now.motion.poses[b].R for b in damper.bodies],
+            [state.moving.velocity.twists[b][3:] for b in damper.bodies],
+        )
+    )
+    text = """<mujoco><option gravity="0 0 0"/><worldbody>
+      <body><joint type="ball"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
+        <body><joint type="ball" damping="0.7"/><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/></body>
+      </body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mju_mat2Quat(data.qpos[:4], R[0].ravel())
+    mujoco.mju_mat2Quat(data.qpos[4:], (R[0].T @ R[1]).ravel())
+    data.qvel[:3], data.qvel[3:] = R[0].T @ w[0], R[1].T @ (w[1] - w[0])
+    mujoco.mj_forward(model, data)
+    expected = R[1] @ data.qfrc_passive[3:]
+    assert np.linalg.norm(expected) > 1e-3
+    for body, sign in zip(damper.bodies, (-1.0, 1.0), strict=True):
+        np.testing.assert_allclose(np.asarray(wrenches[body].n, dtype=float), sign * expected, atol=1e-14)
+        np.testing.assert_allclose(np.asarray(wrenches[body].f, dtype=float), 0.0, atol=1e-15)
+
+
+# ---- End stops: where they act, how much, that they never pull, and runs that go on through them
+
+
+def _joint(lower: float, upper: float, kind: JointKind = JointKind.REVOLUTE) -> Joint:
+    return Joint("j", kind, 0, 1, limits=((lower, upper),), stops=(Stop(100.0, 5.0),))
+
+
+@pytest.mark.parametrize(
+    ("limits", "angle", "past"),
+    [
+        ((-1.0, 1.0), 0.3, 0.0),
+        ((-1.0, 1.0), 1.2, 0.2),
+        ((-1.0, 1.0), -1.5, -0.5),
+        ((2.0, 4.0), -2.0, 2 * np.pi - 2.0 - 4.0),  # 4.28 rad, counted modulo a turn
+        ((2.0, 4.0), -2.5, 0.0),  # 3.78 rad
+        ((-4.0, -2.0), 2.0, 2.0 - 2 * np.pi + 4.0),
+        ((-np.inf, 0.5), -3.0, 0.0),
+        ((-np.inf, 0.5), 0.6, 0.1),
+        ((6.0, 7.0), 1.0, 2 * np.pi + 1.0 - 7.0),
+    ],
+)
+def test_angles_beyond_limits_count_modulo_a_turn(
+    limits: tuple[float, float], angle: float, past: float
+) -> None:
+    joint = _joint(*limits)
+    q = read_step(CosSin(np.cos(angle), np.sin(angle)), joint, 0)
+    assert float(beyond(joint, 0, q)) == pytest.approx(past, abs=1e-12)
+    assert float(beyond(joint, 0, q + 2.0 * np.pi)) > 2.0 or not np.isfinite(limits[1])
+
+
+def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -> None:
+    joint = _joint(-0.3, 0.2, JointKind.PRISMATIC)
+    assert stop_of(joint, 0) == Stop(100.0, 5.0)
+    q, rate = (grid.ravel() for grid in np.meshgrid(np.linspace(-0.6, 0.5, 111), np.linspace(-40, 40, 81)))
+    force = np.array(
+        [float(stop_effort(joint, 0, *at, spring=True, damper=True)) for at in zip(q, rate, strict=True)]
+    )
+    damper = np.array(
+        [float(stop_effort(joint, 0, *at, spring=False, damper=True)) for at in zip(q, rate, strict=True)]
+    )
+    inside = (q >= -0.3) & (q <= 0.2)
+    assert not force[inside].any()
+    assert np.all(force[q > 0.2] >= 0.0)
+    assert np.all(force[q < -0.3] <= 0.0)
+    assert np.all(damper * rate >= 0.0)
+    # Where the damper's force is below the spring's the law is k s + c q', else it is held: no jump.
+    past = q - np.clip(q, -0.3, 0.2)
+    small = np.abs(5.0 * rate) < 100.0 * np.abs(past)
+    np.testing.assert_allclose(force[small], (100.0 * past + 5.0 * rate)[small], atol=1e-12)
+    assert np.all(np.abs(force) <= 200.0 * np.abs(past) + 1e-12)
+    # The spring's part is the gradient of the energy.
+    h = 1e-6
+    for at in (-0.5, 0.1, 0.4):
+        slope = (stop_energy(joint, 0, at + h) - stop_energy(joint, 0, at - h)) / (2 * h)
+        held = stop_effort(joint, 0, at, 0.0, spring=True, damper=True)
+        np.testing.assert_allclose(float(slope), float(held), atol=1e-6)
+
+
+def _bouncing(damping: float) -> Robot:
+    """A five-bar whose drives have stops, without friction."""
+    robot = nacelle.load("fivebar")
+    joints = [replace(joint, friction=((),) * len(joint.primitives)) for joint in robot.joints]
+    actuators = []
+    angles = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators
+    for actuator, q in zip(robot.actuators, angles.tolist(), strict=True):
+        ends = (q - 0.1, q + 0.1)
+        joints[actuator.joint] = replace(
+            joints[actuator.joint], limits=(ends,), stops=(Stop(300.0, damping),)
+        )
+        actuators.append(replace(actuator, position=ends))
+    return replace(robot, joints=tuple(joints), actuators=tuple(actuators))
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
+    robot = _bouncing(2.0)
+    assert not any(limit.name.startswith(robot.actuators[0].name) for limit in limits_of(robot))
+    run = nacelle.simulate(
+        robot, robot.reference.p[:2], [0.4, 0.0], until=0.6, samples=121, rtol=1e-9, atol=1e-11
+    )
+    assert run.ok
+    angles = nacelle.inverse_kinematics(robot, run.x, limits=False).actuators[:, 0]
+    assert np.max(np.abs(angles - angles[0])) > 0.1
+    energy = np.asarray(run.energies.total if hasattr(run.energies, "total") else run.energy)
+    assert np.all(np.diff(energy) < 1e-6 * np.ptp(energy))
+    assert energy[0] - energy[-1] == pytest.approx(run.dissipated[-1], rel=1e-3)
+
+
+@pytest.mark.slow
+def test_the_linear_model_beyond_a_stop_is_that_of_differences() -> None:
+    robot = _bouncing(2.0)
+    q = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators
+    x = nacelle.forward_kinematics(robot, q + np.array([0.25, 0.0])).x
+    v, tau, h = np.array([0.05, 0.02]), np.array([1.0, -2.0]), 1e-6
+
+    def acceleration(at: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        return np.asarray(nacelle.forward_dynamics(robot, at, rate, tau).acceleration)
+
+    steps = h * np.eye(2)
+    by_x = [(acceleration(x + s, v) - acceleration(x - s, v)) / (2 * h) for s in steps]
+    by_v = [(acceleration(x, v + s) - acceleration(x, v - s)) / (2 * h) for s in steps]
+    A = nacelle.linearise(robot, x, v, tau).A
+    np.testing.assert_allclose(A[2:, :2], np.transpose(by_x), rtol=1e-6, atol=1e-4)
+    np.testing.assert_allclose(A[2:, 2:], np.transpose(by_v), rtol=1e-6, atol=1e-4)
