@@ -78,8 +78,8 @@ def swing(
 ) -> tuple[Array, list[DesiredMotion]]:
     """Readings (count, actuators) and a desired motion around the reference pose, from rest.
 
-    c = c_0 + reach sin^2(w t) d. Readings are off by some 1e-4; where a rotation is free its axis is kept, so
-    that the rates of the rotation vector are the angular velocity.
+    c = c_0 + reach sin^2(w t) d, slower than 0.7 of what the drives may. Readings are off by some 1e-4; where a
+    rotation is free its axis is kept, so that the rates of the rotation vector are the angular velocity.
     """
     robot, T = controller.robot, controller.period
     mechanism, rng = mechanism_of(robot), np.random.default_rng(seed)
@@ -88,10 +88,18 @@ def swing(
     if layout.quaternion is not None:
         x0 = np.concatenate([x0[: layout.quaternion.start], np.zeros(3), x0[layout.quaternion.stop :]])
     quat_0, w = reference_orientation(mechanism), np.pi / (count * T)
-    motions = []
-    for k in range(count):
-        s, c = np.sin(w * k * T), np.cos(w * k * T)
-        x = np.asarray(pose_from_coordinates(mechanism, x0 + s * s * d, quat_0), dtype=float)
-        motions.append(DesiredMotion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
-    q = controller.coordinates(np.array([motion.x for motion in motions]))
+    speed = np.array([actuator.speed for actuator in robot.actuators])
+
+    def moved(d: Array) -> tuple[Array, list[DesiredMotion]]:
+        motions = []
+        for k in range(count):
+            s, c = np.sin(w * k * T), np.cos(w * k * T)
+            x = np.asarray(pose_from_coordinates(mechanism, x0 + s * s * d, quat_0), dtype=float)
+            motions.append(DesiredMotion(x, 2.0 * w * s * c * d, 2.0 * w * w * (c * c - s * s) * d))
+        return controller.coordinates(np.array([motion.x for motion in motions])), motions
+
+    q, motions = moved(d)
+    fastest = float(np.max(np.abs(np.diff(q, axis=0)) / T / speed))
+    if fastest > 0.7:
+        q, motions = moved(0.7 / fastest * d)
     return q + 1e-4 * rng.uniform(-1.0, 1.0, q.shape[1]) + 1e-5 * rng.uniform(-1.0, 1.0, q.shape), motions
