@@ -20,9 +20,9 @@ from nacelle.emit.machine import other
 from nacelle.emit.registry import TargetError
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.program.program import Program
-from nacelle.robots import names as robot_names
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
+from support.pairwise import ONE_OF_EACH
 from support.random_programs import random_program
 
 LINUX_ARM, LINUX_X86 = "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"
@@ -187,8 +187,8 @@ def test_the_drivers_of_a_robot(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("robot_name", robot_names())
-def test_every_robot_of_the_library(robot_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("robot_name", ONE_OF_EACH)
+def test_robots_of_every_family(robot_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = programs_of(robot_name, tmp_path, monkeypatch, everything=True)
     assert {kind for kind, *_ in found} >= {"function", "rk4"}
     check_robot(found)

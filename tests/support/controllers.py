@@ -78,7 +78,7 @@ def swing(
 ) -> tuple[Array, list[DesiredMotion]]:
     """Readings (count, actuators) and a desired motion around the reference pose, from rest.
 
-    c = c_0 + reach sin^2(w t) d, slower than 0.7 of what the drives may. Readings are off by some 1e-4; where a
+    c = c_0 + reach sin^2(w t) d, slower than 0.7 of what drives may. Readings are off by some 1e-4; where a
     rotation is free its axis is kept, so that the rates of the rotation vector are the angular velocity.
     """
     robot, T = controller.robot, controller.period

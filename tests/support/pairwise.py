@@ -23,6 +23,9 @@ FAMILIES = {
 }
 """Robots of the library by what their legs and nacelles need."""
 
+ONE_OF_EACH = tuple(names[-1] for names in FAMILIES.values())
+"""A robot of each family."""
+
 Values = Sequence[Any] | Mapping[str, Sequence[Any]]
 
 

@@ -17,6 +17,7 @@ from nacelle.model.robot import Robot
 from nacelle.verify import Report, VerifyError, verify
 from nacelle.verify.comparison import compared
 from support.library import NAMES, library_robot
+from support.pairwise import ONE_OF_EACH
 from support.random_robots import random_robot
 from support.random_robots.legs import CASES
 from support.random_robots.loads import furnished, with_all, with_everything
@@ -87,8 +88,7 @@ class TestAgreement:
         agrees(verify(robot, states=2))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", [0, 1])
-    @pytest.mark.parametrize("name", CASES)
+    @pytest.mark.parametrize(("name", "seed"), [(name, k % 2) for k, name in enumerate(CASES)])
     def test_all_random(self, name: str, seed: int) -> None:
         robot = furnished(random_robot(name, seed), seed + 2)
         agrees(verify(robot, states=5, seed=seed))
@@ -135,7 +135,7 @@ def test_compiled() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_library_compiled(name: str) -> None:
     agrees(verify(library_robot(name), states=20))
 

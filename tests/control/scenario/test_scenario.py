@@ -25,6 +25,7 @@ from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation_path import quat_exp
 from nacelle.spatial.scalar import Array
+from support.pairwise import FAMILIES, pairwise
 
 # ---- Scenarios
 
@@ -107,8 +108,7 @@ def test_entries_can_be_changed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["circle", "pick-and-place"])
-@pytest.mark.parametrize("robot", nacelle.robot_names())
+@pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=["circle", "pick-and-place"]))
 def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
     result = read_scenario(name).changed(controllers=["sj"], sample=1e-3).run(robot)
     run = result.runs[0]

@@ -179,7 +179,7 @@ def test_inner_loops(seed: int) -> None:
     assert singular > 10
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(3, 23))
 def test_inner_loops_of_many(seed: int) -> None:
     """1e5 states altogether."""
