@@ -296,7 +296,7 @@ def _matrices(row: Row, case: _Case) -> Array:
 
 
 def _pivot(found: Model, row: Row, states: Sample) -> Array | None:
-    if row.name != "inverse_dynamics" or row.input != "pose":
+    if row.name not in ("inverse_dynamics", "bias_forces") or row.input != "pose":
         return None
     guarded = model(found.robot, row.name, friction=row.friction, guarded=True)
     return np.asarray(guarded.compile()(**inputs_of(guarded, states))["pivot"])
