@@ -8,6 +8,8 @@ by the cubic through both ends and their slopes, whose error is of the fourth or
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -23,15 +25,17 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators, of_pose
 from nacelle.model.robot import Robot
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.simulation.flow import (
     bound,
     coordinates_of,
     flow,
     pose_from_coordinates,
     reference_orientation,
+    state_samples,
     state_size,
 )
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.scalar import Array
 
 # Newton's steps from the sample robot to the true one: the way, and what is left at its end.
@@ -50,12 +54,31 @@ def _unknowns(robot: Robot) -> tuple[int]:
     return (mechanism_of(sample(robot)).ny,)
 
 
+def _states(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+) -> PreciseInputs | None:
+    """States at which programs are checked: of the sample robot, whose numbers g come last."""
+    own = {
+        "quat_0" if name == "constants" else name: (4,) if name == "constants" else shape
+        for name, shape in shapes.items()
+        if name != "g"
+    }
+    found = state_samples(sample(robot), own, groups)
+    if found is None:
+        return None
+    g = tuple(map(Decimal, sample_numbers(robot).tolist()))
+    proof, check = (tuple((*row, *g) for row in rows) for rows in (found.proof, found.check))
+    return PreciseInputs(proof, check, (*found.sizes, *(robot.size for _ in g)))
+
+
+@checked_at(_states)
 @physics(s=_state, tau=of_actuators, constants=_constants)
 def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: float = 1e-3) -> Array:
     """Derivative of the state of the true robot; the constants are [quat_0; g]."""
     return flow(deviating_robot(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
 
 
+@checked_at(_states)
 @physics(s=_state, constants=_constants)
 def true_signals(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     """Pose x (nx,), twist v (n,), and the actuators' coordinates q (actuators,) of the true robot."""
@@ -63,6 +86,7 @@ def true_signals(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     return {"x": x, "v": v, "q": np.asarray(kinematic_model.actuator_positions(true, x, y)["q"])}
 
 
+@checked_at(_states)
 @physics(s=_state, constants=_constants)
 def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     """Poses R (bodies, 3, 3), p (bodies, 3) of all bodies of the true robot in the base."""
@@ -70,6 +94,7 @@ def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     return kinematic_model.body_poses(true, x, y)
 
 
+@checked_at(_states)
 @physics(y=_unknowns, x=of_pose, g=lambda robot: (numbers_size(robot),))
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
