@@ -13,6 +13,7 @@ angles a turn apart is meant, and the angle itself is that of the pose, to round
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -90,6 +91,10 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
     return pack([*c[:first], *quat, *c[first + 3 :]])
 
 
+# What is taken for numbers of a state that are none of the robot's.
+_MORE = Decimal("0.3")
+
+
 @physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
 def _state_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """The state s and the orientation from which rotations are counted, at a pose and a twist."""
@@ -102,11 +107,15 @@ def _state_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str,
 def state_samples(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
-    """Samples of inputs (s, tau, quat_0), for the check of programs (`nacelle.compile.check`)."""
+    """Samples of inputs (s, tau, quat_0), for the check of programs (`nacelle.compile.check`).
+
+    States may go on behind those of the robot: with numbers of drives and controllers.
+    """
 
     def derived(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
         flat = exact(states.program(_state_at), [*states.parameters, *state])
-        return {"s": flat[:-4], "quat_0": flat[-4:]}
+        more = shapes["s"][0] + 4 - len(flat) if "s" in shapes else 0
+        return {"s": [*flat[:-4], *(_MORE for _ in range(more))], "quat_0": flat[-4:]}
 
     return input_samples(robot, shapes, groups, derived)
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -39,6 +40,7 @@ from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_twist
@@ -46,6 +48,7 @@ from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.numbers.parameters import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
+from nacelle.program.identities.samples import PreciseInputs
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve_batch
 
@@ -159,8 +162,14 @@ def _compiled(
         "wrench": (len(chosen.get("loaded", ())), 6),
     }
     inputs = {name: shapes[name] for name in names} | point
+
+    def states(robot: Robot, shapes: Mapping[str, tuple[int, ...]]) -> PreciseInputs | None:
+        """States of the robot, with its own numbers, at which the program is checked."""
+        numbers = list(map(Decimal, robot.parameter_vector(*groups).tolist())) if groups else []
+        return input_samples(robot, shapes, derived=lambda *_: {"p": numbers})
+
     # Minimising so long a program takes longer than it saves.
-    return compile_function(function, robot, inputs=inputs, options=chosen, minimised=False)
+    return compile_function(function, robot, inputs=inputs, options=chosen, minimised=False, states=states)
 
 
 def differentiate(

@@ -31,10 +31,18 @@ from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacob
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import NativeDriver, Options, bound, flow, pose_from_coordinates, state_size
+from nacelle.simulation.flow import (
+    NativeDriver,
+    Options,
+    bound,
+    flow,
+    pose_from_coordinates,
+    state_samples,
+    state_size,
+)
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, EventGroup, Feedback, Labels
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.physics import checked_at, input_shapes, physics
 from nacelle.spatial.scalar import Array, pack, sin
 
 Cogging = tuple[tuple[float, float, float], ...]
@@ -62,6 +70,7 @@ def cogging_forces(terms: Cogging, q: Array) -> Array:
     return pack([a * sin(cycles * q[i] + phase) for i, (a, cycles, phase) in enumerate(terms)])
 
 
+@checked_at(state_samples)
 @physics(s=_state, u=_inputs, quat_0=(4,))
 def driven_flow(
     robot: Robot,
@@ -245,6 +254,7 @@ def _with_options(function: Callable[..., Any], options: Options, robot: Robot) 
     """The controller with its options, as the function of three inputs that a driver takes."""
     shapes = input_shapes(function, robot) or {}
 
+    @checked_at(state_samples)
     @physics(**shapes)
     def controller(robot: Robot, s: Array, w: Array, quat_0: Array) -> Any:
         return function(robot, s, w, quat_0, **dict(options))

@@ -22,8 +22,8 @@ import numpy as np
 from nacelle.identification.rehearsal.driven_robot import actuator_coordinates
 from nacelle.identification.rehearsal.settings import revolute
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import state_size
-from nacelle.spatial.physics import physics
+from nacelle.simulation.flow import state_samples, state_size
+from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.scalar import Array, Scalar, floor, maximum, minimum, pack
 
 
@@ -48,6 +48,7 @@ def encoder_readings(q: Array, resolution: Array) -> Array:
     return np.where(resolution > 0.0, np.floor(q / step + 0.5) * step, q)
 
 
+@checked_at(state_samples)
 @physics(s=_state, w=_row, quat_0=(4,))
 def servo(
     robot: Robot,
