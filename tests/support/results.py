@@ -120,7 +120,9 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
         "Camera": lambda: nacelle.camera_for(robot),
         "Model": lambda: nacelle.model(robot, "inverse_dynamics"),
         "Operations": lambda: nacelle.operation_count(library_robot("palida")),
-        "Export": lambda: nacelle.export(robot, out=Path(mkdtemp()) / "c", self_test=False),
+        "Export": lambda: nacelle.export(
+            robot, models=["jacobian"], out=Path(mkdtemp()) / "c", self_test=False
+        ),
         "Waypoints": lambda: nacelle.Waypoints(robot.motion, many[:3], np.arange(3.0)),
         "Stiction": lambda: nacelle.stiction_of(robot),
         "Report": agreement,

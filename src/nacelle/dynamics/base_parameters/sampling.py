@@ -6,8 +6,9 @@ kg, kg s and kg s^2, s the robot's size, and motions drawn at random are scaled,
 
     v ~ sqrt(g / s) u,      dv/dt ~ (2 g / s) u            u = s for translations, 1 rad for rotations
 
-so that inertial forces are of the order of weights. Poses are those by which the robot's plan is made, and as
-many more as parameters that are felt at rest need.
+so that inertial forces are of the order of weights. Where friction bends at a rate, some motions are as slow
+as that: beyond it a Stribeck term is nothing, and a smooth sign is 1. Poses are those by which the robot's
+plan is made, and as many more as parameters that are felt at rest need.
 """
 
 from __future__ import annotations
@@ -46,7 +47,27 @@ def generic_states(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array, Ar
     unit = rate_scale(robot)[list(mechanism.independent)]
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
-    return x, y, v * np.sqrt(g / robot.size), a * (2.0 * g / robot.size)
+    rate = math.sqrt(g / robot.size)
+    speeds = np.tile(_speeds(robot, rate), len(samples))
+    return x, y, v * speeds[:, None], a * (2.0 * g / robot.size)
+
+
+def _speeds(robot: Robot, rate: float) -> Array:
+    """Speeds of the motions at a pose (_MOTIONS,), rad/s or sizes a second, of which `rate` is the usual one.
+
+    The last two are those of the slowest and the fastest bend of friction.
+    """
+    bends = [
+        term.scale / (1.0 if primitive.is_rotation else robot.size)
+        for joint in robot.numeric.joints
+        for primitive, terms in zip(joint.primitives, joint.friction, strict=False)
+        for term in terms
+        if term.scale > 0.0
+    ]
+    speeds = np.full(_MOTIONS, rate)
+    if bends:
+        speeds[-2:] = np.minimum(rate, [min(bends), max(bends)])
+    return speeds
 
 
 @lru_cache(maxsize=32)
