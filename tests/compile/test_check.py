@@ -28,6 +28,7 @@ from nacelle.program.program import Program, Variable
 from nacelle.program.split import Split
 from nacelle.spatial.form import Form, forget_refusals, form_for
 from support.compare import assert_same
+from support.last_bits import forget_everything
 from support.library import library_robot
 
 Array = np.ndarray
@@ -35,13 +36,13 @@ Array = np.ndarray
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A cache of its own; no form is refused before and after."""
+    """A cache of its own; no form is refused before and after, and what planted defects have made is gone."""
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
     forget_refusals()
-    warn_once.cache_clear()
+    forget_everything()
     yield Store()
     forget_refusals()
-    warn_once.cache_clear()
+    forget_everything()
 
 
 def flipped(program: Program) -> Program:
