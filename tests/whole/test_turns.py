@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,16 @@ import pytest
 
 import nacelle
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from nacelle.model.joint import Joint, Spring
 from nacelle.simulation.plant import RigidPlant
 from support.cc import COMPILERS
 from support.command import run
 from support.controllers import QUICK, at, library_of
+from support.far_states import random_states
 from support.fmus import loaded
+from support.library import library_robot
 from support.packages import run_self_test
+from support.stress_robots import STRESS
 from support.turning_robots import ARM, MASS, REST, STIFFNESS, G, four_bar, pendulum, telescope
 
 TURN = 2.0 * np.pi
@@ -245,3 +250,32 @@ def test_outputs_of_an_fmu(tmp_path: Path) -> None:
             read.append(one.get("position."))
     np.testing.assert_allclose(np.array(read), run.joints.actuators, rtol=0, atol=1e-6)
     assert np.ptp(run.joints.actuators[:, 0]) > 2.0 * TURN
+
+
+# ---- all forms
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", ["fivebar", "loop inside a leg", "h4", "orthoglide", "3rrr"])
+def test_forms_read_the_same_turns(name: str) -> None:
+    """Springs on every axis that turns freely: relations of angles hold but for whole turns."""
+    rng = np.random.default_rng(3)
+
+    def sprung(joint: Joint) -> Joint:
+        axes = [primitive.is_rotation and primitive.nq == 1 for primitive in joint.primitives]
+        if not any(axes):
+            return joint
+        springs = tuple(Spring(rng.uniform(5, 15), rng.uniform(-2.5, 2.5)) if axis else None for axis in axes)
+        return dataclasses.replace(joint, springs=springs, limits=((-np.inf, np.inf),) * len(axes))
+
+    if name in STRESS:
+        robot = STRESS[name](1)
+    else:
+        robot = library_robot(name)
+        robot = dataclasses.replace(robot, joints=tuple(map(sprung, robot.joints)), declaration=None)
+    states = random_states(robot, 400, 5)
+    found = nacelle.inverse_dynamics(robot, *states)
+    exact = nacelle.inverse_dynamics(robot, *states, formulation="tree").force[found.flags == 0]
+    assert len(exact) > 40
+    apart = np.max(np.abs(found.force[found.flags == 0] - exact), axis=1)
+    assert np.max(apart / np.max(np.abs(exact), axis=1)) < 1e-9

@@ -56,7 +56,7 @@ def arithmetic() -> Context:
     return Context(prec=DIGITS + _GUARD, rounding=ROUND_HALF_EVEN, traps=[])
 
 
-def _pi() -> Decimal:
+def pi() -> Decimal:
     """Machin: pi = 16 atan(1/5) - 4 atan(1/239), to the digits of the context."""
     return _pi_to(getcontext().prec)
 
@@ -73,7 +73,7 @@ def _sin(x: Decimal) -> Decimal:
     # More digits where whole turns are taken off.
     with localcontext() as context:
         context.prec += max(0, x.adjusted() + 1)
-        turn = 2 * _pi()
+        turn = 2 * pi()
         x = x - turn * (x / turn).to_integral_value()
     # Of a third of the angle thrice: sin 3u = 3 sin u - 4 sin^3 u.
     u = x / 27
@@ -89,7 +89,7 @@ def _sin(x: Decimal) -> Decimal:
 
 
 def _cos(x: Decimal) -> Decimal:
-    return _sin(x + _pi() / 2)
+    return _sin(x + pi() / 2)
 
 
 def _tanh(x: Decimal) -> Decimal:

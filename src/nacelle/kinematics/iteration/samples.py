@@ -23,7 +23,7 @@ from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.program.identities.samples import PreciseInputs, Row
-from nacelle.program.precise import arithmetic, exact
+from nacelle.program.precise import arithmetic, exact, pi
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
 
@@ -64,7 +64,9 @@ def input_samples(
     if found is None:
         return None
     rng = np.random.default_rng(_SEED)
-    rows = [_row(state, shapes, derived, rng) for state in found]
+    turns = np.random.default_rng(_SEED + 1)
+    proof = [_turned(state, turns) for state in found[: len(_PROOF)]]
+    rows = [_row(state, shapes, derived, rng) for state in (*proof, *found[len(_PROOF) :])]
     sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
     return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
 
@@ -131,6 +133,28 @@ def _start(states: PreciseStates, reach: float, rng: np.random.Generator) -> tup
             x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
         y = mechanism.unknowns(dependent, q)
         return (x, y) if is_on_branch(mechanism, x, y) else None
+
+
+def _turned(state: _State, rng: np.random.Generator) -> _State:
+    """A state with whole turns added to the angles of y, where springs tell them apart.
+
+    Relations of angles hold but for whole turns, and so none is taken for an identity.
+    """
+    states, x, y = state
+    robot, y = states.robot, list(y)
+    if not any(joint.is_sprung for joint in robot.joints):
+        return state
+    place = states.mechanism.chart_size
+    with localcontext(arithmetic()):
+        for j in states.mechanism.iterated_joints:
+            for primitive in robot.joints[j].primitives:
+                if primitive.nq == 1 and primitive.is_rotation and j not in robot.coupled_joints:
+                    y[place] += 2 * int(rng.integers(-1, 2)) * pi()
+                place += primitive.nq
+        # Behind them are angles near which others are read.
+        for k in range(place, len(y)):
+            y[k] += 2 * int(rng.integers(-1, 2)) * pi()
+    return _State(states, x, y)
 
 
 # ---- inputs
