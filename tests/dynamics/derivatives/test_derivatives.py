@@ -177,7 +177,9 @@ def closable(case: State) -> Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "kind"), zip((*FEW, *MORE), cycle(["inverse", "forward"]), strict=False))
+@pytest.mark.parametrize(
+    ("name", "kind"), list(zip((*FEW, *MORE), cycle(["inverse", "forward"]), strict=False))
+)
 def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> None:
     case = state(name)
     robot, rng = case.robot, np.random.default_rng(11)

@@ -185,7 +185,7 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
     for _ in range(n):
         part = np.abs(M[:, rows_left][:, :, columns_left])
         largest = np.max(part, axis=(1, 2), keepdims=True)
-        good = np.min(part / largest, axis=0)
+        good = np.min(part / np.where(largest > 0.0, largest, 1.0), axis=0)
         filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
         cheap = len(M) * still[columns_left]
         strong = good > 0.1 * np.max(good[:, still[columns_left]] if cheap.any() else good)
