@@ -400,7 +400,7 @@ def test_numbers_of_samples(count: int) -> None:
 
 @pytest.mark.parametrize("name", ["3rps", "3rrr", "fivebar"])
 def test_robots(name: str) -> None:
-    """The steps of real robots: unknowns beside the pose, or the pose from the actuators."""
+    """Steps of robots of the library: dependent joints from the pose, or the pose from the actuators."""
     robot = any_robot(name)
     known = mechanism_of(robot)
     native, plain = solvers(name)

@@ -408,7 +408,7 @@ class Follower:
 
 @pytest.mark.parametrize("name", ["fivebar", "redundant", "quattro"])
 def test_a_motion_as_the_model_has_it_has_no_lag(name: str) -> None:
-    """Constant acceleration from rest, from 1 mm beside where the platform is thought to be."""
+    """Constant acceleration from rest, with an initial position error of 1 mm."""
     follower = Follower(name)
     n = follower.robot.motion.n
     a, off = 4.0 * (1.0 + np.arange(n)), np.full(n, 1e-3)

@@ -72,7 +72,7 @@ def test_agrees(compiler: str, real: str) -> None:
     compiled = compile_shared(files, compiler, (*WARNINGS, *FAST, *EXACT))
     for name, program, options in CASES:
         inputs = random_inputs(program, SAMPLES, dtype=TYPES[real])
-        inputs[0] = inputs[0][:1].copy()  # serves all samples
+        inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
         if name == "all_of_them":
             with np.errstate(all="ignore"):
                 inputs = [array.astype(TYPES[real]) for array in special_grid()]

@@ -225,7 +225,7 @@ def test_objects_reload() -> None:
 
 
 def pendulum_of_irk5(x: Array, u: Array, p: Array) -> Array:
-    """θ̈ = u - p1 sin θ - p2 tanh(θ̇ / p3), beside it a stiff follower of θ."""
+    """θ̈ = u - p1 sin θ - p2 tanh(θ̇ / p3), and a stiff first-order lag of θ."""
     rate = u[0] - p[0] * sin(x[0]) - p[1] * tanh(x[1] / p[2])
     return pack([x[1], rate, 1e5 * (sin(x[0]) - x[2]) + u[1]])
 

@@ -47,7 +47,7 @@ def run(program: Program, inputs: list[Any], samples: int, threads: int = 1, **o
 @given(programs())
 def test_every_instruction_agrees(program: Program) -> None:
     inputs = random_inputs(program, 21)
-    inputs[0] = inputs[0][:1].copy()  # serves all samples
+    inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
     values = run(expose(program), inputs, 21)
     assert_steps(program, inputs, values[0])
 

@@ -133,7 +133,7 @@ def test_hostile_names_over_arrays(name: str) -> None:
 @pytest.mark.filterwarnings("error")
 def test_tiles_agree(program: Program) -> None:
     inputs = random_inputs(program, numpy_tiles.TILE + 7)
-    inputs[0] = inputs[0][:1].copy()  # serves all samples
+    inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
     whole = expose(program)
     values = empty_outputs(whole, numpy_tiles.TILE + 7)
     numpy_tiles.kernel(whole).run(inputs, values, 1)

@@ -8,7 +8,7 @@ kg, kg s and kg s^2, s the robot's size, and motions drawn at random are scaled,
 
 so that inertial forces are of the order of weights. Where friction bends at a rate, some motions are as slow
 as that: beyond it a Stribeck term is nothing, and a smooth sign is 1. Poses are those by which the robot's
-plan is made, and as many more as parameters that are felt at rest need.
+plan is made, and as many more as parameters with static effects (weight, springs) need.
 """
 
 from __future__ import annotations
