@@ -4,6 +4,7 @@
   frequency and damping by least squares, beside those stated;
 - margins: the least damping of all poles of the loop around rest, with a model whose masses are wrong;
 - defaults: the same over the workspace, with the gains that are chosen if nothing is stated;
+- bandwidths: what `sj` takes if nothing is stated, and the least damping at other poses;
 - observer: a step of force on the platform; when 63 % and 99 % of it are found, beside the stated poles;
 - impedance: constant wrenches on the platform along each of its coordinates, over displacements; with
   stiction in the robot, what is left of the way;
@@ -22,12 +23,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
-from nacelle.control.gains import worst_damping
+from nacelle.control.gains import masses_of, worst_damping
 from nacelle.control.law import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
 from nacelle.control.pieces.friction import friction_along_twist
 from nacelle.control.poles import loop_poles
+from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
 from nacelle.simulation.drives.drives import Drives
@@ -110,6 +112,17 @@ def defaults():
         row(name, *found)
 
 
+def bandwidths():
+    """What `sj` takes without a bandwidth at half a sample of delay, and its damping at 100 other poses."""
+    head("robot", "bandwidth, Hz", "smallest damping ratio")
+    for name in ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart"):
+        robot = any_robot(name)
+        own = controller(robot, "sj", period=T, delay=T / 2.0)
+        w = math.sqrt(own.gain("stiffness")[0] / masses_of(robot)[0].held[0])
+        poles = loop_poles(own, sample_poses(robot, 100, seed=11), delay=T / 2.0)
+        row(name, f"{w / 2.0 / math.pi:.1f}", f"{np.min(poles.damping):.2f}")
+
+
 def observer():
     w = 2.0 * math.pi * OBSERVER * BANDWIDTH
     print(f"two poles at {w:.0f} rad/s: 63 % at {2.146e3 / w:.1f} ms, 99 % at {6.638e3 / w:.1f} ms")
@@ -180,7 +193,7 @@ def operations():
             row(name, law, own.add, own.mul, own.sqrt + own.trig, kind.memory(robot).size)
 
 
-SECTIONS = {f.__name__: f for f in (poles, margins, defaults, observer, impedance, operations)}
+SECTIONS = {f.__name__: f for f in (poles, margins, defaults, bandwidths, observer, impedance, operations)}
 
 
 def main():

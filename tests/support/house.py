@@ -70,6 +70,48 @@ class House:
         """How many files every folder has."""
         return Counter(self.folder.values())
 
+    @property
+    def arrows_up(self) -> list[tuple[str, str]]:
+        """Imports by which siblings (files and folders of one folder) import each other: the fewest found.
+
+        Siblings of a cycle are put in a row one by one: what imports the least of the rest, less what the
+        rest imports of it, stands lowest. What still points up from there is listed.
+        """
+        between: dict[str, dict[tuple[str, str], list[tuple[str, str]]]] = {}
+        for a, b in sorted(self.imports):
+            ours, theirs = a.split("."), b.split(".")
+            shared = next((k for k, (x, y) in enumerate(zip(ours, theirs, strict=False)) if x != y), 0)
+            # A package's own file and what is below it are one.
+            if shared > 1:
+                pair = ours[shared], theirs[shared]
+                between.setdefault(".".join(ours[:shared]), {}).setdefault(pair, []).append((a, b))
+        found = []
+        for pairs in between.values():
+            ahead: dict[str, list[str]] = {name: [] for pair in pairs for name in pair}
+            for a, b in pairs:
+                ahead[a].append(b)
+            for group in _components(ahead):
+                rest = sorted(group)
+                while rest:
+                    lowest = min(rest, key=lambda name: _balance(name, rest, pairs))
+                    rest.remove(lowest)
+                    found += [tie for other in rest for tie in pairs.get((lowest, other), ())]
+        return found
+
+    @property
+    def lone(self) -> list[str]:
+        """Modules that are imported from one place alone, a module of the same folder."""
+        users: dict[str, list[str]] = {}
+        for a, b in self.imports:
+            users.setdefault(b, []).append(a)
+        return sorted(
+            module
+            for module, by in users.items()
+            if len(by) == 1
+            and self.folder[by[0]] == self.folder[module]
+            and self.files[module].name != "__init__.py"
+        )
+
     def numbers(self) -> dict[str, str]:
         """What is counted, by name."""
         folder, files = self.folders.most_common(1)[0]
@@ -78,12 +120,19 @@ class House:
             "modules": str(len(self.lines)),
             "imports between them": str(len(self.imports)),
             "cycles": f"{len(self.cycles)} with {sum(map(len, self.cycles))} modules",
+            "arrows up": f"{len(self.arrows_up)} imports between siblings that import each other",
+            "lone modules": f"{len(self.lone)} imported once, in their own folder",
             "longest chain": f"{len(self.chain)} modules (from {self.chain[0]})",
             "largest folder": f"{files} files ({folder})",
             "longest file": f"{self.lines[longest]} lines ({longest})",
             "lines": str(sum(self.lines.values())),
             "lines of code": str(sum(self.code.values())),
         }
+
+
+def _balance(name: str, others: list[str], pairs: dict[tuple[str, str], list[tuple[str, str]]]) -> int:
+    """How many more imports run from a sibling to others than back."""
+    return sum(len(pairs.get((name, b), ())) - len(pairs.get((b, name), ())) for b in others if b != name)
 
 
 def read_house(source: Path) -> House:
@@ -156,6 +205,48 @@ def many_arguments(source: Path, most: int = 6) -> list[str]:
                 if len(names) > most:
                     found.append(f"{_module(path, source)}.{node.name}")
     return found
+
+
+def bare_tuples(source: Path) -> list[str]:
+    """Parameters of functions that are tuples of some things without a name: `pair: tuple[float, float]`."""
+    found = []
+    for path in sorted((source / PACKAGE).rglob("*.py")):
+        for node in _statements(path):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+                found += [
+                    f"{_module(path, source)}.{node.name}: {a.arg}"
+                    for a in arguments
+                    if a.annotation is not None and any(map(_is_bare, _alternatives(a.annotation)))
+                ]
+    return found
+
+
+def _alternatives(annotation: ast.expr) -> Iterator[ast.expr]:
+    """The members of a union, or the annotation itself."""
+    if isinstance(annotation, ast.BinOp):
+        yield from _alternatives(annotation.left)
+        yield from _alternatives(annotation.right)
+    else:
+        yield annotation
+
+
+def _is_bare(annotation: ast.expr) -> bool:
+    """Whether an annotation is a tuple of a fixed length."""
+    return (
+        isinstance(annotation, ast.Subscript)
+        and isinstance(annotation.value, ast.Name)
+        and annotation.value.id == "tuple"
+        and isinstance(annotation.slice, ast.Tuple)
+        and not (isinstance(last := annotation.slice.elts[-1], ast.Constant) and last.value is Ellipsis)
+    )
+
+
+def tree_lines(folder: Path) -> str:
+    """Lines and files of the Python code under a folder."""
+    files = list(folder.rglob("*.py"))
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    return f"{lines} lines in {len(files)} files"
 
 
 def _module(path: Path, source: Path) -> str:
@@ -263,13 +354,21 @@ if __name__ == "__main__":
         else ROOT / "docs/pictures/house.svg"
     )
     read = read_house(source)
-    for what, value in read.numbers().items():
+    tuples = bare_tuples(source)
+    counted = {"bare tuples": f"{len(tuples)} parameters", "tests": tree_lines(source.parent / "tests")}
+    for what, value in (read.numbers() | counted).items():
         print(f"{what:22}{value}")
     for folder in sorted(read.folders):
         own = [module for module in read.lines if read.folder[module] == folder]
         print(f"  {folder:44}{sum(read.code[module] for module in own):6} lines of code")
     for cycle in read.cycles:
         print("cycle:", ", ".join(cycle))
+    for a, b in read.arrows_up:
+        print("up:", a, "imports", b)
+    for module in read.lone:
+        print("lone:", module, read.lines[module], "lines")
+    for parameter in tuples:
+        print("bare tuple:", parameter)
     for function in many_arguments(source):
         print("more than six positional arguments:", function)
     if picture is not None:

@@ -65,8 +65,7 @@ def input_samples(
         return None
     rng = np.random.default_rng(_SEED)
     turns = np.random.default_rng(_SEED + 1)
-    proof = [_turned(state, turns) for state in found[: len(_PROOF)]]
-    rows = [_row(state, shapes, derived, rng) for state in (*proof, *found[len(_PROOF) :])]
+    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in found]
     sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
     return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
 
