@@ -45,6 +45,7 @@ class CachedForm(Generic[_T]):
         plain: does the same with NumPy.
         probe: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
         is_program: whether these are the results of the program itself, not of a loop around it.
+        rows: the rows at which a loop is checked, from the loop in NumPy and the rows of its first program.
         note: puts the check down on what was loaded.
         beside: what other programs are made of that are compiled with it.
     """
@@ -55,6 +56,7 @@ class CachedForm(Generic[_T]):
     plain: Callable[..., _T]
     probe: Callable[[_T, Array], Array]
     is_program: bool = False
+    rows: Callable[[_T, Array], Array] = lambda plain, rows: rows
     note: Callable[[_T, ProgramCheck | None], None] = lambda result, check: None
     beside: tuple[Specification, ...] = ()
 
@@ -140,15 +142,16 @@ def _disagreement(form: CachedForm[_T], result: _T, check: ProgramCheck | None, 
 
 def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
     """What a loop around a program must give: what the same loop gives in NumPy."""
-    outputs, near = (form.probe(plain, check.inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
+    inputs = form.rows(plain, check.inputs)
+    outputs, near = (form.probe(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
     with np.errstate(all="ignore"):
         slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
     # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.
-    wild = ~(np.max(np.abs(outputs), axis=1, keepdims=True) <= _FAR * np.max(np.abs(check.inputs)))
+    wild = ~(np.max(np.abs(outputs), axis=1, keepdims=True) <= _FAR * np.max(np.abs(inputs)))
     outputs = np.where(wild, np.nan, outputs)
     largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
     allowed = _LOOP * largest + ROUNDING * np.where(np.isfinite(slope), slope, np.inf)
-    return ProgramCheck(check.inputs, outputs, allowed + np.zeros(outputs.shape))
+    return ProgramCheck(inputs, outputs, allowed + np.zeros(outputs.shape))
 
 
 def kept_program(

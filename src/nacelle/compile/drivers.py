@@ -12,6 +12,7 @@ from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.check import random_rows
 from nacelle.compile.specification import Specification, shapes_of_inputs
 from nacelle.compile.targets import target_that_runs, tiles
+from nacelle.emit.irk5 import NumpyIrk5
 from nacelle.emit.newton import NumpyNewton, Solver
 from nacelle.emit.rk4 import Integrator, NumpyRk4
 from nacelle.emit.store import Store
@@ -21,8 +22,10 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
-# How far from its solution Newton's method starts where it is checked, rad or m; a step of a check, s.
-_NEAR, _STEP = 1e-3, 1e-4
+# How far from its solution Newton's method starts where it is checked, rad or m.
+_NEAR = 1e-3
+# A step of a check, s, and by what it is shortened, so often at most.
+_STEP, _SHORTER, _TIMES = 1e-4, 16.0, 8
 
 
 def compile_newton(
@@ -134,20 +137,44 @@ def compiled_steps(
         lambda image, own, _, *law: load(image, own, *law),
         plain,
         step_results,
+        rows=step_rows,
         beside=tuple(laws),
     )
     return kept(form, derivative, derivative.checked_program, store)
 
 
-def step_results(driver: Any, rows: Array) -> Array:
-    """How far one short step leads (K, n) from states (K, n), at inputs and parameters that belong to them.
+def step_rows(driver: Any, rows: Array) -> Array:
+    """States, inputs, parameters and the length of a step (K, n + m + k + 1) at which steps are checked.
 
-    With a control the inputs are those of the control, which belong to no state.
+    With a control the inputs are those of the control, which belong to no state. From states that are none of
+    the robot's a step may lead anywhere, and an implicit one may be halved a million times: the length is one
+    that leads no further than the state is from zero, and that converges as a whole.
     """
     n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
     given = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
-    found = []
+    options = {}
+    if isinstance(driver, NumpyIrk5):
+        # One of its steps has as many evaluations as many explicit ones.
+        given, options = given[:1], {"halvings": 0}
+    lengths = []
     for row in given:
-        result = driver.integrate(row[:n], row[n : n + m], row[n + m :], h=_STEP, steps=1)
-        found.append(np.reshape(result.x, (-1, n))[-1] - row[:n])
-    return np.array(found)
+        h = _STEP
+        for _ in range(_TIMES):
+            far = np.max(np.abs(_led(driver, row, h, options)), initial=0.0) / np.max(np.abs(row))
+            if far <= 1.0:
+                break
+            h /= max(_SHORTER, 2.0 * far) if np.isfinite(far) else _SHORTER**3
+        lengths.append(h)
+    return np.column_stack([given, lengths])
+
+
+def step_results(driver: Any, rows: Array) -> Array:
+    """How far one short step leads (K, n) from the states of rows (`step_rows`)."""
+    return np.array([_led(driver, row[:-1], row[-1], {}) for row in rows])
+
+
+def _led(driver: Any, row: Array, h: float, options: Mapping[str, Any]) -> Array:
+    """How far a step leads (n,) from a state, with inputs and parameters behind it; NaN if it fails."""
+    n, m = driver.sizes.n, driver.sizes.m
+    result = driver.integrate(row[:n], row[n : n + m], row[n + m :], h=h, steps=1, **options)
+    return np.asarray(np.reshape(result.x, (-1, n))[-1] - row[:n])

@@ -170,8 +170,8 @@ class Radau:
         jacobians: how often J was computed.
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
+    def __init__(self, n: int, halvings: int = MOST_HALVINGS) -> None:
+        self.n, self.halvings = n, halvings
         self.evaluations = self.jacobians = 0
         self._level = self._extra = self._base = 0
         # The stages of the last part and its level, J, and the inverses of its matrices.
@@ -209,7 +209,7 @@ class Radau:
                 if not fresh:
                     self._J = None
                     continue
-                if self._level == MOST_HALVINGS:
+                if self._level == self.halvings:
                     raise NotConvergedError
                 self._level, self._inverses = self._level + 1, None
                 continue
@@ -287,10 +287,27 @@ class NumpyIrk5(ImplicitIntegrator):
         self._derivative = kernel(program)
         self._control = None if control is None else kernel(control)
         self._inputs = program.inputs[1].size
+        self._halvings = MOST_HALVINGS
+
+    def integrate(
+        self,
+        x0: Any,
+        u: Any,
+        p: Any,
+        *,
+        h: float,
+        steps: int,
+        every: int = 1,
+        held: int = 1,
+        halvings: int = MOST_HALVINGS,
+    ) -> Irk5Result:
+        """Integrate; a step may be halved so often where Newton's iteration does not converge."""
+        self._halvings = halvings
+        return super().integrate(x0, u, p, h=h, steps=steps, every=every, held=held)
 
     def _integrate(self, task: IntegrationTask, h: float, stored: _Array) -> Irk5Result:
         n = self.sizes.n
-        radau, x = Radau(n), np.array(task.x0[0])
+        radau, x = Radau(n, self._halvings), np.array(task.x0[0])
         rows = np.zeros((3, self._inputs))
 
         def rates(states: _Array, c: _Array) -> _Array:
