@@ -74,7 +74,13 @@ def test_fivebar_is_a_third_of_the_best_of_random_motions():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fivebar", "delta", "3rps", "3rrr", "palida", "quattro", "h4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "delta",
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("3rps", "3rrr", "palida", "quattro", "h4")),
+    ],
+)
 def test_a_third_of_the_best_of_1000_random_motions(name):
     result = nacelle.excite(library_robot(name))
     assert result.ok
