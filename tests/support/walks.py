@@ -1,4 +1,4 @@
-"""How many modules and functions of the package five walks visit: the first time, and when programs are there.
+"""How many modules and functions of the package five walks visit, at first and with programs at hand.
 
 `PYTHONPATH=tests python -m support.walks` prints the table; a checkout's own `src` is the one on the path.
 """
@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 import numpy as np
 
 from support.last_bits import forget_everything
+
 
 def visited(walk: Callable[[], object]) -> set[CodeType]:
     """The functions of the package that a call runs, without lambdas and comprehensions."""
