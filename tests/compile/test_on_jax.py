@@ -138,7 +138,7 @@ def test_values_of_every_robot(name: str, model: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["delta", "3rps", "gough-stewart"])
+@pytest.mark.parametrize("name", ["delta", "3rps", pytest.param("gough-stewart", marks=pytest.mark.soak)])
 def test_derivatives_of_a_few(name: str) -> None:
     _checked(library_robot(name), "inverse_dynamics")
 
