@@ -22,7 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from nacelle.control.pieces.adapted import adapted_parameters
+from nacelle.control.laws.adaptive import adapted_parameters
 from nacelle.library import load
 from nacelle.program.cost import count
 from support.adaptive_runs import CASES, LAW_SMOOTH, Experiment, wrong_model

@@ -23,18 +23,17 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
+from nacelle.control.controller import law_of
 from nacelle.control.gains import masses_of, worst_damping
-from nacelle.control.law import law_of
 from nacelle.control.laws.computed_torque import OBSERVER
 from nacelle.control.named import controller
-from nacelle.control.pieces.friction import friction_along_twist
+from nacelle.control.pieces.desired import friction_along_twist
 from nacelle.control.poles import loop_poles
-from nacelle.dynamics.poses import sample_poses
+from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
-from nacelle.simulation.drives.drives import Drives
-from nacelle.simulation.drives.plant import DrivenPlant
-from nacelle.simulation.drives.stiction import stiction_of
+from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.drives import Drives, stiction_of
 from nacelle.simulation.plant import RigidPlant
 from support.control_loops import Loop, found_force, pushed, stiffness
 from support.uncompiled import any_robot

@@ -29,7 +29,7 @@ from timing import say
 
 import nacelle
 from nacelle.control.named import controller
-from nacelle.export.loop.recorded import sample_inputs
+from nacelle.export.vectors import sample_inputs
 
 DEFAULT = ("palida:sj", "palida:cf-rb", "palida:cf-rb-friction", "fivebar:cf-rb-friction")
 DEFAULT += ("delta:cf-rb-friction", "quattro:cf-rb-friction", "3rps:cf-rb-friction")

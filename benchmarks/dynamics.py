@@ -33,7 +33,7 @@ from timing import in_turn, processor, say
 import nacelle
 from nacelle.dynamics.models import model
 from nacelle.program.cost import count
-from nacelle.verify.projection import independent
+from nacelle.verify.loops import independent
 from nacelle.verify.states import random_states
 from support.model_states import Sample, inputs_of
 

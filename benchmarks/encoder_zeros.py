@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.identification.data.checks.check import check_measurement
-from nacelle.kinematics.forward.actuator_path import actuator_scales
+from nacelle.kinematics.actuation import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured, with_other_effects
 

@@ -25,8 +25,16 @@ from timing import in_turn
 import nacelle
 from nacelle.emit.jit import compiler_worker, instructions
 from nacelle.emit.jit.functions.texts import function_texts
-from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.target import DEFAULT, compile_text, kernel, module, module_texts, vector_width
+from nacelle.emit.jit.target import (
+    DEFAULT,
+    Library,
+    address,
+    compile_text,
+    kernel,
+    module,
+    module_texts,
+    vector_width,
+)
 from nacelle.emit.jit.vectors import type_name
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion

@@ -23,7 +23,7 @@ from timing import once, results_in_turn
 
 import nacelle
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.forward.search import JointSearch
+from nacelle.kinematics.forward.forward import JointSearch
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native, native_newton

@@ -28,8 +28,8 @@ from nacelle.control.vision.comparison import (
     LookingComparison,
     compare_looking,
 )
+from nacelle.report.control import looking_table, plot_looking, verdicts
 from nacelle.report.draw.canvas import save
-from nacelle.report.vision.comparison import looking_table, plot_looking, verdicts
 
 ROBOTS = ("fivebar", "quattro", "gough-stewart")
 

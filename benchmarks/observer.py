@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import nacelle
 from nacelle.errors import ObserverError
 from nacelle.kinematics.jacobian import twist_units
+from nacelle.vision.camera import Shutter
 from nacelle.vision.observer.anchors import anchors_of
-from nacelle.vision.observer.consistency import chi_square_interval, consistency, nees
 from nacelle.vision.observer.settings import ObserverSettings
-from nacelle.vision.shutter import Shutter
+from nacelle.vision.observer.update import chi_square_interval, consistency, nees
 from support.observed import FINE, RenderingCamera, observed
 
 

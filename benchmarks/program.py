@@ -32,12 +32,10 @@ from timing import best, in_turn, once, processor, say
 
 from nacelle.compile import compile_function
 from nacelle.emit.c import parts as c_parts
-from nacelle.emit.c.interface import COptions
-from nacelle.emit.c.target import c_source
+from nacelle.emit.c.target import COptions, c_source
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.order import order
-from nacelle.emit.jit.plan import fuse
-from nacelle.emit.jit.style import style_of
+from nacelle.emit.jit.plan import fuse, style_of
 from nacelle.emit.machine import host
 from nacelle.emit.registry import target
 from nacelle.emit.schedule import is_operation, schedule

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.elastic.rest import fastest_vibration
+from nacelle.elastic.plant import fastest_vibration
 
 UNTIL = 0.02
 FACTORS = (1.0, 1e3, 1e5)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nacelle.dynamics.derivatives.derivatives import DynamicsDerivatives, dynamics_derivatives
     from nacelle.dynamics.derivatives.linear import LinearModel, Pole, linearise
     from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
-    from nacelle.dynamics.formulations.choice import NAMES as FORMULATIONS
+    from nacelle.dynamics.formulations.reference import NAMES as FORMULATIONS
     from nacelle.dynamics.forward import (
         ForwardDynamics,
         bias_forces,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         mass_matrix,
         potential_energy,
     )
-    from nacelle.dynamics.gravity_balance.balancing import (
+    from nacelle.dynamics.gravity_balance import (
         BalanceSpring,
         Counterweight,
         GravityBalance,
@@ -50,16 +50,17 @@ if TYPE_CHECKING:
     from nacelle.dynamics.inverse import InverseDynamics, inverse_dynamics
     from nacelle.dynamics.jacobian import jacobian
     from nacelle.dynamics.models import Model, model
-    from nacelle.dynamics.reactions.peak import PeakReactions, peak_reactions
-    from nacelle.dynamics.reactions.reactions import Reactions, joint_reactions
+    from nacelle.dynamics.reactions import PeakReactions, Reactions, joint_reactions, peak_reactions
     from nacelle.dynamics.regressor import Regressor, regressor
     from nacelle.dynamics.sizing import Sizing, size_motors
-    from nacelle.elastic.linear.buckling import Buckling, buckling
-    from nacelle.elastic.linear.compliance import compliance
-    from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
-    from nacelle.elastic.linear.maps import FrequencyMap, frequency_map
-    from nacelle.elastic.linear.response import FrequencyResponse, frequency_response
-    from nacelle.elastic.linear.statics import StaticDeflection, static_deflection
+    from nacelle.elastic.linear.frequencies import (
+        FrequencyMap,
+        NaturalFrequencies,
+        frequency_map,
+        natural_frequencies,
+    )
+    from nacelle.elastic.linear.response import FrequencyResponse, compliance, frequency_response
+    from nacelle.elastic.linear.statics import Buckling, StaticDeflection, buckling, static_deflection
     from nacelle.elastic.named import elastic_model
     from nacelle.elastic.plant import ElasticPlant
     from nacelle.errors import (
@@ -85,8 +86,8 @@ if TYPE_CHECKING:
         UnobservableError,
         UnreachableError,
     )
+    from nacelle.exchange.exported import ExportedRobot, export_robot
     from nacelle.exchange.imported import Imported, import_robot
-    from nacelle.exchange.write.exported import ExportedRobot, export_robot
     from nacelle.export.export import Export, export
     from nacelle.identification.consistency.consistent import ConsistentParameters, consistent_parameters
     from nacelle.identification.consistency.identified import identified_robot, write_identified
@@ -94,26 +95,25 @@ if TYPE_CHECKING:
     from nacelle.identification.data.measurement import Measurement
     from nacelle.identification.data.preparation import Preparation, Samples, prepare
     from nacelle.identification.data.read import read_measurement
-    from nacelle.identification.estimation.direct_inverse import DirectInverse
-    from nacelle.identification.estimation.instrumental import InstrumentalVariables
+    from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
+    from nacelle.identification.estimation.estimator import CadPrior
     from nacelle.identification.estimation.least_squares import (
         OrdinaryLeastSquares,
         ReweightedLeastSquares,
         WeightedLeastSquares,
     )
     from nacelle.identification.estimation.payload import PayloadEstimate, payload_from_runs
-    from nacelle.identification.estimation.prior import CadPrior
     from nacelle.identification.excitation.excite import excite
     from nacelle.identification.excitation.result import Excitation
     from nacelle.identification.identify import Identification, identify
     from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, rehearse
     from nacelle.identification.validation import Validation, validate
     from nacelle.kinematics.along import along
+    from nacelle.kinematics.dependent import dependent_coordinates
     from nacelle.kinematics.elements.project import ElementProjection, SeenVariable, project_elements
     from nacelle.kinematics.elements.state import ElementState, element_state
     from nacelle.kinematics.flags import Flag
-    from nacelle.kinematics.forward.assemblies import Assemblies
-    from nacelle.kinematics.forward.forward import ForwardKinematics, forward_kinematics
+    from nacelle.kinematics.forward.forward import Assemblies, ForwardKinematics, forward_kinematics
     from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
     from nacelle.kinematics.jacobian import (
         Jacobian,
@@ -124,14 +124,12 @@ if TYPE_CHECKING:
     )
     from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
     from nacelle.kinematics.mechanism.check import Check
-    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
     from nacelle.kinematics.mechanism.mobility import Mobility, mobility
     from nacelle.kinematics.motion import BodyMotion, JointMotion, body_motion, joint_motion
     from nacelle.kinematics.pose import pose
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.kinematics.singularity import Singularities, singularities
-    from nacelle.kinematics.tools.tool import ToolPose, tool_pose
-    from nacelle.kinematics.tools.trajectory import ToolTrajectory
+    from nacelle.kinematics.tools import ToolPose, ToolTrajectory, tool_pose
     from nacelle.kinematics.trajectory import (
         BangBang,
         BSpline,
@@ -164,26 +162,23 @@ if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.report.sheet.sheet import DataSheet
     from nacelle.robots import names as robot_names
-    from nacelle.scene.animate import animate
-    from nacelle.simulation.drives.drives import Cogging, Drives
-    from nacelle.simulation.drives.lugre import LuGre
-    from nacelle.simulation.drives.plant import DrivenPlant
-    from nacelle.simulation.drives.stiction import Stiction, stiction_of
+    from nacelle.scene.figure import animate
+    from nacelle.simulation.driven_plant import DrivenPlant
+    from nacelle.simulation.drives import Cogging, Drives, LuGre, Stiction, stiction_of
     from nacelle.simulation.feedback import feedback
     from nacelle.simulation.many import Motions, simulate_many
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
-    from nacelle.simulation.sampled.law import Sampled
+    from nacelle.simulation.sampled import Sampled
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
     from nacelle.view.viewer import Viewer, view
-    from nacelle.vision.camera import Camera
+    from nacelle.vision.camera import Camera, Shutter
     from nacelle.vision.image.pixel_model import PixelModel
     from nacelle.vision.observation import Observation, observe
     from nacelle.vision.observer.observer import Observer
     from nacelle.vision.observer.settings import ObserverSettings
     from nacelle.vision.placing import camera_for
-    from nacelle.vision.shutter import Shutter
 
 __version__ = "0.1.0"
 __all__ = [

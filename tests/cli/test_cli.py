@@ -13,8 +13,8 @@ import typer
 import typer.main
 
 from nacelle.cli.commands import COMMANDS as ALL_COMMANDS
+from nacelle.cli.commands import SUBJECTS, examples
 from nacelle.cli.commands import app as help_app
-from nacelle.cli.help import SUBJECTS, examples
 from nacelle.cli.ops import MODELS
 from nacelle.cli.trajectory import MotionOptions, make_trajectory
 from nacelle.cli.versions import version_lines

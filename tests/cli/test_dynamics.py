@@ -10,8 +10,7 @@ import pytest
 import nacelle
 from nacelle import robots
 from nacelle.cli.dynamics import linearise as linearise_command
-from nacelle.dynamics.reactions.peak import PARTS
-from nacelle.dynamics.reactions.reactions import joint_reactions
+from nacelle.dynamics.reactions import PARTS, joint_reactions
 from support import described
 from support.command import run, run_json
 from support.pendulum import PENDULUM

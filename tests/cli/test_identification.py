@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.cli.identification.options import sharing
-from nacelle.identification.excitation.problem import Design
+from nacelle.cli.identification import sharing
+from nacelle.identification.excitation.optimise import Design
 from nacelle.identification.excitation.result import read_motion
 from nacelle.identification.rehearsal import Experiment, moved
 from nacelle.tables.csv import write_table

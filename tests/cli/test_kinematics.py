@@ -38,7 +38,7 @@ def test_large_tables_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
     x = np.random.default_rng(3).uniform([-0.3, -0.3, -0.8], [0.3, 0.3, -0.4], (50, 3))
     Path("x.csv").write_text("x,y,z\n" + "\n".join(",".join(map(repr, row)) for row in x.tolist()))
     whole = run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout
-    monkeypatch.setattr("nacelle.cli.kinematics.ik._BLOCK", 7)
+    monkeypatch.setattr("nacelle.cli.kinematics._BLOCK", 7)
     monkeypatch.setattr("nacelle.tables.csv._BLOCK", 11)
     assert run("ik", "delta", "--csv", "x.csv", "--joints", code=3).stdout == whole
     assert len(whole.splitlines()) == 51
@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_the_blocks_that_are_done(monkeypatch: pytest.MonkeyPatch) 
         return solve(*arguments, **settings)
 
     monkeypatch.setattr(inverse, "inverse_kinematics", stops)
-    monkeypatch.setattr("nacelle.cli.kinematics.ik._BLOCK", 4)
+    monkeypatch.setattr("nacelle.cli.kinematics._BLOCK", 4)
     done = run("ik", "fivebar", "--csv", "poses.csv", "--out", "joints.csv", code=130)
     assert done.stderr.splitlines()[-1] == "interrupted: 8 of 10 poses are kept; kept joints.csv"
     rows = Path("joints.csv").read_text(encoding="utf-8").splitlines()

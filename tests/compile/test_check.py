@@ -26,7 +26,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, Variable
 from nacelle.program.split import Split
-from nacelle.spatial.form import Form, forget_refusals, form_for
+from nacelle.spatial.physics import Form, forget_refusals, form_for
 from support.compare import assert_same
 from support.last_bits import forget_everything
 from support.library import library_robot

@@ -12,23 +12,21 @@ import pytest
 
 import nacelle
 from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals
-from nacelle.compile.arguments import arguments_of, batched
-from nacelle.compile.differentiable import DIFFERENTIABLE
+from nacelle.compile.compiled import arguments_of, batched
 from nacelle.compile.drivers import compile_rk4
-from nacelle.compile.native import compiled
+from nacelle.compile.function import DIFFERENTIABLE
+from nacelle.compile.native import compiled, target_that_runs
 from nacelle.compile.specification import Checked, Specification, groups_of
 from nacelle.compile.specification import make_program as specification_make_program
-from nacelle.compile.targets import target_that_runs
 from nacelle.emit.irk5 import NumpyIrk5
 from nacelle.emit.registry import target, warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.program.directional import directional_program
+from nacelle.program.derivative import directional_program
 from nacelle.simulation.flow import flow
-from nacelle.spatial.form import Form, forget_refusals, form_for
-from nacelle.spatial.physics import physics
+from nacelle.spatial.physics import Form, forget_refusals, form_for, physics
 from nacelle.spatial.scalar import Array, pack
 from support import fake_cupy, square_root
 from support.library import library_robot

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nacelle.compile.fingerprint import fingerprint, folder_hash, package_hash
+from nacelle.compile.packed import fingerprint, folder_hash, package_hash
 from nacelle.kinematics.kinematic_model import actuator_positions
 
 SCALE = 2.0

@@ -19,7 +19,7 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import tree_motion
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import arithmetic
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import physics, sampled

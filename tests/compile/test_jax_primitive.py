@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacelle.compile.closing import Derivable
-from nacelle.compile.jax_primitive import Operation
+from nacelle.compile.on_jax import Operation
 from nacelle.program.trace import trace
 from nacelle.spatial import scalar
 

@@ -17,14 +17,14 @@ from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.export.states import inputs_at, seeded_states
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from nacelle.program.cost import count
 from support.library import library_robot
 from support.pairwise import FAMILIES, pairwise
 from support.random_robots.legs import hexapod
 from support.random_robots.loads import with_random_inertias
 
-compile_module = importlib.import_module("nacelle.compile.parametric")
+compile_module = importlib.import_module("nacelle.compile.compiled")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import nacelle
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.named import controller
-from nacelle.kinematics.trajectory.circle import Circle
+from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.model.robot import Robot
 
 PERIOD = 1e-3

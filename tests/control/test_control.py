@@ -12,30 +12,27 @@ import pytest
 import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
-from nacelle.control.controller import Controller
+from nacelle.control.controller import Controller, law_of
 from nacelle.control.gains import ControlWarning, masses_of, tuned
 from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
-from nacelle.control.law import law_of
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import closed_loop
 from nacelle.control.named import CONTROLLERS, KINDS, controller
 from nacelle.control.poles import loop_poles
 from nacelle.control.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.control.written import read_written
-from nacelle.dynamics.poses import sample_poses
+from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
 from nacelle.export.states import seeded_states
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory.circle import Circle
+from nacelle.kinematics.trajectory.paths import Circle
 from nacelle.model.description.fields import Strict
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.law import Sampled
-from nacelle.simulation.sampled.programs import law_alone, native_loop
-from nacelle.spatial.form import Form
-from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
+from nacelle.simulation.sampled import Sampled, law_alone, native_loop
+from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
 from support.described import mechanism
 from support.hostile import PERIOD, admissible, hostile_robot, hostile_samples, way_out

@@ -15,14 +15,12 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.dynamics import compact_form, forward
-from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
+from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved, sample_poses
 from nacelle.dynamics.formulations import tree
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.joint_axes import joint_axes
-from nacelle.dynamics.joint_effort import rate_rows, rotors
+from nacelle.dynamics.joint_effort import joint_axes, rate_rows, rotors
 from nacelle.dynamics.models import NAMES, model
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
-from nacelle.dynamics.poses import sample_poses
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.dynamics.state import state_at

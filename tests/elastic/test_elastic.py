@@ -15,14 +15,12 @@ from nacelle.elastic.extended import extended, plane_normal
 from nacelle.elastic.forms import form_of
 from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.elastic.named import elastic_model, random_inputs
-from nacelle.elastic.plant import ElasticPlant
-from nacelle.elastic.rest import vibrations
+from nacelle.elastic.plant import ElasticPlant, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.model.robot import Robot
+from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.pose import Pose
 from support.beam_points import mass_points

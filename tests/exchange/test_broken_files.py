@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.par.read import read_par
+from nacelle.exchange.par import read_par
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import read_side
 from nacelle.exchange.urdf.read import Options, read_urdf

@@ -10,10 +10,9 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.fields import finite_numbers, possible_solid
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Solid
 from nacelle.exchange.tree import spanned
-from nacelle.exchange.xml import parsed, read_xml, text_of, with_includes
+from nacelle.exchange.xml import finite_numbers, parsed, possible_solid, read_xml, text_of, with_includes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.verify.comparison import verify

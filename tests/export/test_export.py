@@ -19,12 +19,12 @@ from nacelle.control.named import controller
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError
 from nacelle.export import trial
+from nacelle.export.about import plain
 from nacelle.export.c import package as c_package
 from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
 from nacelle.export.entries import LONGEST, Wanted, entries, package_name
 from nacelle.export.entry import Entry
-from nacelle.export.folder import MANIFEST, check_file, write_file, write_folder
-from nacelle.export.markdown import plain
+from nacelle.export.export import MANIFEST, check_file, write_file, write_folder
 from nacelle.export.states import inputs_at, seeded_states
 from nacelle.export.trial import try_package
 from nacelle.export.vectors import TOLERANCES, closing_condition, relation_error, rounded, tolerated, vectors

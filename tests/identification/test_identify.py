@@ -14,9 +14,9 @@ import nacelle
 from nacelle.errors import IdentificationError, NacelleError
 from nacelle.identification.data.filters import decimation_filter
 from nacelle.identification.data.preparation import Preparation, prepare
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
+from nacelle.identification.estimation.estimator import CadPrior
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
-from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.identify import Identification, identify
 from nacelle.identification.rehearsal import Sensors, rehearse
 from nacelle.identification.validation import Validation, noise_floor, validate, validation

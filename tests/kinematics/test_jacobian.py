@@ -10,6 +10,7 @@ import pytest
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import (
@@ -23,10 +24,9 @@ from nacelle.kinematics.jacobian import (
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same

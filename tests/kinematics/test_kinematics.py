@@ -24,7 +24,7 @@ from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import checked_poses, reference_pose
 from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_from_matrices
+from nacelle.spatial.rotation import quat_from_matrices
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import NAMES

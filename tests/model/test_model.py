@@ -13,18 +13,17 @@ import pytest
 import nacelle
 from nacelle import robots
 from nacelle.errors import DescriptionError, ParameterError, Problem
-from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.model.damper import Damper
-from nacelle.model.hanging import hanging_chains
+from nacelle.kinematics.mechanism.check import check_robot, implausible_masses
+from nacelle.model.between import Damper
+from nacelle.model.data import hanging_chains
 from nacelle.model.joint import LETTERS, LOCKS, MOTION, Joint, JointKind, Primitive, Spring, neutral
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
-from nacelle.model.loaded import body_parameters
 from nacelle.model.platform import AXES, NAMED_MOTIONS, Motion, MotionError, parse_motion
-from nacelle.model.plausible import implausible_masses
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.reduced import ReducedLayout
+from nacelle.model.robot import body_parameters
+from nacelle.model.units import WrittenNumber, WrittenText, given, pieces
 from nacelle.model.write import write_yaml
-from nacelle.model.written import WrittenNumber, WrittenText, given, pieces
 from support.bench import problems_of
 from support.described import NAMES as HANGING
 from support.described import mechanism

@@ -14,7 +14,7 @@ from nacelle.dynamics.formulations import reference as tree
 from nacelle.dynamics.general import models as general
 from nacelle.errors import DescriptionError, ParameterError
 from nacelle.model.flexible import beam_of, section_of
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from nacelle.model.read import read_data, read_text
 from nacelle.spatial.inertia import parameters_from_com
 from support.flexible.references import flexible_robot

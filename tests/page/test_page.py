@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from nacelle.page import bundled
 from nacelle.page.markup import document, number, percent, text
-from nacelle.page.svg import ChartPanel, span, ticks
-from nacelle.page.svg_map import CellKind, MapPoint, map_chart
+from nacelle.page.svg import CellKind, ChartPanel, MapPoint, map_chart, span, ticks
 
 # ---- What pages carry: a style and scripts that cannot end their own element, with their hashes
 

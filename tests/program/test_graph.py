@@ -14,8 +14,7 @@ from nacelle.program.cost import count
 from nacelle.program.graph import Graph
 from nacelle.program.minimise import minimise
 from nacelle.program.split import split
-from nacelle.program.symbol import Symbol, symbols
-from nacelle.program.trace import trace
+from nacelle.program.trace import Symbol, symbols, trace
 from nacelle.spatial import scalar
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import absolute, atan2, cos, floor, maximum, pack, sign, sin, sqrt, where

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from nacelle.program.cost import WEIGHTS, Count, cost, cost_of, count
-from nacelle.program.derivative import jacobian, with_jacobians
-from nacelle.program.directional import cotangent, directional_program
+from nacelle.program.derivative import cotangent, directional_program, jacobian, with_jacobians
 from nacelle.program.graph import Graph
 from nacelle.program.precise import evaluate
-from nacelle.program.program import ARITY, Program, Variable
-from nacelle.program.regroup import regrouped
-from nacelle.program.symbol import Symbol, node_of, symbols
-from nacelle.program.trace import graph_of, linear, trace
+from nacelle.program.program import ARITY, Program, Variable, regrouped
+from nacelle.program.trace import Symbol, graph_of, linear, node_of, symbols, trace
 from nacelle.spatial import scalar
 from nacelle.spatial.scalar import (
     absolute,

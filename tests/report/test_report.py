@@ -22,14 +22,12 @@ from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.report import gallery
 from nacelle.report.flagged import flag_line
-from nacelle.report.lumping import draw_lumping
+from nacelle.report.gallery import draw_lumping
 from nacelle.report.operations import operation_count
 from nacelle.report.plain import workspace_data
-from nacelle.report.published import published
-from nacelle.report.published_frequencies import PRRRP
-from nacelle.report.summary import summary, tree_data
+from nacelle.report.published import PRRRP, published
+from nacelle.report.summary import problem_line, show, summary, tree_data
 from nacelle.report.table import plain_table
-from nacelle.report.text import problem_line, show
 from support.library import NAMES, library_robot
 from support.uncompiled import any_robot
 

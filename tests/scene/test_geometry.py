@@ -18,8 +18,7 @@ from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.scene.faces import simplified
 from nacelle.scene.figure import SceneItem, scene_figure
-from nacelle.scene.geometry import RobotGeometry, robot_geometry
-from nacelle.scene.meshes import body_meshes
+from nacelle.scene.geometry import RobotGeometry, body_meshes, robot_geometry
 from nacelle.scene.motion import poses_along, still
 from nacelle.scene.placed import scene
 from nacelle.shapes.solid import Mesh, Rod

@@ -18,14 +18,20 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
-from nacelle.scene.animate import _motion, animate
-from nacelle.scene.arrows import LONGEST, Arrows, PathLine
-from nacelle.scene.between import Between, link_frame, stretched_link
 from nacelle.scene.colours import _NUMBERS, hexadecimal, rgb
 from nacelle.scene.faces import box_faces, cylinder, outward_normals, plate, sphere
-from nacelle.scene.figure import SceneItem, body_points, scene_figure, scene_page
-from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.marks import joint_marks
+from nacelle.scene.figure import (
+    LONGEST,
+    Arrows,
+    PathLine,
+    SceneItem,
+    _motion,
+    animate,
+    body_points,
+    scene_figure,
+    scene_page,
+)
+from nacelle.scene.geometry import Between, joint_marks, link_frame, robot_geometry, stretched_link
 from nacelle.scene.motion import poses_along, rotations, still
 from nacelle.scene.placed import scene
 from nacelle.shapes.placed import PlacedRobot

@@ -17,12 +17,10 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
-from nacelle.shapes.default import BALL, arc, arc_solids, body_solids
 from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
-from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.placed import BALL, PlacedRobot, arc, arc_solids, body_solids, rail, telescope
 from nacelle.shapes.points import distinct_points, rim
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, described_solids
-from nacelle.shapes.strokes import rail, telescope
 from nacelle.spatial.pose import Pose
 from support.described import mechanism
 

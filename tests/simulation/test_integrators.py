@@ -10,9 +10,8 @@ from scipy.optimize import brentq
 
 import nacelle
 from nacelle.errors import KinematicsError
-from nacelle.simulation.implicit import ImplicitStepper
 from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import event_within, first_bad
+from nacelle.simulation.integrators import ImplicitStepper, event_within, first_bad
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, EventGroup
 from nacelle.simulation.simulate import simulate

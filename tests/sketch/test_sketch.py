@@ -12,10 +12,23 @@ from nacelle.errors import NacelleError
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.library import loads
 from nacelle.model.read import read_text
-from nacelle.sketch.letters import FREEDOMS, LegLetters, is_counted, named, read_legs
-from nacelle.sketch.posture import ALONG, UP, RobotLengths, Vector, cross, dot, less, plus, posture
-from nacelle.sketch.screws import LegPlacement, LegScrews, leg_screws, motion_on_legs
-from nacelle.sketch.search import Arrangement, arranged
+from nacelle.sketch.legs import (
+    ALONG,
+    FREEDOMS,
+    UP,
+    LegLetters,
+    RobotLengths,
+    Vector,
+    cross,
+    dot,
+    is_counted,
+    less,
+    named,
+    plus,
+    posture,
+    read_legs,
+)
+from nacelle.sketch.search import Arrangement, LegPlacement, LegScrews, arranged, leg_screws, motion_on_legs
 from nacelle.sketch.sketch import Sketch, sketch
 from nacelle.spatial.inertia import inertia_about_com
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.spatial.rotation_path import (
+from nacelle.spatial.rotation import (
     RotationMotion,
     compose,
     quat_conjugate,

@@ -18,12 +18,20 @@ from scipy.spatial.transform import Rotation
 from nacelle.program.graph import Graph
 from nacelle.program.program import Variable
 from nacelle.program.trace import linear
-from nacelle.spatial.form import Form, forget_refusals, form_for, refusal, refuse, written_in
 from nacelle.spatial.linear_form import LinearForm, coefficients
 from nacelle.spatial.operators import Functions, each
+from nacelle.spatial.physics import Form, forget_refusals, form_for, refusal, refuse, written_in
 from nacelle.spatial.recorded import Recorded
-from nacelle.spatial.rotation import skew
-from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias, log_rotation, rotation_vector
+from nacelle.spatial.rotation import (
+    left_jacobian,
+    left_jacobian_bias,
+    log_rotation,
+    rotation,
+    rotation_cost,
+    rotation_vector,
+    shortest,
+    skew,
+)
 from nacelle.spatial.rounding import (
     ULPS,
     Constants,
@@ -34,7 +42,6 @@ from nacelle.spatial.rounding import (
     ordered_sum,
 )
 from nacelle.spatial.scalar import atan2, cos, maximum, sin, sqrt
-from nacelle.spatial.short_rotation import rotation, rotation_cost, shortest
 from nacelle.spatial.solve import solve, solve_batch
 from nacelle.spatial.trigonometry import sine_cosine
 

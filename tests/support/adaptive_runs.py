@@ -11,16 +11,15 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.gains import tuned
-from nacelle.control.laws.adaptive import Adaptive
-from nacelle.control.pieces.adapted import adapted_parameters
+from nacelle.control.laws.adaptive import Adaptive, adapted_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory.fourier import Fourier
+from nacelle.kinematics.trajectory.paths import Fourier
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
-from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import floor, pack

@@ -9,7 +9,7 @@ import numpy as np
 
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 

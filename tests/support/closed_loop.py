@@ -14,8 +14,8 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.identification.data.preparation import prepare
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.rehearsal import Effects, Experiment, Sensors, moved

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.emit.cuda.kernel import kernels
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.cuda.target import source_text
+from nacelle.emit.cuda.target import kernels, source_text
 from nacelle.program.program import Program
 from support import cuda_host
 

@@ -58,7 +58,7 @@ DEFECTS = (
     ),
     Defect(
         "a stale key of the cache",
-        "compile/fingerprint.py",
+        "compile/packed.py",
         "        digest.update(path.read_bytes())\n",
         "",
         ("compile",),
@@ -108,7 +108,7 @@ DEFECTS = (
     ),
     Defect(
         "the covariance of estimates",
-        "identification/estimation/uncertainty.py",
+        "identification/estimation/estimator.py",
         "np.where(apart > own, apart / own, 1.0)",
         "np.where(apart > own, own / apart, 1.0)",
         ("identification/estimation",),

@@ -15,8 +15,7 @@ from nacelle.report.demo.identified import Identified
 from nacelle.report.demo.step import DONE, DemoStep, Result
 from nacelle.report.demo.verified import Agreement, Verified
 from nacelle.report.operations import Operations, StageCount
-from nacelle.report.published import published
-from nacelle.report.published_frequencies import PRRRP
+from nacelle.report.published import PRRRP, published
 
 
 def steps(circle: CircleRuns | None = None) -> list[DemoStep]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from nacelle.elastic.condensed.natural import natural_of
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import posed, reduced_motion
-from nacelle.elastic.dynamics.models import elastic_closing
+from nacelle.elastic.dynamics.models import elastic_closing, posed, reduced_motion
 from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.frames import frames_at
 from nacelle.model.robot import Robot

@@ -10,7 +10,7 @@ import numpy as np
 import nacelle
 from nacelle.identification.excitation.limits import limits
 from nacelle.identification.excitation.motions import functions
-from nacelle.identification.excitation.problem import Design
+from nacelle.identification.excitation.optimise import Design
 from support.library import library_robot
 
 SMOOTH = 0.05

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import nacelle
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import Names
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot

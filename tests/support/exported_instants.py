@@ -17,10 +17,9 @@ from nacelle.kinematics.mechanism.assembly import assemble, rate_scale
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.verify.efforts import efforts
 from nacelle.verify.engine import TreeState
 from nacelle.verify.engines.mujoco import build
-from nacelle.verify.loops import closure_at_state, coupling, tree_axes
+from nacelle.verify.loops import closure_at_state, coupling, efforts, tree_axes
 from support.exported_files import EngineFile, coordinates, owners, stack
 
 _KEPT = ("viscous", "coulomb", "quadratic", "cubic")

@@ -10,8 +10,7 @@ import mpmath
 import numpy as np
 
 from nacelle.emit.jit.functions.texts import function_texts
-from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.target import DEFAULT, compile_text, module
+from nacelle.emit.jit.target import DEFAULT, Library, address, compile_text, module
 from nacelle.emit.jit.vectors import type_name
 
 Array = np.ndarray

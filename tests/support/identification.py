@@ -13,8 +13,8 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, bas
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal import moved
+from nacelle.kinematics.actuation import unwound_path
 from nacelle.kinematics.along import along
-from nacelle.kinematics.forward.actuator_path import unwound_path
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot

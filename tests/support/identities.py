@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.program import Program, Variable
 
 

@@ -20,8 +20,10 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.image.band import Band, _band, _candidates
-from nacelle.vision.image.fit import (
+from nacelle.vision.image.edges import (
+    Band,
+    _band,
+    _candidates,
     edge_response,
     information_inverse,
     jacobian_rows,

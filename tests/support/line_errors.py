@@ -8,8 +8,7 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.image.band import Band, band_around
-from nacelle.vision.image.fit import fit_edges
+from nacelle.vision.image.edges import Band, band_around, fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measure import FLAT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.engines import EngineComparison
+from nacelle.report.sheet.models import EngineComparison
 
 
 def refused(robot: Robot) -> EngineComparison:

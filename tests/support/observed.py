@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.model.reduced import layout_of
 from nacelle.spatial.pose import Pose
-from nacelle.vision.camera import Camera
+from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measure import look
@@ -21,7 +21,6 @@ from nacelle.vision.observer.process import Displacer, pose_step
 from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
 from nacelle.vision.observer.sight import Sight
 from nacelle.vision.scene import Scenery
-from nacelle.vision.shutter import Shutter
 from support.simulated_camera import SimulatedCamera
 
 # Steps in which the true motion is drawn, s: finer than anything that is measured.

@@ -24,7 +24,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.verify.engine import TreeState
 from nacelle.verify.engines import pinocchio
-from nacelle.verify.projection import independent
+from nacelle.verify.loops import independent
 from support.pinocchio_tree import se3
 
 Array = np.ndarray

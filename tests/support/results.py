@@ -15,7 +15,7 @@ import pytest
 import nacelle
 from nacelle.identification.rehearsal import Experiment
 from nacelle.model.robot import Robot
-from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
+from nacelle.verify.comparison import EngineReport, Quantity, Report, WorstState
 from support.excitation import quick_excitation
 from support.flexible_robots import prrrp
 from support.library import library_robot

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import nacelle
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import Names
 from nacelle.kinematics.mechanism.assembly import advance, assemble
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

@@ -6,12 +6,12 @@ import numpy as np
 
 import nacelle
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_vector import log_rotation, rotation_vector
-from nacelle.vision.calibration.observations import EdgePoints, Sighting
+from nacelle.spatial.rotation import log_rotation, rotation_vector
+from nacelle.vision.calibration.bundle import EdgePoints, Sighting
+from nacelle.vision.camera import Exposure
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.settings import per_twist
-from nacelle.vision.shutter import Exposure
 from support.simulated_camera import SimulatedCamera
 
 

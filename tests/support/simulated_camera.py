@@ -8,13 +8,12 @@ import numpy as np
 
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera
+from nacelle.vision.calibration.excitation import edge_covariance, edge_points
+from nacelle.vision.camera import Camera, Exposure
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors
-from nacelle.vision.observer.edge_noise import edge_covariance, edge_points
 from nacelle.vision.observer.sight import Sight, camera_numbers
-from nacelle.vision.shutter import Exposure
 
 
 class SimulatedCamera:

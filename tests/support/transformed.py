@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import FrictionTerm, Joint, Primitive
 from nacelle.model.leg import BASE, PLATFORM, Body
 from nacelle.model.robot import Robot

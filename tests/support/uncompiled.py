@@ -22,7 +22,7 @@ from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from support.library import NAMES, library_robot
 
 Array = np.ndarray

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.errors import TableError
-from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns
-from nacelle.tables.csv import Table, read_table, table_text
+from nacelle.tables.csv import ANGLE, LENGTH, TIME, Columns, Table, read_table, table_text
 from nacelle.tables.json_text import json_text
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)

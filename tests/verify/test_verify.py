@@ -16,7 +16,7 @@ from nacelle.model.joint import FrictionTerm, Primitive
 from nacelle.model.platform import Payload
 from nacelle.spatial.scalar import Array
 from nacelle.verify import engine, verify
-from nacelle.verify.efforts import friction
+from nacelle.verify.comparison import EngineReport, Quantity
 from nacelle.verify.engine import (
     Home,
     MissingEngineError,
@@ -27,10 +27,8 @@ from nacelle.verify.engine import (
     steps_of,
 )
 from nacelle.verify.engines.pinocchio import build
-from nacelle.verify.loops import closure_at_state
+from nacelle.verify.loops import closure_at_state, friction, independent
 from nacelle.verify.ours import dynamics, kinematics
-from nacelle.verify.projection import independent
-from nacelle.verify.report import EngineReport, Quantity
 from nacelle.verify.states import CONDITION, moved_poses, random_states
 from support.described import COUPLED, mechanism
 from support.library import library_robot

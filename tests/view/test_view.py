@@ -18,14 +18,21 @@ import nacelle
 from nacelle.robots import text
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot, viewer_page
-from nacelle.view.grips import MOVE, POSE, SINGLE, TURN, dragged, grips
 from nacelle.view.loads import ACTUATORS, REACTIONS, largest_load, state_loads
-from nacelle.view.reasons import singularity_words
-from nacelle.view.runs import read_run
-from nacelle.view.session import Session, Standing
+from nacelle.view.session import (
+    MOVE,
+    POSE,
+    SINGLE,
+    TURN,
+    Session,
+    Standing,
+    dragged,
+    grips,
+    singularity_words,
+)
 from nacelle.view.side_by_side import joint_box, offsets
 from nacelle.view.slices import slice_choices, workspace_slice
-from nacelle.view.timeline import Clock, playable_motion, shown_tool
+from nacelle.view.timeline import Clock, playable_motion, read_run, shown_tool
 from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
 from nacelle.view.watch import Watched, in_mode
 

@@ -14,7 +14,7 @@ import pytest
 
 import nacelle
 from nacelle import robots
-from nacelle.view.browser.camera import FOV
+from nacelle.view.side_by_side import FOV
 from nacelle.view.viewer import Viewer, view
 from support.browser import chromium_page, until
 

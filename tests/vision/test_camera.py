@@ -9,9 +9,8 @@ from nacelle import load
 from nacelle.errors import KinematicsError, UnobservableError
 from nacelle.shapes.solid import Ball, Block, Rod
 from nacelle.spatial.pose import Pose
-from nacelle.vision.association import associate
+from nacelle.vision.association import Segments, associate
 from nacelle.vision.camera import Camera
-from nacelle.vision.image.detect import Segments
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.views import CylinderView, ViewFlag, cylinder_views, judge_view

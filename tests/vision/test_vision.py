@@ -19,23 +19,18 @@ from nacelle.kinematics.jacobian import body_jacobian, twist_units
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, Solid
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_vector import rotation_vector
-from nacelle.vision.camera import Camera
+from nacelle.spatial.rotation import rotation_vector
+from nacelle.vision.camera import Camera, Exposure, Patch, Shutter
 from nacelle.vision.cylinders import contour_normals, leg_blocks, tangent_normals, visible_cylinders
-from nacelle.vision.image.patch import Patch
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import look, measure
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
+from nacelle.vision.observation import SeenPose, pose_from_edges
 from nacelle.vision.placing import camera_for, view_directions
-from nacelle.vision.pose_from_edges import SeenPose, pose_from_edges
-from nacelle.vision.ray_casting import depth_span, entry, half_spaces, holds, vertices
-from nacelle.vision.region import region_of_interest
-from nacelle.vision.scene import Scenery
-from nacelle.vision.sensitivity import edge_motion, image_jacobian, seen_motions
-from nacelle.vision.shutter import Exposure, Shutter
-from nacelle.vision.views import judge_view
-from nacelle.vision.visibility import ContactLines, edge_visibility
+from nacelle.vision.scene import Scenery, depth_span, entry, half_spaces, holds, vertices
+from nacelle.vision.views import edge_motion, image_jacobian, judge_view, seen_motions
+from nacelle.vision.visibility import ContactLines, edge_visibility, region_of_interest
 from support.library import library_robot
 from support.vision_scenes import rod, scene_of, small_camera
 

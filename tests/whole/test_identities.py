@@ -10,11 +10,11 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference
-from nacelle.kinematics.iteration.samples import input_samples
+from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from nacelle.program.identities.merge import merged_program, with_identities
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes

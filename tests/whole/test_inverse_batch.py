@@ -14,7 +14,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose import pose
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp
+from nacelle.spatial.rotation import quat_exp
 from nacelle.spatial.scalar import Array
 from support.uncompiled import any_robot
 

@@ -7,8 +7,7 @@ import pytest
 
 from nacelle import load
 from nacelle.shapes.solid import Rod
-from nacelle.vision.image.band import band_around
-from nacelle.vision.image.fit import tangents
+from nacelle.vision.image.edges import band_around, tangents
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.scene import Scenery

@@ -31,7 +31,7 @@ from nacelle.model.reduced import layout_of
 from nacelle.program.trace import trace
 from nacelle.simulation.plant import watched
 from nacelle.spatial.physics import input_shapes
-from nacelle.spatial.rotation_path import quat_conjugate, quat_multiply
+from nacelle.spatial.rotation import quat_conjugate, quat_multiply
 from nacelle.verify import verify as leg_without_freedoms_verify
 from nacelle.verify.comparison import verify
 from support.central_post import POST

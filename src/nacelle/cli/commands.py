@@ -1,4 +1,8 @@
-"""The application: its commands by name, each imported when it is called, and how they register and run."""
+"""The application: its commands by name, each imported when it is called, their help, how they run.
+
+`nacelle --help` lists the commands by subject, `nacelle COMMAND --help` ends with the examples of the
+command. No command is imported for it, so that help is there at once.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,66 @@ from nacelle.cli.common import (
     print_error,
     replace_files,
 )
-from nacelle.cli.help import SUBJECTS, examples
 from nacelle.errors import NacelleError, did_you_mean
+
+# ---- help: commands by subject, each with lines that one can type
+
+
+# Subject, then command, then examples. A command that is not in the table of commands is left out.
+SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "A robot and its description": {
+        "robots": ("nacelle robots",),
+        "show": ("nacelle show delta",),
+        "new": ("nacelle new hexapod --leg 6-UPS", "nacelle new planar --leg RRR --count 3 --motion xy+rz"),
+        "check": ("nacelle check hexapod.yaml",),
+        "import": ("nacelle import cassie.xml --out cassie.yaml",),
+        "schema": ("nacelle schema > nacelle.schema.json",),
+        "draw": ("nacelle draw delta --at z=-600mm --out delta.png",),
+        "view": ("nacelle view delta", "nacelle view delta --trajectory circle --out delta-circle.html"),
+        "report": ("nacelle report delta --out delta.html",),
+    },
+    "Kinematics": {
+        "ik": ("nacelle ik gough-stewart --at z=750mm --at rx=10deg", "nacelle ik delta --csv poses.csv"),
+        "fk": ("nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg",),
+        "workspace": ("nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png",),
+    },
+    "Forces and vibrations": {
+        "dynamics": ("nacelle dynamics delta --trajectory circle --radius 100mm --duration 1",),
+        "reactions": ("nacelle reactions delta --trajectory circle --radius 100mm",),
+        "linearise": ("nacelle linearise fivebar",),
+        "modes": ("nacelle modes fivebar-flexible",),
+        "balance": ("nacelle balance delta --counterweight leg1.arm=-80mm,0,0",),
+        "verify": ("nacelle verify delta --against mujoco",),
+    },
+    "Simulation and control": {
+        "simulate": ("nacelle simulate fivebar --until 1 --hold --csv run.csv",),
+        "control": ("nacelle control delta --controllers sj,cf-rb",),
+        "observe": ("nacelle observe gough-stewart --out seen.png",),
+    },
+    "Identification": {
+        "base": ("nacelle base delta --shared legs",),
+        "excite": ("nacelle excite delta --force 80% --out motion.yaml --csv motion.csv",),
+        "rehearse": ("nacelle rehearse delta --motion motion.yaml --csv data.csv",),
+        "identify": ("nacelle identify delta data.csv --out identified.yaml",),
+        "validate": ("nacelle validate identified.yaml data.csv",),
+    },
+    "Code for a controller": {
+        "ops": ("nacelle ops palida --friction",),
+        "export": ("nacelle export delta --target c --out delta-c",),
+    },
+    "First steps": {
+        "demo": ("nacelle demo",),
+    },
+}
+
+
+def examples(command: str) -> tuple[str, ...]:
+    """Lines that show how a command is typed."""
+    return next((entries[command] for entries in SUBJECTS.values() if command in entries), ())
+
+
+# ---- the application and its commands
+
 
 # Exit status of <sysexits.h> for a mistake of the program.
 BROKEN = 70
@@ -40,27 +102,27 @@ COMMANDS = {
     ),
     "check": ("describe", "Check descriptions; print everything that is wrong, each with its place."),
     "new": (
-        "new",
+        "describe",
         "Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).",
     ),
     "import": (
-        "exchange",
+        "describe",
         "Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.",
     ),
     "schema": ("describe", "Print the JSON schema of descriptions, for editors."),
     "ik": (
-        "kinematics.ik",
+        "kinematics",
         "Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).",
     ),
     "fk": (
-        "kinematics.fk",
+        "kinematics",
         "Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).",
     ),
     "workspace": (
-        "kinematics.workspace",
+        "kinematics",
         "Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.",
     ),
-    "draw": ("draw", "Draw a robot at a pose."),
+    "draw": ("view", "Draw a robot at a pose."),
     "view": (
         "view",
         "Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.",
@@ -70,15 +132,15 @@ COMMANDS = {
         "Actuator forces along a motion: force, speed and power against the limits of the drives.",
     ),
     "reactions": (
-        "dynamics.reactions",
+        "dynamics.dynamics",
         "Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.",
     ),
     "simulate": (
-        "simulation.simulate",
+        "simulation",
         "Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.",
     ),
     "control": (
-        "simulation.control",
+        "simulation",
         "Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.",
     ),
     "observe": (
@@ -90,11 +152,11 @@ COMMANDS = {
         "Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.",
     ),
     "modes": (
-        "dynamics.modes",
+        "dynamics.linearise",
         "Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.",
     ),
     "balance": (
-        "dynamics.balance",
+        "dynamics.dynamics",
         "Springs and counterweights that balance gravity best over a set of poses.",
     ),
     "verify": (
@@ -102,23 +164,23 @@ COMMANDS = {
         "Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.",
     ),
     "base": (
-        "identification.base",
+        "identification",
         "Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.",
     ),
     "excite": (
-        "identification.excite",
+        "identification",
         "Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.",
     ),
     "rehearse": (
-        "identification.rehearse",
+        "identification",
         "Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.",
     ),
     "identify": (
-        "identification.identify",
+        "identification",
         "Parameters from measured motion and forces, with deviations, and what is not trustworthy.",
     ),
     "validate": (
-        "identification.validate",
+        "identification",
         "How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words.",
     ),
     "ops": (

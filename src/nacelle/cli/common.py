@@ -51,7 +51,7 @@ def print_error(error: NacelleError, as_json: bool = False) -> None:
             listed = [problem.as_dict() for problem in error.problems[:LISTED]]
             print_json({"ok": False, "count": len(error.problems), "problems": listed})
         else:
-            from nacelle.report.text import problem_line
+            from nacelle.report.summary import problem_line
 
             err = console(stderr=True)
             for problem in error.problems[:LISTED]:

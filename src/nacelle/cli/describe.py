@@ -1,16 +1,34 @@
-"""Commands about descriptions: `robots`, `show`, `check`, `schema`."""
+"""Commands about descriptions: `robots`, `show`, `check`, `schema`, `new`, `import`.
+
+`new` gives a description to start from, `import` one of a robot from a file of another engine.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, print_text
+from nacelle.cli.common import (
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    print_json,
+    print_text,
+    write_new,
+    wrote,
+)
+from nacelle.cli.complete import completes, robots_and_files
 from nacelle.cli.inputs import ModeOption, in_mode
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words, number_of
 from nacelle.progress import task
+
+# ---- robots, show, check, schema
 
 
 @command("robots")
@@ -63,7 +81,7 @@ def show_command(
 
         checked = check_robot(in_mode(checked.robot, mode))
     if elements or latex:
-        from nacelle.report.elements.page import element_report
+        from nacelle.report.elements import element_report
 
         report = element_report(checked.robot)
         if as_json:
@@ -76,7 +94,7 @@ def show_command(
 
         print_json(summary(checked))
     else:
-        from nacelle.report.text import show
+        from nacelle.report.summary import show
 
         show(checked, console())
 
@@ -90,7 +108,7 @@ def check_command(
     from rich.markup import escape
 
     from nacelle.library import check
-    from nacelle.report.text import problem_line
+    from nacelle.report.summary import problem_line
 
     results: list[dict[str, Any]] = []
     for name in files:
@@ -136,3 +154,147 @@ def schema_command() -> None:
     from nacelle.model.description.schema import shipped_schema
 
     print_json(shipped_schema())
+
+
+# ---- new: a description to start from
+
+
+@command("new")
+def new_command(
+    name: Annotated[str, typer.Argument(help="Name of the new robot; the file is NAME.yaml.")],
+    *,
+    leg: Annotated[
+        str | None,
+        typer.Option(
+            "--leg",
+            metavar="UPS",
+            help="Leg types by the letters of their joints (R P U C S): 6-UPS, 3-\\[P]RR, RUS,RUS,PRR; "
+            "actuated joints as \\[P], P* or _P, otherwise the first P, or else the first R.",
+        ),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", help="With --leg: how many legs; as many as the motion needs.")
+    ] = None,
+    motion: Annotated[
+        str | None,
+        typer.Option(
+            "--motion",
+            help="With --leg: se3, xyz, xyz+rz, xy+rz, z+rx+ry, ...; a usual one if missing.",
+            autocompletion=completes("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
+        ),
+    ] = None,
+    from_robot: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Robot of the library, or YAML file, to start from; fivebar if nothing is said.",
+            autocompletion=robots_and_files,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from)."""
+    target = out or Path(f"{name}.yaml")
+    if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
+        raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
+    if leg is None and (count is not None or motion is not None):
+        raise NacelleError("--count and --motion go with --leg; write for example --leg UPS")
+    if leg is not None and from_robot is not None:
+        raise NacelleError("give --leg or --from, not both")
+    check_new(target)
+    if leg is not None:
+        from nacelle.sketch.sketch import sketch
+
+        made = sketch(name, leg, count=count, motion=motion)
+        legs = [str(kind) for kind in made.legs]
+        text, data, line = made.text, {"legs": legs, "motion": made.motion}, made.summary
+    else:
+        source = "fivebar" if from_robot is None else from_robot
+        text, data, line = with_name(_existing(source), name), {"from": source}, f"a copy of {source}"
+    try:
+        write_new(target, text)
+    except OSError as error:
+        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None
+    if as_json:
+        print_json({"ok": True, "file": str(target), "name": name, **data})
+    else:
+        console().print(f"wrote {target}: {line}; next: nacelle check {target}", markup=False)
+
+
+def _existing(robot: str) -> str:
+    """The text of a robot of the library or of a file."""
+    from nacelle import robots
+    from nacelle.library import check, looks_like_file, require_file
+
+    if not looks_like_file(robot):
+        return robots.text(robot)
+    require_file(robot)
+    check(robot).require()
+    return Path(robot).read_text(encoding="utf-8")
+
+
+def with_name(text: str, name: str) -> str:
+    """Give a description another name; comments stay unless the name is written in an unusual way."""
+    import dataclasses
+
+    from nacelle.model.read import read_text
+
+    written = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
+    robot, _ = read_text(written)
+    return written if robot.name == name else dataclasses.replace(robot, name=name).to_yaml()
+
+
+# ---- import: a robot from a file of another engine
+
+
+@command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="MJCF, URDF, SDF or SYMORO+ file.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Description to write, YAML.")],
+    closures: Annotated[
+        Path | None, typer.Option("--closures", help="Loops and drives of a URDF, YAML.")
+    ] = None,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="The root link of a URDF moves freely.")
+    ] = False,
+    keyframe: Annotated[
+        str | None,
+        typer.Option(
+            "--keyframe", help="Keyframe of the assembly; the first if missing, the drawn pose if ''."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the robot; the file's if missing.")
+    ] = None,
+    nacelle: Annotated[
+        str | None, typer.Option("--nacelle", help="Body that is the nacelle; chosen if missing, none if ''.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
+    from nacelle.exchange.imported import import_robot
+
+    check_new(out)
+    done = import_robot(
+        file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
+    )
+    done.save(out)
+    # Their lines are those of what was written.
+    warnings = [dataclasses.replace(problem, file=str(out)) for problem in done.warnings]
+    if as_json:
+        listed = [problem.as_dict() for problem in warnings]
+        lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": listed}
+        print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
+        return
+    shown = console()
+    for sentence in done.steps:
+        shown.print(f"done: {sentence}", markup=False)
+    for sentence in done.losses:
+        shown.print(f"lost: {sentence}", markup=False)
+    for problem in warnings:
+        shown.print(str(problem), markup=False)
+    wrote(out)

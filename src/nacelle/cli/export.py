@@ -11,13 +11,12 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
 from nacelle.cli.complete import completes
-from nacelle.cli.inputs import ModeOption, NoFrictionOption, SmoothOption, load_robot
-from nacelle.cli.loads import PayloadOption, loaded
+from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot, loaded
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
     from nacelle.control.controller import Controller
-    from nacelle.exchange.write.exported import ExportedRobot
+    from nacelle.exchange.exported import ExportedRobot
     from nacelle.model.robot import Robot
 
 
@@ -96,7 +95,7 @@ def export_command(
 
     robot = loaded(load_robot(robot_name, mode), payload)
     if target in ROBOT_TARGETS:
-        from nacelle.exchange.write.exported import export_robot
+        from nacelle.exchange.exported import export_robot
 
         of_models = {
             "--model": models is not None,

@@ -88,7 +88,7 @@ def observe_command(
     if out is not None:
         with task(f"drawing {out}"):
             from nacelle.report.draw.canvas import save
-            from nacelle.report.vision.picture import plot_observation
+            from nacelle.report.vision import plot_observation
 
             save(plot_observation(seen, names=names, shown=False), out, step=5)
         wrote(out)
@@ -108,7 +108,7 @@ def _camera_file(path: Path | None) -> CameraFile:
 
 def _print(seen: Observation) -> None:
     """What is seen of each cylinder, and the pose."""
-    from nacelle.report.vision.picture import cylinder_table, pose_table
+    from nacelle.report.vision import cylinder_table, pose_table
 
     screen = console()
     width, height = seen.camera.size
@@ -129,7 +129,7 @@ def _print(seen: Observation) -> None:
 def _calibrate(
     robot: Robot, written: CameraFile, pixels: PixelModel, poses: int, seed: int, as_json: bool
 ) -> None:
-    from nacelle.vision.calibration.rehearsal import rehearse_calibration
+    from nacelle.vision.calibration.calibrate import rehearse_calibration
 
     camera = written.camera(robot)
     with task("calibrating"):
@@ -177,15 +177,15 @@ def _compare(
     base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
     result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
     if out is not None:
+        from nacelle.report.control import plot_looking
         from nacelle.report.draw.canvas import save
-        from nacelle.report.vision.comparison import plot_looking
 
         save(plot_looking(result, shown=False), out)
         wrote(out)
     if as_json:
         print_json(result.summary())
         return
-    from nacelle.report.vision.comparison import looking_table, verdicts
+    from nacelle.report.control import looking_table, verdicts
 
     screen = console()
     screen.print(

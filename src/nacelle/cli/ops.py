@@ -9,8 +9,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
 from nacelle.cli.complete import completes
-from nacelle.cli.inputs import ModeOption, load_robot
-from nacelle.cli.loads import PayloadOption, loaded
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded
 from nacelle.public import ELASTIC_MODEL_NAMES, MODEL_NAMES
 
 if TYPE_CHECKING:

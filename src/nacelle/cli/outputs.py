@@ -44,7 +44,7 @@ def tool_data(robot: Robot, x: Array, tool: str) -> dict[str, Any]:
     """Where a tool is, for JSON; nothing without a tool."""
     if not tool:
         return {}
-    from nacelle.kinematics.tools.tool import tool_pose
+    from nacelle.kinematics.tools import tool_pose
 
     at = tool_pose(robot, x, tool)
     place = {"position": at.p, "quat_xyzw": at.quat_xyzw}
@@ -57,7 +57,7 @@ def tool_columns(robot: Robot, x: Array, tool: str) -> tuple[list[str], list[str
         return [], [], []
     import numpy as np
 
-    from nacelle.kinematics.tools.tool import tool_pose
+    from nacelle.kinematics.tools import tool_pose
 
     at = tool_pose(robot, x, tool)
     names = [f"{tool}.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
@@ -75,7 +75,7 @@ def print_tool(robot: Robot, x: Array, tool: str) -> None:
 
 def print_dependent(result: Any) -> None:
     """Print the dependent coordinates of the platform, if there are any."""
-    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     if dependent:
@@ -85,7 +85,7 @@ def print_dependent(result: Any) -> None:
 
 def dependent_data(result: Any) -> dict[str, Any]:
     """The dependent coordinates for JSON: an entry "dependent" if there are any."""
-    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     data = dependent_coordinates(result)
     return {"dependent": data} if data else {}
@@ -93,7 +93,7 @@ def dependent_data(result: Any) -> dict[str, Any]:
 
 def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
     """Names, units and values of the dependent coordinates, as columns of a table."""
-    from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+    from nacelle.kinematics.dependent import dependent_coordinates
 
     dependent = dependent_coordinates(result)
     units = ["rad" if name.startswith("r") else "m" for name in dependent]

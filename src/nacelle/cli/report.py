@@ -19,14 +19,13 @@ from nacelle.cli.common import (
     print_json,
     write_new,
 )
-from nacelle.cli.inputs import ModeOption
-from nacelle.cli.loads import PayloadOption
+from nacelle.cli.inputs import ModeOption, PayloadOption
 from nacelle.errors import number_of
 from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.model.robot import Robot
-    from nacelle.report.sheet.engines import EngineComparison
+    from nacelle.report.sheet.models import EngineComparison
     from nacelle.report.sheet.sheet import DataSheet
 
 
@@ -47,8 +46,7 @@ def report_command(
 ) -> None:
     """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
     with task(f"reading {robot_name}"):
-        from nacelle.report.sheet.beside import made_beside
-        from nacelle.report.sheet.sheet import DataSheet, make_sections, section_names
+        from nacelle.report.sheet.sheet import DataSheet, made_beside, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
 
         names = section_names(section)

@@ -12,14 +12,18 @@ import typer
 from nacelle.cli.common import JsonOption, check_new
 from nacelle.cli.inputs import (
     AtOption,
+    ExternalOption,
     ModeOption,
     NoFrictionOption,
+    PayloadOption,
     TableOption,
+    ToolOption,
     load_robot,
+    loaded,
     pose_at,
     value_with_unit,
+    wrenches,
 )
-from nacelle.cli.loads import ExternalOption, PayloadOption, ToolOption, loaded, wrenches
 from nacelle.errors import NacelleError
 
 if TYPE_CHECKING:
@@ -103,8 +107,7 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
     That of a tool is in the robot's coordinates, or in x, y and z where it moves along one that the robot's
     motion lacks.
     """
-    from nacelle.kinematics.tools.tool import tool_coordinates
-    from nacelle.kinematics.tools.trajectory import ToolTrajectory
+    from nacelle.kinematics.tools import ToolTrajectory, tool_coordinates
     from nacelle.kinematics.trajectory import Circle, Line, read_waypoints
     from nacelle.model.platform import Motion
     from nacelle.tables.csv import read_table

@@ -8,8 +8,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, console, print_json
-from nacelle.cli.inputs import ModeOption, load_robot
-from nacelle.cli.loads import PayloadOption, loaded
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, loaded
 
 
 @command("verify")

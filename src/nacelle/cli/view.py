@@ -1,17 +1,21 @@
-"""The command `view`: robots in the browser, or as one page that needs nothing besides itself."""
+"""Commands that show a robot: `draw` as a picture, `view` in the browser.
+
+`draw` draws it at a pose; `view` serves robots to the browser, or writes one page that needs nothing besides
+itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import check_new, print_text, write_new, wrote
+from nacelle.cli.common import PICTURES, RobotArgument, check_new, print_text, write_new, wrote
 from nacelle.cli.complete import files_ending, robots_and_files
-from nacelle.cli.inputs import AtOption, ModeOption, pose_at
-from nacelle.cli.loads import PayloadOption, ToolOption
+from nacelle.cli.inputs import AtOption, ModeOption, PayloadOption, ToolOption, load_robot, pose_at
 from nacelle.cli.progress import nothing_more
 from nacelle.cli.trajectory import DurationOption, MotionOptions, RadiusOption, ToOption, make_trajectory
 from nacelle.errors import NacelleError
@@ -23,6 +27,39 @@ if TYPE_CHECKING:
     from nacelle.model.robot import Robot
     from nacelle.view.timeline import Playback
     from nacelle.view.watch import Watched
+
+
+# ---- draw: a robot at a pose, as a picture
+
+
+def write_picture(draw: Callable[[], Any], out: Path) -> None:
+    """Write the axes that a function draws to a new file."""
+    check_new(out, PICTURES)
+    with task(f"drawing {out}"):
+        from nacelle.report.draw.canvas import save
+
+        save(draw().figure, out)
+    wrote(out)
+
+
+@command("draw")
+def draw_command(
+    robot_name: RobotArgument,
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
+    at: AtOption = None,
+    tool: ToolOption = "",
+    names: Annotated[bool, typer.Option("--names", help="Write the names of bodies.")] = False,
+    frames: Annotated[bool, typer.Option("--frames", help="Draw the frames of bodies.")] = False,
+    mode: ModeOption = "",
+) -> None:
+    """Draw a robot at a pose."""
+    robot = load_robot(robot_name, mode)
+    x = pose_at(robot, at, tool)
+    write_picture(lambda: robot.plot(x, names=names, frames=frames), out)
+
+
+# ---- view: robots in the browser, or as one page
 
 
 @command("view")
@@ -90,8 +127,7 @@ def view_command(
 
 def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) -> list[Playback | None]:
     """What each robot plays; None if nothing."""
-    from nacelle.view.runs import read_run
-    from nacelle.view.timeline import playable_motion
+    from nacelle.view.timeline import playable_motion, read_run
 
     if not given.kind and (given.to or given.radius):
         raise NacelleError("--to and --radius go with --trajectory")

@@ -14,13 +14,10 @@ a key made of the robot's hash, the function, the options, the package's source 
 second process loads it without tracing.
 """
 
-from nacelle.compile.batch_steps import BatchRk4
 from nacelle.compile.cache import remembered
-from nacelle.compile.compiled import Compiled
-from nacelle.compile.drivers import compile_newton, compile_rk4
+from nacelle.compile.compiled import Compiled, Parametric
+from nacelle.compile.drivers import BatchRk4, compile_irk5, compile_newton, compile_rk4
 from nacelle.compile.function import compile_function
-from nacelle.compile.implicit import compile_irk5
-from nacelle.compile.parametric import Parametric
 from nacelle.compile.refusals import refused_form
 from nacelle.compile.specification import Specification, make_program
 

@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from nacelle.compile.check import ROUNDING, ProgramCheck
-from nacelle.compile.fingerprint import fingerprint, package_hash
-from nacelle.compile.packed import packed_function, unpack, with_code
+from nacelle.compile.packed import fingerprint, package_hash, packed_function, unpack, with_code
 from nacelle.compile.refusals import refused_form
 from nacelle.compile.specification import Checked, Specification
 from nacelle.emit.registry import TargetError, warn_once

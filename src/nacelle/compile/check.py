@@ -1,7 +1,7 @@
 """A program is checked before it answers: against the physics by the tree, in plain NumPy, at a few states.
 
 What a program gives at sample states is compared with what its physics function gives there when it is run
-as it is written, on floats, in the form of the tree (`nacelle.spatial.form`). No tracing, pass, plan or
+as it is written, on floats, in the form of the tree (`nacelle.spatial.physics`). No tracing, pass, plan or
 emitter is shared. Figures that say how far a form is from its own limits (pivots, margins) differ between
 forms: they are compared with the program as it was traced. An entry of the results may differ by rounding
 times condition,

@@ -1,4 +1,7 @@
-"""Compiling a physics function."""
+"""Compiling a physics function: for this machine, a device, and libraries that differentiate.
+
+Compiling for libraries that differentiate: JAX and PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,85 @@ from functools import cache
 from typing import Any
 
 from nacelle.compile.cache import kept_program
-from nacelle.compile.closing import Closing
-from nacelle.compile.compiled import Compiled
-from nacelle.compile.differentiable import DIFFERENTIABLE, differentiable
-from nacelle.compile.native import compiled
-from nacelle.compile.parametric import Parametric
-from nacelle.compile.specification import Specification, groups_of, shapes_of_inputs
-from nacelle.compile.targets import target_that_runs
+from nacelle.compile.closing import UNKNOWN, Closing, Derivable
+from nacelle.compile.compiled import Compiled, Parametric
+from nacelle.compile.native import compiled, target_that_runs
+from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
+from nacelle.program.program import Program
+
+DIFFERENTIABLE = ("jax", "torch")
+"""Targets whose functions have derivatives."""
+
+
+def differentiable(
+    specification: Specification, target: str, closing: Closing | None, store: Store | None
+) -> Compiled:
+    """Compile a specification as a function of JAX or PyTorch.
+
+    Args:
+        specification: what is compiled; numbers of the robot that are inputs are differentiated, too.
+        target: "jax" or "torch".
+        closing: what is done with the pose before.
+        store: the cache; None if it is not to be used.
+
+    Raises:
+        CompileError: if the library is missing, or the robot's geometry is an input where iteration finds
+            something at the geometry as it is described.
+    """
+    from nacelle.compile.on_jax import OnJax
+    from nacelle.compile.on_torch import OnTorch, ProgramOperator
+    from nacelle.emit.jax import jax
+    from nacelle.emit.torch import torch
+
+    {"jax": jax, "torch": torch}[target]()  # before the work of tracing
+    if specification.derivatives:
+        raise CompileError(
+            f"functions of the target {target!r} have all derivatives: leave `derivatives` out, and "
+            "differentiate by the input 'parameters'"
+        )
+    unknown = closing is not None and closing.step is not None and UNKNOWN in specification.shapes
+    if unknown and "geometry" in specification.groups:
+        raise CompileError(
+            f"legs of {specification.label} are found by iteration, with its geometry as it is described: "
+            "leave geometry out of the parameters"
+        )
+
+    main = _derivable(specification, store)
+    step = own = None
+    if unknown:
+        assert closing is not None
+        assert closing.step is not None
+        own = Specification(closing.step, closing.robot, shapes_of_inputs(closing.step, closing.robot))
+        step = _derivable(own, store)
+    if target == "jax":
+        return OnJax(main, closing, step)
+
+    def operator(of: Specification, derivable: Derivable) -> ProgramOperator:
+        def native(part: str, program: Program) -> Compiled:
+            made = Checked(program, None)
+            return compiled(of, lambda: made, target_that_runs("jit"), store, f"torch {part}")
+
+        return ProgramOperator(derivable, native)
+
+    closed = None if own is None or step is None else operator(own, step)
+    return OnTorch(operator(specification, main), closing, closed)
+
+
+def _derivable(specification: Specification, store: Store | None) -> Derivable:
+    """The program of a specification, with what follows from it in the cache."""
+
+    def derived(part: str, make: Callable[[], Program]) -> Program:
+        return kept_program("differentiable", specification, make, store, part)
+
+    return Derivable(derived("program", specification.program), derived)
+
+
+# ---- compiling a physics function
 
 
 def compile_function(
@@ -55,7 +125,7 @@ def compile_function(
             and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
         precision: "double", or "float" on a device.
         ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
-            where IEEE gives infinities (`nacelle.emit.cuda.lower`), twice as fast.
+            where IEEE gives infinities (`nacelle.emit.cuda.plan`), twice as fast.
         minimised: whether to minimise the program.
         closing: for "jax" and "torch", what is done with a robot's pose before the program runs.
         states: how inputs are drawn at which the program is checked (`Specification`).

@@ -15,14 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.arguments import arguments_of, given_results
-from nacelle.compile.compiled import Bound, Compiled
-from nacelle.compile.fingerprint import package_hash
-from nacelle.compile.packed import packed_function
-from nacelle.compile.parametric import Parametric
+from nacelle.compile.compiled import Bound, Compiled, Parametric, arguments_of, given_results
+from nacelle.compile.packed import package_hash, packed_function
 from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
-from nacelle.emit.cuda.kernel import Kernels, Launch, kernels
 from nacelle.emit.cuda.plan import CudaOptions
+from nacelle.emit.cuda.target import Kernels, Launch, kernels
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable

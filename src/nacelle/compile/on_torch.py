@@ -1,7 +1,7 @@
 """Compiled physics as functions of PyTorch: tensors in, tensors out, with exact derivatives.
 
 On the processor the native program runs, on other devices PyTorch's own operations, one by one. Derivatives
-are programs, too (`nacelle.program.directional`): J dx for forward mode, J^T y_bar for backward, each with
+are programs, too (`nacelle.program.derivative`): J dx for forward mode, J^T y_bar for backward, each with
 derivatives of its own, so that those of any order are exact. Tensors are double or float, and stay where they
 are; the processor computes in double either way, and float is rounded once.
 """
@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.arguments import arguments_of
 from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled
-from nacelle.emit.torch.target import function, torch
+from nacelle.compile.compiled import Bound, Compiled, arguments_of
+from nacelle.emit.torch import function, torch
 from nacelle.errors import CompileError
-from nacelle.program.directional import cotangent, directional_program
+from nacelle.program.derivative import cotangent, directional_program
 from nacelle.program.program import Program
 
 Native = Callable[[str, Program], Compiled]

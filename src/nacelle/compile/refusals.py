@@ -1,7 +1,7 @@
 """Forms that are out of use for a robot, kept in the user's cache with the reason.
 
 A form whose program has disagreed with the physics, or could not be traced, is refused for all programs of
-the robot (`nacelle.spatial.form`), in later processes too, until the package changes.
+the robot (`nacelle.spatial.physics`), in later processes too, until the package changes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from nacelle.compile.fingerprint import package_hash
+from nacelle.compile.packed import package_hash
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
-from nacelle.spatial.form import Form, refusal, refuse
+from nacelle.spatial.physics import Form, refusal, refuse
 
 
 def note_refusal(robot: Robot, also: tuple[Robot, ...], form: Form, reason: str) -> None:

@@ -23,18 +23,24 @@ from nacelle.compile.compiled import Compiled
 from nacelle.compile.refusals import note_refusal, refused_form
 from nacelle.emit.registry import warn_once
 from nacelle.errors import CompileError, NacelleError, did_you_mean
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.program.identities.merge import with_identities
-from nacelle.program.identities.parametric import split_with_identities
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.merge import split_with_identities, with_identities
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
 from nacelle.program.split import Split, joined, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
-from nacelle.spatial.form import Form, form_for, written_in
-from nacelle.spatial.physics import check_sampler_of, input_shapes, is_alike_in_all_forms, sampler_of
+from nacelle.spatial.physics import (
+    Form,
+    check_sampler_of,
+    form_for,
+    input_shapes,
+    is_alike_in_all_forms,
+    sampler_of,
+    written_in,
+)
 from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")

@@ -1,24 +1,184 @@
-"""Controllers: a kind of law for a robot, tuned, with a sample time."""
+"""Controllers: a kind of law for a robot, tuned, with a sample time, and its physics function.
+
+Controllers: a kind of law for a robot, tuned, with a sample time.
+
+Samples of the inputs of control laws, by which identities of their programs are recognised.
+
+The desired pose is one of the robot, to all digits (`nacelle.kinematics.samples`). The readings and
+the memory are beside those at it: a memory at rest there, off by two hundredths. So every step of Newton's
+iteration that a law takes is seen to move something (2e-2, 4e-4, 2e-7), while what the last of three leaves
+open, 3e-14 of a small factor, is below rounding: identities of closed loops hold behind it. Rates and errors
+are drawn at random, and gains around those that a kind gives itself.
+
+The physics function of a control law, with the checks before a force leaves.
+
+Every law runs through here: in the native loop, sample by sample, and in exported packages.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import ControllerKind, DesiredMotion
-from nacelle.control.law import law_of
+from nacelle.control.kind import ControllerKind, DesiredMotion, Fields, desired_of_row, row_size
+from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, NacelleError
+from nacelle.kinematics.branch import WRONG
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.kinematic_model import actuator_positions
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.samples import input_samples
+from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
-from nacelle.simulation.sampled.law import Sampled
-from nacelle.simulation.sampled.programs import law_alone
+from nacelle.program.identities.values import PreciseInputs, Row
+from nacelle.simulation.sampled import Sampled, law_alone
+from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
 from nacelle.spatial.scalar import Array
+
+# How far memory and readings are from those at the pose, over their own size.
+_OFF = 2e-2
+_SEED = 17
+# How far readings are from the desired pose where programs are checked, rad or m.
+_NEAR = 1e-5
+# Rates of desired motions that are checked, over those that are drawn: drives have limits.
+_SLOW = 0.1
+# Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
+_MOST = 16
+
+
+def law_samples(
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
+) -> Callable[..., PreciseInputs | None]:
+    """The sampler of a law of (z, q, r, gains).
+
+    Args:
+        memory: parts of its memory.
+        start: of (robot, x, y), the memory at rest.
+        gains: some that it can have.
+    """
+
+    def sampler(
+        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    ) -> PreciseInputs | None:
+        mechanism = mechanism_of(robot)
+        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
+        fields = memory(robot)
+        # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
+        if groups or ny > _MOST or "x" in fields.sizes:
+            return None
+        states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        if states is None:
+            return None
+        rng = np.random.default_rng(_SEED)
+
+        def row(given: Row) -> Row:
+            x, y = np.array(given[:nx], dtype=float), np.array(given[nx : nx + ny], dtype=float)
+            z = np.asarray(fields.join(start(robot, x, y)), dtype=float)
+            q = np.asarray(actuator_positions(robot, x, y)["q"])
+            near = [*_beside(z, rng), *_beside(q, rng)]
+            return (*near, *given[:nx], *given[nx + ny :], *_beside(np.abs(gains(robot)), rng))
+
+        try:
+            rows = [tuple(row(given) for given in part) for part in (states.proof, states.check)]
+        except NacelleError:
+            return None
+        before = (0.0,) * (fields.size + len(robot.actuators))
+        after = (0.0,) * (2 * n + shapes["gains"][0])
+        return PreciseInputs(rows[0], rows[1], (*before, *states.sizes[:nx], *after))
+
+    return sampler
+
+
+def law_states(
+    memory: Callable[[Robot], Fields],
+    start: Callable[[Robot, Array, Array], Mapping[str, Any]],
+    gains: Callable[[Robot], Array],
+) -> Callable[..., PreciseInputs | None]:
+    """The same for the check of its program: samples that a law takes, so that there are forces to compare.
+
+    Memory at rest and readings near those of the desired pose: Newton's steps begin next to where they end,
+    in every form.
+    """
+
+    def sampler(
+        robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
+    ) -> PreciseInputs | None:
+        if groups:
+            return None
+        mechanism = mechanism_of(robot)
+        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
+        states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
+        if states is None:
+            return None
+
+        def row(given: Row) -> Row:
+            x, y, rates = np.split(np.array(given, dtype=float), (nx, nx + ny))
+            z, q = fields.join(start(robot, x, y)), actuator_positions(robot, x, y)["q"]
+            off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
+            numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains(robot)])
+            return tuple(map(Decimal, numbers.astype(float).tolist()))
+
+        fields, rng = memory(robot), np.random.default_rng(_SEED)
+        rows = tuple(row(given) for given in states.check)
+        return PreciseInputs(rows, rows, (0.0,) * sum(shape[0] for shape in shapes.values()))
+
+    return sampler
+
+
+def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
+    """Numbers beside others; random ones where these are zero."""
+    away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
+    return [Decimal(float(own)) for own in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
+
+
+# ---- the physics function of a control law, with the checks before a force leaves
+
+
+@lru_cache(maxsize=128)
+def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str, Array]]:
+    """The physics function (robot, z, q, r, gains) of a kind of controller.
+
+    Args:
+        kind: the kind.
+        wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: more in single
+            precision.
+    """
+
+    # Laws begin with a step of the iteration that finds y: its rounding, over the square of the period, is in
+    # what they remember.
+    @differs_by_form(lambda robot: bool(mechanism_of(robot).ny))
+    @checked_at(law_states(kind.memory, kind.start, kind.plausible_gains))
+    @sampled(law_samples(kind.memory, kind.start, kind.plausible_gains))
+    @physics(
+        z=lambda robot: (kind.memory(robot).size,),
+        q=of_actuators,
+        r=row_size,
+        gains=lambda robot: (kind.gains(robot).size,),
+    )
+    def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
+        memory, motion, k = kind.memory(robot), desired_of_row(robot, r), kind.gains(robot).split(gains)
+        before = memory.split(z)
+        step = released(robot, before, kind.step(robot, before, q, motion, k), motion, k, q=q, wrong=wrong)
+        return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
+
+    law.__name__ = kind.name
+    # All that shapes the program is in the class and in its fields.
+    vars(law)["made_from"] = (type(kind).__module__, repr(kind), wrong)
+    return law
+
+
+# ---- controllers: a kind of law for a robot, tuned, with a sample time
 
 
 @dataclass(frozen=True, eq=False, repr=False)

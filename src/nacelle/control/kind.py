@@ -1,23 +1,157 @@
 """What a control law is: z+, force = law(z, q, [x_d; v_d; a_d], gains), written once over any scalar.
 
 A *kind* of controller says which parts its memory and its gains have, how a sample goes, with which memory it
-starts, and which gains follow from a bandwidth. From it comes the physics function (`nacelle.control.law`)
-that runs in the native loop (`nacelle.simulation.sampled`) and that is exported. What it measures are the
-coordinates q of the actuators as encoders read them; the desired motion is that of the platform.
+starts, and which gains follow from a bandwidth. From it comes the physics function
+(`nacelle.control.controller`) that runs in the native loop (`nacelle.simulation.sampled`) and that is
+exported. What it measures are the coordinates q of the actuators as encoders read them; the desired motion is
+that of the platform.
+
+Vectors with named parts: the memory of a controller, and its gains.
+
+What the parts of memories and gains are, with units: for the pages and headers of exported controllers.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.fields import Fields
-from nacelle.control.words import COMMON
+from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.spatial.scalar import Array, pack
+
+
+class Fields:
+    """Names and sizes of the parts of a vector, in their order.
+
+    Args:
+        **sizes: how many numbers each part has.
+    """
+
+    def __init__(self, **sizes: int) -> None:
+        self.sizes = sizes
+
+    @property
+    def size(self) -> int:
+        """Numbers of the whole vector."""
+        return sum(self.sizes.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parts."""
+        return tuple(self.sizes)
+
+    def place(self, name: str) -> slice:
+        """Where a part is.
+
+        Raises:
+            KinematicsError: if there is none of that name.
+        """
+        start = 0
+        for own, size in self.sizes.items():
+            if own == name:
+                return slice(start, start + size)
+            start += size
+        raise KinematicsError(f"nothing is called {name!r}; {did_you_mean(name, self.names)}")
+
+    def split(self, vector: Array) -> dict[str, Array]:
+        """The parts of a vector (..., size), by name."""
+        return {name: vector[..., self.place(name)] for name in self.sizes}
+
+    def join(self, parts: Mapping[str, Any]) -> Array:
+        """A vector (size,) of parts; a single number stands for all of its part. Any scalar.
+
+        Raises:
+            KinematicsError: if a part is missing, unnamed, or of another size.
+        """
+        for name in parts:
+            self.place(name)
+        entries: list[Any] = []
+        for name, size in self.sizes.items():
+            if name not in parts:
+                raise KinematicsError(f"{name!r} is missing: {size} numbers")
+            part = np.asarray(parts[name])
+            if part.shape not in ((), (size,)):
+                raise KinematicsError(f"{name!r} has {size} numbers, got the shape {part.shape}")
+            entries += [part[()]] * size if part.shape == () else list(part)
+        return pack(entries) if entries else np.zeros(0)
+
+
+# ---- what the parts of memories and gains are, with units
+
+
+COMMON = {
+    "memory.x": "pose of the platform as the encoders have it",
+    "memory.y": "what iteration finds at that pose",
+    "memory.v": "reduced twist of the platform; m/s, rad/s",
+    "memory.unmodelled": "acceleration that the model lacks; m/s^2, rad/s^2",
+    "memory.acceleration": "what the last forces give by the model; m/s^2, rad/s^2",
+    "memory.earlier": "the same of the sample before; m/s^2, rad/s^2",
+    "memory.a_d": "last desired acceleration; m/s^2, rad/s^2",
+    "memory.y_d": "what iteration finds at the desired pose",
+    "memory.q_d": "coordinates of the actuators at the last desired pose; rad, m",
+    "memory.side": "sign of the determinant of the actuators' Jacobian at the start",
+    "memory.started": "above 0 after the first sample",
+    "memory.missed": "samples in a row without all readings",
+    "memory.stopped": "0, or the status of the sample that stopped the controller",
+    "gains.limit": "largest forces of the drives; N, N m",
+    "gains.period": "sample time T; s",
+    "gains.delay": "from a sample to the time at which its forces act; s",
+    "gains.correction": "of the twist by what a prediction missed, b of v = v- + b e / T",
+    "gains.learning": "of what the model lacks, c of u = u- + c e / T^2",
+    "gains.patience": "samples in a row without all readings after which the controller stops",
+}
+"""Parts that mean the same in all kinds."""
+
+SINGLE_JOINT = COMMON | {
+    "memory.error": "last error of the actuators, desired less measured; rad, m",
+    "memory.rate": "rate of that error, filtered; rad/s, m/s",
+    "memory.integral": "force of the integral; N, N m",
+    "gains.stiffness": "force over error; N/m, N m/rad",
+    "gains.damping": "force over rate of the error; N s/m, N m s/rad",
+    "gains.integral": "rate of the integral's force over error; N/(m s), N m/(rad s)",
+    "gains.unwinding": "part of what a limit cuts off that is taken out of the integral at a sample",
+    "gains.smoothing": "of the filter of the rate, 1 - exp(-T w) at its bandwidth w",
+}
+"""Feedback of each actuator."""
+
+COMPUTED_TORQUE = COMMON | {
+    "memory.disturbance": "force along the twist that the model lacks; N, N m",
+    "gains.stiffness": "acceleration over error; 1/s^2",
+    "gains.damping": "acceleration over rate of the error; 1/s",
+}
+"""Feedback linearisation."""
+
+IMPEDANCE = COMMON | {
+    "gains.stiffness": "force along the twist over displacement, row by row; N/m, N, N m/rad",
+    "gains.damping": "force along the twist over twist, row by row; N s/m, N s, N m s/rad",
+}
+"""Impedance of the platform."""
+
+ADAPTIVE = COMMON | {
+    "memory.parameters": "parameters of the linear form, as adapted; SI units",
+    "memory.excitation": "mean square of the forces that each parameter makes, over those of the robot",
+    "gains.rate": "at which errors decay on the sliding surface; 1/s",
+    "gains.decay": "at which the sliding variable decays; 1/s",
+    "gains.damping": "K on the sliding variable, row by row; N s/m, N s, N m s/rad",
+    "gains.adaptation": "P, row by row",
+    "gains.lower": "lower bounds of the parameters",
+    "gains.upper": "upper bounds of the parameters",
+    "gains.dead_zone": "rates of the actuators that do not count; rad/s, m/s",
+    "gains.scale": "sizes of the parameters",
+    "gains.typical": "forces of the robot that excitation is counted in; N, N m",
+    "gains.forgetting": "part of the excitation that is forgotten at a sample",
+    "gains.unfelt": "excitation below which a parameter is frozen",
+    "gains.fastest": "largest rate of adaptation along the sliding variable; 1/s",
+}
+"""Adaptive control in the parameters of the linear form."""
+
+
+# ---- what a control law is
 
 
 class DesiredMotion(NamedTuple):

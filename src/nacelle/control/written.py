@@ -1,19 +1,141 @@
-"""What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places."""
+"""What is written in YAML, checked: types of entries, and files as models of their entries.
+
+What is written in YAML, checked: a file, a text or a mapping to a model of its entries, with places.
+
+Types of entries of scenarios: times, frequencies, shares; quantities that depend on the robot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+import numpy as np
+from pydantic import BeforeValidator, ValidationError, ValidationInfo, WithJsonSchema
 
-from nacelle.errors import DescriptionError, Problem
+from nacelle.errors import DescriptionError, KinematicsError, Problem, did_you_mean
 from nacelle.files import why_unread
-from nacelle.model.description.fields import Strict, message_and_hint
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import is_angle
+from nacelle.model.description.fields import Strict, fault, message_and_hint, read, units_of
+from nacelle.model.reduced import ROTATIONS, layout_of
+from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
 from nacelle.model.source.python import node_from_python
 from nacelle.model.source.yaml import read_yaml
+from nacelle.model.units import QUANTITIES, SI, Quantity, UnitError, parse_quantity
+from nacelle.spatial.scalar import Array
+
+TIME = Quantity("time", (0, 0, 1, 0, 0), "s", "0.5 ms")
+FREQUENCY = Quantity("frequency", (0, 0, -1, 0, 0), "Hz", "20 Hz")
+
+
+def _scalar(quantity: Quantity, *, lowest: float = -math.inf, above: float = -math.inf) -> Any:
+    def validate(value: Any, info: ValidationInfo) -> float:
+        number = read(value, quantity, units_of(info))
+        if number < lowest or not number > above:
+            words = f"not below {lowest:g}" if number < lowest else f"above {above:g}"
+            raise fault(f"the {quantity.name} is {words}, got {number:g}", f"write {quantity.example!r}")
+        return number
+
+    words = f"{quantity.name}, for example {quantity.example!r}; SI unit {quantity.si}"
+    schema = {"anyOf": [{"type": "number"}, {"type": "string"}], "description": words}
+    return Annotated[Any, BeforeValidator(validate), WithJsonSchema(schema)]
+
+
+def _percent(value: Any) -> float:
+    """A share from a text such as "10 %"."""
+    text = str(value).strip() if isinstance(value, str) else ""
+    try:
+        number = float(text.removesuffix("%")) if text.endswith("%") else math.nan
+    except ValueError:
+        number = math.nan
+    if not number >= 0.0:
+        raise fault(f"expected a share, got {value!r}", 'write "10 %"')
+    return number / 100.0
+
+
+def _probability(value: Any) -> float:
+    number = _percent(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number <= 1.0:
+        raise fault(f"expected a probability from 0 to 1, got {value!r}", 'write 0.01 or "1 %"')
+    return float(number)
+
+
+Time = _scalar(TIME)
+PastTime = _scalar(TIME, lowest=0.0)
+Duration = _scalar(TIME, above=0.0)
+Frequency = _scalar(FREQUENCY, above=0.0)
+Speed = _scalar(QUANTITIES["speed"], above=0.0)
+Share = Annotated[float, BeforeValidator(_percent), WithJsonSchema({"type": "string"})]
+Probability = Annotated[float, BeforeValidator(_probability), WithJsonSchema({"type": ["number", "string"]})]
+
+
+# ---- quantities that depend on the robot
+
+
+def quantity_of(value: Any, name: str) -> float:
+    """A quantity of a kind such as "length" in SI units; bare numbers are SI.
+
+    Raises:
+        KinematicsError: if it is none.
+    """
+    try:
+        return float(parse_quantity(value, QUANTITIES[name], SI))
+    except UnitError as error:
+        raise KinematicsError(f"{error}; {error.hint}") from None
+
+
+def for_actuators(robot: Robot, value: Any, kinds: tuple[str, str]) -> float | list[float]:
+    """A quantity for all actuators of a robot, or one for each.
+
+    Args:
+        robot: the robot.
+        value: a number or a text with a unit, or a list of them.
+        kinds: the quantities of prismatic and of revolute actuators.
+
+    Raises:
+        KinematicsError: if it fits none of them.
+    """
+    revolute = robot.revolute_actuators
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != len(revolute):
+            raise KinematicsError(
+                f"expected one entry, or one for each of the {len(revolute)} actuators of {robot.name}, got "
+                f"{len(value)}"
+            )
+        return [quantity_of(entry, kinds[rotates]) for entry, rotates in zip(value, revolute, strict=True)]
+    if len(set(revolute)) > 1 and isinstance(value, str):
+        raise KinematicsError(
+            f"{robot.name} has prismatic and revolute actuators: give a list with a quantity for each"
+        )
+    return quantity_of(value, kinds[revolute[0]])
+
+
+def pose_by_names(robot: Robot, given: Mapping[str, Any], tool: str = "") -> Array:
+    """A pose (nx,) from coordinates by name; others are those of the reference pose.
+
+    Raises:
+        KinematicsError: if a coordinate is none of the robot's, or its quantity another one.
+    """
+    names = list(robot.motion.coordinates)
+    if tool:
+        names = [*dict.fromkeys([*"xyz", *names])]
+    values: dict[str, float] = {}
+    for name, value in given.items():
+        if name not in names:
+            raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names)}")
+        values[name] = quantity_of(value, "angle" if is_angle(robot, name) else "length")
+    turn = None
+    if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
+        turn = [values.pop(axis, 0.0) for axis in ROTATIONS]
+    return np.asarray(pose(robot, None, rotation_vector=turn, tool=tool or None, **values))
+
+
+# ---- what is written in YAML, checked
+
 
 Spec = TypeVar("Spec", bound=Strict)
 

@@ -18,13 +18,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.compliance.dampers import damper_power
-from nacelle.dynamics.compliance.line_springs import spring_energy, spring_line, spring_rate
-from nacelle.dynamics.compliance.stops import stop_effort, stop_energy, stop_of
+from nacelle.dynamics.compliance import (
+    damper_power,
+    spring_energy,
+    spring_line,
+    spring_rate,
+    stop_effort,
+    stop_energy,
+    stop_of,
+)
 from nacelle.dynamics.joint_effort import friction_effort, rate_rows, rotor_rows, rotors
 from nacelle.dynamics.state import State
 from nacelle.kinematics.tree.spanning_tree import point_velocity
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Scalar, cross, dot
 

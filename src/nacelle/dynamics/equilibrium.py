@@ -13,6 +13,16 @@ iteration along the tangent of the pose e (n,), the small motion whose rate is t
 with e in base axes: translations, a rotation vector applied in front of the quaternion, joints of the
 nacelle. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is singular
 the forces do not determine a pose.
+
+Poses around the reference that a robot can hold.
+
+From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are drawn uniformly,
+
+    |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
+
+and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
+if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
+is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
 """
 
 from __future__ import annotations
@@ -23,14 +33,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.derivatives import differentiate
-from nacelle.dynamics.derivatives.tangent import tangent
+from nacelle.dynamics.derivatives.derivatives import differentiate, tangent
 from nacelle.dynamics.external import checked_wrenches, load_names
 from nacelle.dynamics.inverse import checked_forces, free_places, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.operating_point import OperatingPoint
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.motion import settle, solved
 from nacelle.kinematics.native import native
@@ -38,7 +48,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # A step goes no further than this part of the robot's size, or this angle (rad).
@@ -227,3 +237,38 @@ def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
         turned = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
         result[..., layout.quaternion] = turned
     return np.asarray(result)
+
+
+# ---- poses around the reference that a robot can hold
+
+
+# Half the width of the box from which poses are drawn: in the robot's size, or rad.
+_REACH = 0.2
+# A pose whose conditioning is below this part of that in the reference is too near a singularity.
+_POOR = 0.2
+
+
+def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
+    """Random poses (count, nx) around the reference, within reach and limits and far from singularities.
+
+    They fill a box of 0.2 of the robot's size, and 0.2 rad, to either side, or the largest half, quarter, ...
+    of it of which at least every fourth pose can be held.
+
+    Raises:
+        UnreachableError: if there are no such poses.
+    """
+    rng = np.random.default_rng(seed)
+    x = reference_pose(robot)
+    fair = float(jacobian(robot, x).conditioning) * _POOR
+    units = twist_units(robot)
+    for halving in range(8):
+        steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * _REACH / 2.0**halving
+        # All poses start from the reference, whose tangent they follow.
+        poses = moved(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
+        good = inverse_kinematics(robot, poses).ok
+        good[good] = jacobian(robot, poses[good]).conditioning > fair
+        if np.count_nonzero(good) >= count:
+            return np.asarray(poses[good][:count])
+    raise UnreachableError(
+        f"{robot.name} holds hardly any pose around its reference within reach and limits: give poses"
+    )

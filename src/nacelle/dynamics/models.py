@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.compile.closing import GIVEN
-from nacelle.compile.differentiable import DIFFERENTIABLE
+from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.general.from_elements import (
@@ -24,10 +24,9 @@ from nacelle.dynamics.general.from_elements import (
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.elements.from_encoders import reason_without_encoders
-from nacelle.kinematics.elements.from_pose import element_shapes
+from nacelle.kinematics.elements.from_inputs import element_shapes, reason_without_encoders
 from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
-from nacelle.kinematics.iteration.closing import closing_of
+from nacelle.kinematics.iteration.unknowns import closing_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of

@@ -16,8 +16,8 @@ from nacelle.dynamics.formulations.mass_rank import require_inertia
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.kinematics.general.plan import is_supported
-from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import model_hint, require_driven
 from nacelle.model.robot import Robot

@@ -13,10 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nacelle.kinematics.configuration import (
+    Configuration,
+    MovingConfiguration,
+    configuration,
+    moving,
+    resting,
+)
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import MovingConfiguration, moving, resting
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -19,7 +19,7 @@ import numpy as np
 from nacelle.dynamics.state import State
 from nacelle.kinematics.tree.spanning_tree import point_acceleration
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.scalar import Array, cross
 

@@ -18,20 +18,20 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
 from nacelle.elastic.condensed.models import (
+    condensed_energies,
     condensed_flow,
     condensed_forward,
     condensed_inverse,
     condensed_step,
+    link_lengths,
 )
-from nacelle.elastic.condensed.natural import Natural, natural_of, unit_positions
-from nacelle.elastic.condensed.structure import structure_of
+from nacelle.elastic.condensed.natural import Natural, natural_of, structure_of, unit_positions
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.flow import elastic_flow
 from nacelle.elastic.dynamics.models import (
     elastic_closing,
     elastic_energies,
+    elastic_flow,
     elastic_forward,
     elastic_gaps,
     elastic_inverse,

@@ -26,7 +26,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_state
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew

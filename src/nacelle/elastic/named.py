@@ -16,13 +16,14 @@ import numpy as np
 
 from nacelle.dynamics.models import Model
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.condensed.lengths import (
+from nacelle.elastic.condensed.models import (
+    condensed_forward,
+    condensed_inverse,
     lengths_forward,
     lengths_inverse,
     reason_not,
     reference_actuators,
 )
-from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
 from nacelle.elastic.condensed.natural import natural_of
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
 from nacelle.elastic.extended import extended

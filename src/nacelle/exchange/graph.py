@@ -1,13 +1,18 @@
-"""A mechanism between two formats: bodies, joints, closures, couplings, and the report of what was done.
+"""A mechanism between two formats: bodies, joints, closures, couplings, names, and the report.
 
 A joint has a frame on each of its bodies, `at` on the parent and `child_at` on the child; the second frame
 moves in the first by the joint's axes one after the other, rotations about or strokes along them. Coordinates
 are those of the file, in rad and m; a spherical joint has a quaternion x y z w.
+
+Names of a file become names of a description: letters, digits, underscores and hyphens, each once. The report
+says what was done.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +21,31 @@ from nacelle.errors import DescriptionError, Problem
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_rotation, rotation_axis_angle, rotation_quat
 from nacelle.spatial.scalar import Array
+
+# ---- names
+
+
+class Names:
+    """The names that were given."""
+
+    def __init__(self, taken: Iterable[str] = ("base", "nacelle")) -> None:
+        """None yet; the words of the format are taken."""
+        self._given: set[str] = set(taken)
+
+    def new(self, name: str, otherwise: str) -> str:
+        """A name like the given one that is not taken; `otherwise` where there is none."""
+        clean = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or otherwise
+        if not clean[0].isalpha():
+            clean = f"n{clean}"
+        number, made = 2, clean
+        while made in self._given:
+            made, number = f"{clean}-{number}", number + 1
+        self._given.add(made)
+        return made
+
+
+# ---- the graph
+
 
 # The name of the base in every graph.
 BASE = "base"

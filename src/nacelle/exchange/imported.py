@@ -8,19 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
+from nacelle.exchange.description import described
 from nacelle.exchange.graph import ExchangeReport, Graph, broken
-from nacelle.exchange.par.read import read_par
-from nacelle.exchange.passes.articulated import with_articulated
-from nacelle.exchange.passes.drives import without_dependent_motors
-from nacelle.exchange.passes.groups import grouped
-from nacelle.exchange.passes.lines import spherical_pairs_joined
-from nacelle.exchange.passes.merge import without_fixed_joints
-from nacelle.exchange.passes.motion import Chosen, chosen_motion
-from nacelle.exchange.passes.nacelle import with_nacelle
+from nacelle.exchange.par import read_par
+from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
+from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
+from nacelle.exchange.passes.motion import Chosen, chosen_motion, without_dependent_motors
+from nacelle.exchange.passes.nacelle import with_articulated, with_nacelle
 from nacelle.exchange.passes.roots import rooted, without_floating
-from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.sdf.read import read_sdf
-from nacelle.exchange.text.description import described
 from nacelle.exchange.urdf.gepetto import no_side, read_side
 from nacelle.exchange.urdf.read import Options, read_urdf
 from nacelle.exchange.xml import read_xml

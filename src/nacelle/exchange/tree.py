@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid, broken
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid, broken
 from nacelle.spatial.pose import identity
 
 

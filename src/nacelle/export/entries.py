@@ -24,15 +24,13 @@ from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.export.entry import CLOSING, Entry, pose_words
-from nacelle.export.loop.assembly import assembly_entry
-from nacelle.export.loop.law import controller_entries
-from nacelle.export.loop.plant import plant_entries
-from nacelle.kinematics.iteration.branch import WRONG, branch_of
+from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
+from nacelle.kinematics.branch import WRONG, branch_of
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import declared_like, input_shapes

@@ -1,8 +1,14 @@
-"""Exporting models of a robot as a package of source, with documentation and self-test."""
+"""Exporting models of a robot as a package of source, with documentation and self-test.
+
+The whole folder is written, or the whole file, or nothing.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,19 +16,140 @@ from typing import Any
 
 from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
-from nacelle.export.about import Package
+from nacelle.export.about import TRIAL, Package
 from nacelle.export.entries import Wanted, entries, package_name
-from nacelle.export.folder import MANIFEST, check_file, check_folder, write_file, write_folder
-from nacelle.export.loop.law import gains_of, memory_of
-from nacelle.export.markdown import TRIAL
+from nacelle.export.loop import gains_of, memory_of
 from nacelle.export.states import SampleStates, seeded_states
 from nacelle.export.trial import Trial, try_package
 from nacelle.export.vectors import relation_error, vectors
-from nacelle.kinematics.iteration.branch import branch_of
+from nacelle.files import write_whole
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import counting
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count
+
+# ---- writing the whole folder, or the whole file, or nothing
+
+
+MANIFEST = "nacelle.json"
+"""The file that says what a package holds, and which files are its own."""
+
+
+def check_folder(out: Path, force: bool) -> None:
+    """Say before the work is done that a folder cannot be written.
+
+    Raises:
+        ExportError: if it is a file, holds something, or its parent is missing.
+    """
+    try:
+        if out.is_dir():
+            if any(out.iterdir()) and not force:
+                raise ExportError(
+                    f"{out} is not empty; it is left as it is (force replaces the package in it)"
+                )
+        elif out.exists() or out.is_symlink():
+            raise ExportError(f"{out} is no folder; it is left as it is")
+        elif not out.parent.is_dir():
+            raise ExportError(f"there is no folder {out.parent}")
+        place = out if out.is_dir() else out.parent
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise ExportError(f"cannot write {out}: {place} is not writable")
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
+    """Write files by their path in a folder; a new folder appears whole, or not at all.
+
+    In a folder that holds something (with `force`) files are replaced one by one once all are written beside
+    it; files of an earlier package that are no more are removed, and those of others stay.
+
+    Raises:
+        ExportError: if it cannot be written.
+    """
+    check_folder(out, force)
+    try:
+        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
+        try:
+            for name, text in files.items():
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                (stage / name).write_text(text, encoding="utf-8", newline="\n")
+            if out.is_dir() and any(out.iterdir()):
+                _replace(out, stage, files)
+            else:
+                # The folder of a temporary name is closed to others.
+                stage.chmod(0o777 & ~_umask())
+                stage.rename(out)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def check_file(out: Path, ending: str, force: bool) -> None:
+    """Say before the work is done that a file cannot be written.
+
+    Raises:
+        ExportError: if its name ends otherwise, it is there already or a folder, or its parent is missing.
+    """
+    if out.suffix != ending:
+        raise ExportError(f"{out} is to end in {ending}")
+    try:
+        if out.is_dir():
+            raise ExportError(f"{out} is a folder; it is left as it is")
+        if (out.exists() or out.is_symlink()) and not force:
+            raise ExportError(f"{out} is there already; it is left as it is (force replaces it)")
+        if not out.parent.is_dir():
+            raise ExportError(f"there is no folder {out.parent}")
+        if not os.access(out.parent, os.W_OK | os.X_OK):
+            raise ExportError(f"cannot write {out}: {out.parent} is not writable")
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def write_file(out: Path, content: bytes) -> None:
+    """Write a file; it appears whole, or not at all.
+
+    Raises:
+        ExportError: if it cannot be written.
+    """
+    try:
+        write_whole(out, content)
+    except OSError as error:
+        raise ExportError(f"cannot write {out}: {error.strerror or error}") from None
+
+
+def _umask() -> int:
+    """The mask of new files; it can be read only by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _replace(out: Path, stage: Path, files: Mapping[str, str]) -> None:
+    earlier = _earlier(out)
+    for name in files:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(stage / name, out / name)
+    for name in earlier - set(files):
+        (out / name).unlink(missing_ok=True)
+
+
+def _earlier(out: Path) -> set[str]:
+    """The files of the package that a folder holds already; none if it holds no package."""
+    try:
+        names = json.loads((out / MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    root = out.resolve()
+    listed = {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+    # Nothing outside the folder is ever touched.
+    return {name for name in listed if root in (root / name).resolve().parents}
+
+
+# ---- exporting
+
 
 TARGETS = ("c", "cuda", "numpy", "casadi", "fmi")
 _TRIED = ("c", "cuda")
@@ -184,7 +311,7 @@ def _files(
     references = {entry.label: vectors(entry, states) for entry in package.entries}
     if target == "c":
         from nacelle.export.c.package import c_files
-        from nacelle.export.loop.recorded import record
+        from nacelle.export.vectors import record
 
         controller = package.wanted.controller
         iterated = package.iterated
@@ -192,14 +319,14 @@ def _files(
         samples = None if controller is None else record(controller, package.entries, closed)
         return c_files(package, references, precisions, batch, samples)
     if target == "cuda":
-        from nacelle.export.cuda.package import cuda_files
+        from nacelle.export.cuda import cuda_files
 
         return cuda_files(package, references, precisions)
     if target == "numpy":
-        from nacelle.export.python.numpy_package import numpy_files
+        from nacelle.export.python import numpy_files
 
         return numpy_files(package, references)
-    from nacelle.export.python.casadi_package import casadi_files
+    from nacelle.export.python import casadi_files
 
     return casadi_files(package, references)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.dynamics.poses import sample_poses
 from nacelle.kinematics.elements.state import elements_at
 from nacelle.kinematics.iteration.unknowns import unknowns
 from nacelle.kinematics.jacobian import twist_units

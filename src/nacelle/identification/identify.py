@@ -22,16 +22,13 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Findings
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
-from nacelle.identification.estimation.direct_inverse import DirectInverse
-from nacelle.identification.estimation.essential import Essential, essential
-from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
+from nacelle.identification.estimation.estimator import CadPrior, Essential, Estimator, essential
 from nacelle.identification.estimation.least_squares import (
     OrdinaryLeastSquares,
     ReweightedLeastSquares,
     WeightedLeastSquares,
 )
-from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.validation import Validation, validation
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread

@@ -23,11 +23,11 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import States, evaluated
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.kinematics.tree.spanning_tree import rates_of
 from nacelle.kinematics.underactuated import undriven
 from nacelle.model.platform import AXES

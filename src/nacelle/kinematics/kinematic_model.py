@@ -10,19 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
-from nacelle.kinematics.general.actuators import actuator_jacobian
-from nacelle.kinematics.general.legs import Legs, factorised
-from nacelle.kinematics.general.margins import growth_figure
-from nacelle.kinematics.general.margins import iterated_distances as small_distances
-from nacelle.kinematics.general.margins import margins as small_margins
-from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
-from nacelle.kinematics.general.plan import is_supported, plan_of
-from nacelle.kinematics.iteration.branch import WRONG, branch_numbers
-from nacelle.kinematics.margins import closed_form_margin, margins
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import (
+from nacelle.kinematics.branch import WRONG, branch_numbers
+from nacelle.kinematics.configuration import (
+    Configuration,
+    configuration,
     coordinate_selections,
     moving,
     rate_equations,
@@ -30,6 +21,16 @@ from nacelle.kinematics.tree.rates import (
     respond,
     spin_biases,
 )
+from nacelle.kinematics.general.actuators import actuator_jacobian
+from nacelle.kinematics.general.legs import Legs, factorised
+from nacelle.kinematics.general.margins import growth_figure
+from nacelle.kinematics.general.margins import iterated_distances as small_distances
+from nacelle.kinematics.general.margins import margins as small_margins
+from nacelle.kinematics.general.placed import WHOLE, Way, placed_at
+from nacelle.kinematics.general.plan import is_supported, plan_of
+from nacelle.kinematics.margins import closed_form_margin, margins
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
 from nacelle.kinematics.tree.spanning_tree import (
     point_acceleration,
     point_velocity,

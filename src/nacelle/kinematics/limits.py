@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.kinematics.tree.spanning_tree import TURN, CosSin, Step, read_step
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_from_matrices
+from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
 
 _SLACK = 1e-9

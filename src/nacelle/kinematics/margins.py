@@ -17,11 +17,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from nacelle.kinematics.configuration import (
+    ClosureEquations,
+    Configuration,
+    rate_equations,
+    remaining_rows,
+    selections,
+)
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.least_squares import independence
-from nacelle.kinematics.tree.rates import ClosureEquations, rate_equations, remaining_rows, selections
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
+from nacelle.spatial.solve import independence
 
 NEAR_MARGIN = 1e-7
 """Below this a singularity is near: the condition of a leg is in the thousands, or above."""

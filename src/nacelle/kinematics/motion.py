@@ -1,7 +1,7 @@
 """Velocities and accelerations of all bodies and all joints, from the motion of the nacelle.
 
-All rates u of the tree are linear in the reduced twist v (`nacelle.kinematics.tree.rates`), and so are twists
-V and accelerations of bodies, with C_k the columns of the rates that move body k:
+All rates u of the tree are linear in the reduced twist v (`nacelle.kinematics.configuration`), and so are
+twists V and accelerations of bodies, with C_k the columns of the rates that move body k:
 
     u = U v,     u' = U a + bias,     V_k = C_k u,     V_k' = C_k u' + bias_k
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nacelle.compile import Compiled, compile_function, compile_newton
 from nacelle.emit.newton import Solver
-from nacelle.kinematics.iteration.samples import input_samples
+from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 
 

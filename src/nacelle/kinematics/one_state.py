@@ -18,8 +18,8 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.iteration import newton_steps
-from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.iteration.unknowns import guess_settings
 from nacelle.kinematics.iteration.weak import ordinary
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

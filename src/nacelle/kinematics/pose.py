@@ -20,12 +20,11 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.tools.target import tool_to_pose
-from nacelle.kinematics.tools.tool import TRANSLATIONS, find_tool, tool_pose
+from nacelle.kinematics.tools import TRANSLATIONS, find_tool, tool_pose, tool_to_pose
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_from_matrices, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply
 from nacelle.spatial.scalar import Array
 
 

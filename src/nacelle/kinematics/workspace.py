@@ -30,14 +30,13 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
-from nacelle.kinematics.tools.target import tool_to_pose
-from nacelle.kinematics.tools.tool import tool_coordinates
+from nacelle.kinematics.tools import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Poses of a grid that are solved at a time: keeps memory bounded.

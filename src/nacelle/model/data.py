@@ -1,4 +1,12 @@
-"""A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed."""
+"""A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed.
+
+The record of a robot's free numbers: their names and values, and how all numbers follow from them.
+
+Chains of the nacelle's mechanism: written as legs, they hang on it alone, or on the base alone.
+
+All chains of a robot without a nacelle are such. Their bodies and joints have the names of legs ("arm.hip"),
+and are bodies and joints of `robot.nacelle`.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +16,63 @@ import itertools
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from graphlib import TopologicalSorter
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.model.damper import Damper
+from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
-from nacelle.model.line_spring import LineSpring
 from nacelle.model.platform import Mode, Motion, Payload, Tool
-from nacelle.model.record import Declaration
+from nacelle.program.program import Program
 from nacelle.spatial.pose import Pose, identity
+
+SEED = 20_110
+
+
+def nearby(values: Any, seed: int = SEED) -> Any:
+    """Random numbers near some others, 1 to 3 % away; zeros stay."""
+    rng = np.random.default_rng(seed)
+    values = np.asarray(values, dtype=float)
+    return values * (1.0 + rng.uniform(0.01, 0.03, values.shape) * rng.choice([-1.0, 1.0], values.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What a description declares.
+
+    Attributes:
+        names: of the free numbers.
+        groups: the group of each: the first of `GROUPS` that it has a part in.
+        values: in SI units, as described.
+        entries: names of the robot's own numbers (`Robot.parameter_names`).
+        program: from the free numbers to the robot's own.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    values: tuple[float, ...]
+    entries: tuple[str, ...]
+    program: Program
+
+    @property
+    def record(self) -> Record:
+        """The record itself: a robot with other numbers needs its description no more."""
+        return self
+
+
+class Declaration(Protocol):
+    """What knows the free numbers of a robot, perhaps only when they are first needed."""
+
+    @property
+    def record(self) -> Record:
+        """The free numbers, and how the robot's follow from them."""
+        ...
+
+
+# ---- A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed
 
 
 @dataclass(frozen=True)
@@ -307,3 +360,45 @@ def _exact(value: Any) -> Any:
     if isinstance(value, float):
         return (float(value) + 0.0).hex()
     return value
+
+
+# ---- chains of the nacelle's mechanism: written as legs, they hang on it alone, or on the base alone
+
+
+def chain_name(name: str) -> str:
+    """The chain in which a body or joint of the nacelle is written: "arm" of "arm.hip"; "" if in none."""
+    return name.partition(".")[0] if "." in name else ""
+
+
+def hanging_chains(robot: RobotData) -> tuple[Leg, ...]:
+    """The chains of the nacelle's mechanism, in an order that gives the same tree when they are read.
+
+    The tree is read layer by layer (`nacelle.model.build.graph`), in each layer in the order of the chains:
+    the chains come in the order that they have in every layer.
+    """
+    nacelle = robot.nacelle
+    if nacelle.kind not in ("articulated", "none"):
+        return ()
+    names = {b: chain_name(robot.bodies[b].name) for b in nacelle.bodies}
+    depth = dict.fromkeys(range(len(robot.bodies)), 0)
+    order: dict[str, dict[str, None]] = {name: {} for name in names.values() if name}
+    last: dict[int, str] = {}
+    for j in nacelle.joints:
+        joint = robot.joints[j]
+        depth[joint.successor] = layer = depth[joint.predecessor] + 1
+        name = names[joint.successor]
+        if name and layer in last and last[layer] != name:
+            order[name][last[layer]] = None
+        if name:
+            last[layer] = name
+    return tuple(_chain(robot, name) for name in TopologicalSorter(order).static_order())
+
+
+def _chain(robot: RobotData, name: str) -> Leg:
+    nacelle = robot.nacelle
+    return Leg(
+        name,
+        tuple(b for b in nacelle.bodies if chain_name(robot.bodies[b].name) == name),
+        tuple(j for j in nacelle.joints if chain_name(robot.joints[j].name) == name),
+        tuple(c for c in nacelle.closures if chain_name(robot.joints[c].name) == name),
+    )

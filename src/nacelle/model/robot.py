@@ -1,4 +1,7 @@
-"""The robot: its data with its numbers as vectors, its modes, and its text."""
+"""The robot: its data with its numbers as vectors, its modes, and its text.
+
+Inertia of bodies with the payload on them.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ import numpy as np
 from nacelle.errors import did_you_mean
 from nacelle.model.data import RobotData
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.numbers.numbers import Numbers, numbers_of
-from nacelle.model.numbers.parameters import ParameterLayout
+from nacelle.model.numbers import Numbers, ParameterLayout, numbers_of
 from nacelle.model.write import write_yaml
 from nacelle.pictures import Drawn
+from nacelle.spatial.linear_form import is_form
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, Constants
 from nacelle.spatial.scalar import Array
@@ -215,3 +218,25 @@ class Robot(RobotData, Drawn):
             f"<Robot {self.name}: {len(self.legs)} legs, {len(self.bodies) - 1} bodies, "
             f"{len(self.actuators)} actuators, {self.motion.name}, {self.hash[:8]}>"
         )
+
+
+# ---- inertia of bodies with the payload on them
+
+
+def body_parameters(robot: Robot, body: int) -> Array:
+    """Ten parameters [m, m c (3), I (6)] of a body with its payload, about its frame: kg, kg m, kg m^2."""
+    total = np.asarray(robot.bodies[body].inertia)
+    for load in robot.payload:
+        if load.body == body:
+            total = total + np.asarray(load.inertia)
+    return total
+
+
+def has_mass(robot: Robot, body: int) -> bool:
+    """Whether a body, with the payload on it, has any inertia; decided by the robot's own numbers.
+
+    A body whose inertia are parameters (linear forms) has.
+    """
+    if is_form(robot.bodies[body].inertia[0]):
+        return True
+    return bool(np.any(body_parameters(robot.numeric, body) != 0.0))

@@ -1,17 +1,75 @@
-"""Quantities with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI."""
+"""Numbers as they are written, with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI.
+
+Numbers as they are written: texts and numbers of a description that know who takes which number they are.
+
+While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are of these
+classes. They are read like any others; the number that was read, in SI units, is then handed to `take`, which
+gives the one to go on with.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from nacelle.errors import shortened
-from nacelle.model.written import given
 from nacelle.spatial.recorded import Recorded
+
+# Takes which number of the text it is (-1: its only one), its value in SI units and its kind of quantity.
+Take = Callable[[int, float, str], float]
+
+
+class WrittenText(str):
+    """A text of one number or of several, with its unit."""
+
+    __slots__ = ("part", "take")
+    take: Take
+    part: int
+
+    def __new__(cls, text: str, take: Take, part: int = -1) -> WrittenText:
+        """Keep who takes the number."""
+        self = super().__new__(cls, text)
+        self.take, self.part = take, part
+        return self
+
+
+class WrittenNumber(float):
+    """A bare number."""
+
+    __slots__ = ("part", "take")
+    take: Take
+    part: int
+
+    def __new__(cls, value: float, take: Take) -> WrittenNumber:
+        """Keep who takes the number."""
+        self = super().__new__(cls, value)
+        self.take, self.part = take, -1
+        return self
+
+
+def given(value: Any, number: float, quantity: str) -> float:
+    """The number to go on with, where `number` was read from a value."""
+    if isinstance(value, WrittenText | WrittenNumber):
+        return value.take(value.part, number, quantity)
+    return number
+
+
+def pieces(text: str, numbers: Sequence[str], unit: str) -> list[str]:
+    """The numbers of a text one by one, each with the unit."""
+    each = [f"{number} {unit}".strip() for number in numbers]
+    if isinstance(text, WrittenText):
+        return [WrittenText(piece, text.take, k) for k, piece in enumerate(each)]
+    return each
+
+
+# ---- quantities with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI
+
 
 # Exponents of kg, m, s, A, rad. The radian is kept apart so that an angle can be distinguished from a number.
 Dimension = tuple[int, int, int, int, int]

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.damper import Damper
-from nacelle.model.data import Actuator, RobotData
+from nacelle.model.between import Damper, LineSpring
+from nacelle.model.data import Actuator, RobotData, hanging_chains
 from nacelle.model.description.version import NEWEST, oldest_format
-from nacelle.model.hanging import hanging_chains
 from nacelle.model.joint import Joint, JointKind, neutral
 from nacelle.model.leg import BASE, PLATFORM, Body, Leg
-from nacelle.model.line_spring import LineSpring
 from nacelle.spatial.pose import Pose
 
 _INERTIA = ("xx", "xy", "yy", "xz", "yz", "zz")

@@ -22,8 +22,7 @@ from itertools import accumulate
 import numpy as np
 
 from nacelle.program.derivative import forward, reverse
-from nacelle.program.folding import FoldingGraph
-from nacelle.program.graph import Graph, reachable
+from nacelle.program.graph import FoldingGraph, Graph, reachable
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.program.solve import lower_solves

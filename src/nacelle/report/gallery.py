@@ -1,6 +1,7 @@
-"""Pictures of all robots of the library, and the page that shows them.
+"""Pictures for the documentation: all robots of the library with their page, and what lumping costs.
 
-`python -m nacelle.report.gallery FOLDER [--page FILE]` draws them.
+`python -m nacelle.report.gallery FOLDER [--page FILE]` draws them. Codourey's lumping of a DELTA's rods is
+that of [CB1997], section 4.2.
 """
 
 from __future__ import annotations
@@ -11,16 +12,54 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from nacelle import robots
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.dynamics.simplify import lumped, neglected
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.trajectory import Circle
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report.draw import canvas
+from nacelle.report.draw.canvas import new_axes, save
+from nacelle.report.draw.curves import plot_curves
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
-from nacelle.report.lumping import draw_lumping
 from nacelle.scene.placed import scene
+
+# ---- what Codourey's lumping of a DELTA's rods costs
+
+
+def draw_lumping(path: str | os.PathLike[str]) -> Path:
+    """Draw the torque of a DELTA's first motor on a circle: exact rods, lumped rods, no rods; and errors."""
+    robot = load("delta")
+    course = Circle(pose(robot, z=-0.62), 0.15, motion=robot.motion, duration=0.6)
+    times = np.linspace(0.0, course.duration, 401)
+    sample = course(times)
+    exact = inverse_dynamics(robot, *sample, friction=False).force[:, 0]
+    split = inverse_dynamics(lumped(robot), *sample, friction=False).force[:, 0]
+    without = inverse_dynamics(neglected(robot), *sample, friction=False).force[:, 0]
+    rms = float(np.sqrt(np.mean(exact**2)))
+    shares = [100.0 * float(np.sqrt(np.mean((other - exact) ** 2))) / rms for other in (split, without)]
+    ax = plot_curves(
+        times,
+        {
+            "exact rods": exact,
+            f"2/3 to the arm, 1/3 to the plate ({shares[0]:.1f} % rms)": split,
+            f"rods left out ({shares[1]:.1f} % rms)": without,
+        },
+        labels=("time (s)", "torque of motor 1 (N m)"),
+        title="delta: a circle of 150 mm in 0.6 s, without friction",
+        ax=new_axes(flat=True, shown=False),
+    )
+    return save(ax.figure.figure, path, step=5)
+
+
+# ---- all robots of the library
+
 
 # Inches; with `canvas.DPI` 704 x 592 pixels.
 _SIZE = (4.4, 3.7)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.derivatives.linear import LinearModel
-from nacelle.dynamics.reactions.peak import PeakReactions
+from nacelle.dynamics.reactions import PeakReactions
 from nacelle.dynamics.sizing import Load, Sizing
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.singularity import lowest_measures

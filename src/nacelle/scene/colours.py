@@ -1,4 +1,8 @@
-"""Colours of pictures in space: of legs, nacelle, base and joints; names and #rrggbb to numbers."""
+"""Colours of pictures in space: of robots, arrows and verdicts; names and #rrggbb to numbers.
+
+Legs, nacelle, base and joints have their own. Those of arrows and traces are Okabe and Ito's, which
+colour-blind eyes tell apart.
+"""
 
 from __future__ import annotations
 
@@ -72,3 +76,17 @@ def rgb(colour: str) -> tuple[float, float, float]:
     digits = hexadecimal(colour)[1:]
     red, green, blue = (int(digits[k : k + 2], 16) / 255.0 for k in (0, 2, 4))
     return red, green, blue
+
+
+# ---- colours of the viewer: arrows, traces, verdicts
+
+
+# Colours of the arrows of forces and of moments, by the kind of load.
+ARROW_COLOURS = {"actuator forces": ("#0072B2", "#56B4E9"), "joint reactions": ("#009E73", "#CC79A7")}
+TRACE_COLOUR = "#D55E00"
+GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR = "#00785a", "#E69F00", "#c4262e"
+
+
+def rgb_bytes(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 to 255, of #rrggbb."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,30 +1,108 @@
-"""An interactive figure in a page: robots in space that can be turned with mouse and fingers, and that move.
+"""Interactive figures in pages: robots in space that can be turned, and that move.
 
-The markup holds the data as JSON; the script "scene3d" of `nacelle.page` draws it. Lengths are in metres,
-times in seconds, quaternions scalar first.
+They are turned with mouse and fingers; arrows beside a robot show forces and moments over time, with one
+scale for all of a set. The markup holds the data as JSON; the script "scene3d" of `nacelle.page` draws it.
+Lengths are in metres, times in seconds, quaternions scalar first. `animate` makes a page of its own: from a
+pose, poses over time, or a simulation.
 """
 
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
+from nacelle.files import write_whole
+from nacelle.model.robot import Robot
 from nacelle.page.markup import document, element, embedded_data, number, text
-from nacelle.scene.arrows import Arrows, as_trace
-from nacelle.scene.between import Between
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
-from nacelle.scene.geometry import BodyPart, RobotGeometry
-from nacelle.scene.motion import PosesOverTime, rotations
+from nacelle.scene.geometry import Between, BodyPart, RobotGeometry, robot_geometry
+from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
 from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
+
+# ---- arrows beside a robot
+
+
+# The longest arrow as a part of the robot's extent.
+LONGEST = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Vectors at points that move with time.
+
+    Attributes:
+        name: what they are, for the legend: "actuator forces".
+        points: where they begin (T, N, 3) in the base, m.
+        vectors: what they show (T, N, 3), base axes, in `unit`; not drawn where it is not finite.
+        unit: "N" or "N m".
+        colour: by name or #rrggbb.
+    """
+
+    name: str
+    points: Array
+    vectors: Array
+    unit: str = "N"
+    colour: str = "#0072B2"
+
+    def __post_init__(self) -> None:
+        points, vectors = np.asarray(self.points, dtype=float), np.asarray(self.vectors, dtype=float)
+        if points.ndim != 3 or points.shape[-1] != 3 or vectors.shape != points.shape:
+            raise NacelleError(
+                f"arrows have points and vectors (T, N, 3), not {points.shape} and {vectors.shape}"
+            )
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "vectors", vectors)
+
+    @property
+    def largest(self) -> float:
+        """Length of the longest vector over the whole time, in its unit."""
+        lengths = np.linalg.norm(self.vectors, axis=-1)
+        return float(np.max(lengths[np.isfinite(lengths)], initial=0.0))
+
+    def scale(self, extent: float) -> float:
+        """Metres a unit, such that the longest arrow is a part of the robot's extent."""
+        return LONGEST * extent / self.largest if self.largest > 0.0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PathLine:
+    """A line in space, such as the path of the nacelle.
+
+    Attributes:
+        points: (T, 3) in the base, m; those that are not finite are left out.
+        name: what it is, for the legend; none if empty.
+        colour: by name or #rrggbb.
+    """
+
+    points: Any
+    name: str = ""
+    colour: str = "#3a4048"
+
+    @property
+    def line(self) -> Array:
+        """Its finite points (T, 3), m."""
+        line = np.asarray(self.points, dtype=float).reshape(-1, 3)
+        return np.asarray(line[np.all(np.isfinite(line), axis=1)])
+
+
+def as_trace(given: Any) -> PathLine:
+    """A trace from points (T, 3), m, or as it is."""
+    return given if isinstance(given, PathLine) else PathLine(given)
+
+
+# ---- the figure in a page
+
 
 SCRIPT = "scene3d"
 
@@ -243,3 +321,67 @@ def _list(values: Any) -> list[float]:
 def _packed(values: Array, kind: str = "<f4") -> str:
     """Numbers as little-endian bytes in base64: 32-bit floats, or whole numbers with kind "<u4"."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+# ---- a robot as a page of its own
+
+
+# Samples of a page: more cannot be seen, and make it large.
+_MOST = 600
+
+
+def animate(
+    robot: Robot,
+    x: Any = None,
+    times: Any = None,
+    out: str | os.PathLike[str] = "robot.html",
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write a self-contained page with a robot in space: it opens from the file and requests nothing.
+
+    Args:
+        robot: the robot.
+        x: a pose (nx,); poses (T, nx); or anything with times `t` (T,) and poses `x` (T, nx), such as the
+            result of a simulation; the reference pose if None.
+        times: of poses (T,), s; 25 poses a second if None.
+        out: the file.
+        overwrite: whether a file that exists is replaced.
+
+    Returns:
+        The file.
+
+    Raises:
+        NacelleError: if the file exists or cannot be written, or x is none of these.
+        UnreachableError: if no pose is within reach.
+    """
+    motion = _motion(robot, x, times)
+    traces = (body_points(motion, 1),) if len(motion.times) > 1 else ()
+    item = SceneItem(robot_geometry(robot, motion), motion, traces=traces)
+    place = Path(out)
+    try:
+        write_whole(place, scene_page([item], robot.title or robot.name), new=not overwrite)
+    except FileExistsError:
+        raise NacelleError(
+            f"{place} exists already; it is left as it is (overwrite=True replaces it)"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise NacelleError(
+            f"cannot write {str(place)[:80]!r}: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    return place
+
+
+def _motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:
+    if x is not None and hasattr(x, "x") and hasattr(x, "t"):
+        x, times = x.x, x.t if times is None else times
+    if x is None:
+        return still(robot)
+    poses = np.asarray(x, dtype=float)
+    if poses.ndim == 1:
+        return still(robot, poses)
+    if poses.ndim != 2:
+        raise NacelleError(f"x is a pose (nx,) or poses (T, nx), not an array of shape {poses.shape}")
+    moments = np.arange(len(poses)) / 25.0 if times is None else np.asarray(times, dtype=float)
+    step = max(1, -(-len(poses) // _MOST))
+    return poses_along(robot, moments[::step], poses[::step])

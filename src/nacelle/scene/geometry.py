@@ -1,39 +1,364 @@
-"""What is drawn of a robot, in the frames of its bodies: the same solids at every pose, moved with them.
+"""What is drawn of a robot, in the frames of its bodies: the same solids at every pose, moved along.
 
-Bodies have the solids of their description (`display`), or what their joints suggest (`nacelle.shapes`);
-joints have marks, red where a drive moves them.
+Bodies have the solids of their description (`display`), or what their joints suggest (`nacelle.shapes`), and
+the meshes of the files beside the description; this is the one home of trimesh (extra `view`).
+
+Joints have marks, red where a drive moves them: pins along axes, crosses, balls, sleeves of slides, each on
+the body that holds it; marks are made in base axes, m, at the pose at which the robot is placed.
+
+Springs and dampers between two bodies are coils and dashpots that stretch with the distance of their ends.
+In the frame of such a link, its origin at the first end and z towards the second, a corner of a face is at
+
+    (x, y, z_0 + part * length)          m
+
+with x, y and z_0 constant: the wire of a coil stays as thick as it is, and only its pitch changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from nacelle.errors import DrawingWarning
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.model.hanging import hanging_chains
-from nacelle.model.joint import JointKind
-from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.data import hanging_chains
+from nacelle.model.description.frame import FrameSpec
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.leg import BASE, PLATFORM, Body
 from nacelle.model.robot import Robot
-from nacelle.scene.between import Between, links_between
 from nacelle.scene.colours import (
     ACTIVE_COLOUR,
     BASE_COLOUR,
+    DAMPER_COLOUR,
     JOINT_COLOUR,
     LEG_COLOURS,
     NACELLE_COLOUR,
+    SPRING_COLOUR,
     hexadecimal,
 )
-from nacelle.scene.marks import joint_marks
-from nacelle.scene.meshes import body_meshes
+from nacelle.scene.faces import cylinder, faces, simplified, skin, triangles
 from nacelle.scene.motion import PosesOverTime, rotations
-from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
-from nacelle.shapes.solid import Ball, Block, Drawn, Rod, described_solids
-from nacelle.shapes.strokes import Range
+from nacelle.shapes.mesh_file import mesh_path, why_no_mesh
+from nacelle.shapes.placed import THIN, PlacedRobot, Range, slides_along
+from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
+
+# ---- springs and dampers between two bodies
+
+
+# Radii as parts of the robot's extent: of a coil, of a dashpot inside it, of a wire.
+_COIL, _BARREL, _WIRE = 0.016, 0.009, 0.6 * THIN
+# Windings of a coil, pieces of each and sides of its wire; how much of the length is straight at each end.
+_COILS, _PIECES, _SIDES = 8, 12, 6
+_STRAIGHT = 0.15
+# A barrel of a dashpot as parts of the length.
+_FROM, _TO = 0.36, 0.64
+
+# Poses by the index of their body.
+Poses = Sequence[Pose] | Mapping[int, Pose]
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """What is drawn between a point of one body and a point of another.
+
+    Attributes:
+        kind: "spring" or "damper".
+        name: its name.
+        bodies: indices of the two bodies.
+        points: a point of each, in its body's frame (3,), m.
+        colour: #rrggbb.
+        pieces: its convex pieces: of each the corners of its faces (faces, 4, 4), x, y, z_0 (m) and the part
+            of the length.
+    """
+
+    kind: str
+    name: str
+    bodies: tuple[int, int]
+    points: tuple[Array, Array]
+    colour: str
+    pieces: tuple[Array, ...]
+
+    def ends(self, poses: Poses) -> tuple[Array, Array]:
+        """Both ends in the base (3,), m, with the bodies at these poses."""
+        first, second = (
+            poses[b].R @ point + poses[b].p for b, point in zip(self.bodies, self.points, strict=True)
+        )
+        return first, second
+
+    def solids(self, poses: Poses) -> tuple[Array, ...]:
+        """Its pieces in the base, each (faces, 4, 3), m."""
+        frame, length = link_frame(*self.ends(poses))
+        return tuple(stretched_link(piece, length) @ frame.R.T + frame.p for piece in self.pieces)
+
+    @cached_property
+    def mesh(self) -> tuple[Array, Array]:
+        """Corners (n, 4), as in `pieces` but each once, and triangles (m, 3), indices."""
+        return triangles(np.concatenate(self.pieces))
+
+
+def link_frame(first: Array, second: Array) -> tuple[Pose, float]:
+    """The frame of a link between two points, z from the first to the second, and its length, m."""
+    line = np.asarray(second) - np.asarray(first)
+    length = float(np.linalg.norm(line))
+    return Pose(frame_with_z(line / length if length else np.array([0.0, 0.0, 1.0])), first), length
+
+
+def stretched_link(corners: Array, length: float) -> Array:
+    """Corners (..., 4) of a link at a length (m): (..., 3) in its frame, m."""
+    place = corners[..., :3].copy()
+    place[..., 2] += length * corners[..., 3]
+    return np.asarray(place)
+
+
+def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
+    """The springs and dampers between bodies of a robot.
+
+    A spring is a coil between its points, with a dashpot in it if it damps. A damper of a rotation has no
+    points: its dashpot is between the middles of the joints of both bodies; of the base the nearest joint.
+    """
+    robot, extent = placed.robot, placed.extent
+    dashpot = _dashpot(extent)
+    links = []
+    for spring in robot.springs:
+        pieces = _coil(extent) + (dashpot if spring.damping else ())
+        first, second = (np.asarray(point, dtype=float) for point in spring.points)
+        links.append(Between("spring", spring.name, spring.bodies, (first, second), SPRING_COLOUR, pieces))
+    for damper in robot.dampers:
+        links.append(
+            Between(
+                "damper", damper.name, damper.bodies, _held(placed, damper.bodies), DAMPER_COLOUR, dashpot
+            )
+        )
+    return tuple(links)
+
+
+def _held(placed: PlacedRobot, bodies: tuple[int, int]) -> tuple[Array, Array]:
+    """A point of each body, in its frame, for a link that has none."""
+    joints = [_joints(placed, b) for b in bodies]
+    middles = [points.mean(axis=0) for points in joints]
+    for k, b in enumerate(bodies):
+        if b == BASE:
+            away = np.linalg.norm(joints[k] - middles[1 - k], axis=1)
+            middles[k] = joints[k][int(np.argmin(away))]
+    first, second = (
+        placed.poses[b].R.T @ (middle - placed.poses[b].p) for b, middle in zip(bodies, middles, strict=True)
+    )
+    return first, second
+
+
+def _joints(placed: PlacedRobot, b: int) -> Array:
+    """Where the joints of a body are in the base (n, 3), m; its origin if it has none."""
+    points = []
+    for joint, ends in zip(placed.robot.joints, placed.ends, strict=True):
+        if not joint.is_coupling:
+            own = zip((joint.predecessor, joint.successor), ends, strict=True)
+            points += [end.p for body, end in own if body == b]
+    return np.array(points or [placed.poses[b].p])
+
+
+def _coil(extent: float) -> tuple[Array, ...]:
+    """A coil: straight wires at the ends, which go out to the windings, all of one thickness."""
+    r, wire = _COIL * extent, _WIRE * extent
+    out = cylinder(np.zeros(3), np.array([r, 0.0, 0.0]), wire, np.inf)
+    ends = [_upright(wire, 0.0, _STRAIGHT), _upright(wire, 1.0 - _STRAIGHT, 1.0)]
+    ends += [
+        np.concatenate([out, np.full((*out.shape[:-1], 1), at)], -1) for at in (_STRAIGHT, 1.0 - _STRAIGHT)
+    ]
+    rings = []
+    # A ring of the wire is in the plane of its radius and the axis, whatever the pitch is.
+    for part in np.linspace(0.0, 1.0, _COILS * _PIECES + 1):
+        radial = np.array([np.cos(2.0 * np.pi * _COILS * part), np.sin(2.0 * np.pi * _COILS * part), 0.0])
+        turn = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)[:, None]
+        ring = (r + wire * np.cos(turn)) * radial + wire * np.sin(turn) * np.array([0.0, 0.0, 1.0])
+        at = np.full((_SIDES + 1, 1), _STRAIGHT + (1.0 - 2.0 * _STRAIGHT) * part)
+        rings.append(np.concatenate([ring, at], axis=1))
+    windings = [skin([a, b]) for a, b in pairwise(rings)]
+    return (*ends, *windings)
+
+
+def _dashpot(extent: float) -> tuple[Array, ...]:
+    """A barrel in the middle of a wire."""
+    wire = _WIRE * extent
+    return _upright(wire, 0.0, _FROM), _upright(_BARREL * extent, _FROM, _TO), _upright(wire, _TO, 1.0)
+
+
+def _upright(radius: float, start: float, stop: float) -> Array:
+    """A cylinder along z between two parts of the length (faces, 4, 4)."""
+    faces = cylinder(np.zeros(3), np.array([0.0, 0.0, 1.0]), radius, np.inf)
+    part = start + (stop - start) * faces[..., 2:]
+    return np.concatenate([faces[..., :2], np.zeros_like(part), part], axis=-1)
+
+
+# ---- marks of joints
+
+
+# Lengths as parts of the robot's extent: a joint, and the largest one.
+_JOINT = 0.011
+_LARGEST = 0.03
+
+
+def joint_marks(placed: PlacedRobot, j: int) -> list[tuple[int, Solid]]:
+    """The solids that mark a joint, each with the index of its body; none for what is fixed."""
+    joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
+    before, after = joint.predecessor, joint.successor
+    r = _radius(placed, joint)
+    if joint.kind is JointKind.FIXED:
+        return []
+    if placed.spherical:
+        fixed, moving = Pose(fixed.R, placed.tip(j)), Pose(moving.R, placed.tip(j))
+    if joint.kind is JointKind.REVOLUTE:
+        return [(after, _pin(moving.p, moving.R[:, 2], r))]
+    if slides_along(joint):
+        return [_sleeve(placed, j)]
+    if joint.kind is JointKind.UNIVERSAL:
+        # The cross: a pin that turns in the predecessor, and one across it in the successor.
+        return [
+            (before, _pin(fixed.p, fixed.R[:, 0], 0.75 * r, 2.0)),
+            (after, _pin(moving.p, moving.R[:, 1], 0.75 * r, 2.0)),
+        ]
+    if joint.kind in (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR):
+        # The ball slides on a plane: that of the predecessor, or that of the successor.
+        on, ball = (fixed, moving) if joint.kind is JointKind.PLANAR_SPHERICAL else (moving, fixed)
+        plane, owner = (before, after) if joint.kind is JointKind.PLANAR_SPHERICAL else (after, before)
+        face = Block(Pose(on.R, ball.p), np.array([5.5 * r, 5.5 * r, 0.4 * r]))
+        return [(owner, Ball(ball.p, 1.15 * r)), (plane, face)]
+    return [(after, Ball(moving.p, 1.15 * r))]
+
+
+def _pin(centre: Array, axis: Array, r: float, reach: float = 1.6) -> Rod:
+    return Rod(centre - reach * r * axis, centre + reach * r * axis, r)
+
+
+def _radius(placed: PlacedRobot, joint: Joint) -> float:
+    """A joint is a little thicker than what passes through it, within reason."""
+    r = _JOINT * placed.extent
+    for b, frame in ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)):
+        for solid in described_solids(placed.robot.bodies[b]):
+            if isinstance(solid, Ball):
+                if float(np.linalg.norm(frame.p - solid.centre)) < solid.radius:
+                    r = max(r, 0.8 * solid.radius)
+            elif isinstance(solid, Rod):
+                start, bar = solid.start, solid.stop - solid.start
+                length = float(np.linalg.norm(bar))
+                foot = start + bar * np.clip((frame.p - start) @ bar / max(length, 1e-300) ** 2, 0.0, 1.0)
+                near = float(np.linalg.norm(frame.p - foot)) < solid.radius
+                if near and length > 3.0 * solid.radius:
+                    r = max(r, 1.15 * solid.radius)
+    return min(r, _LARGEST * placed.extent)
+
+
+def _sleeve(placed: PlacedRobot, j: int) -> tuple[int, Solid]:
+    """The mark of a slide: at the mouth of a tube, or through the slider on a rail."""
+    joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
+    axis, size = fixed.R[:, 2], 1.3 * _JOINT * placed.extent
+    mouth, r = _mouth(placed, j)
+    if mouth is not None:
+        centre = fixed.p + mouth * axis
+        return joint.predecessor, Rod(centre - size * axis, centre + size * axis, r)
+    spans = [
+        (faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
+        for solid in placed.described(joint.successor)
+    ]
+    # Longer than a described slider, or around the ball that is drawn without one.
+    r, reach = 1.65 * _JOINT * placed.extent, 1.7 * size
+    if spans:
+        r = 0.95 * _JOINT * placed.extent
+        reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * placed.extent) + 2.5 * r
+    return joint.successor, Rod(moving.p - reach * axis, moving.p + reach * axis, r)
+
+
+def _mouth(placed: PlacedRobot, j: int) -> tuple[float | None, float]:
+    """Where along the axis the tube of a pair ends, and the radius of its collar; None on a rail."""
+    joint, (fixed, _) = placed.robot.joints[j], placed.ends[j]
+    if joint.predecessor == BASE:
+        return None, 0.0
+    axis, sign = fixed.R[:, 2], np.sign(placed.stroke(j)) or 1.0
+    for solid in placed.described(joint.predecessor):
+        if isinstance(solid, Rod):
+            ends = [end - fixed.p for end in (solid.start, solid.stop)]
+            low, high = sorted((float(axis @ end) for end in ends), key=lambda s: s * sign)
+            if abs(high - low) > 0.99 * float(np.linalg.norm(ends[1] - ends[0])):
+                return high, 1.15 * solid.radius
+    pair = placed.telescope(j)
+    return (None, 0.0) if pair is None else (pair.tube[1], 1.3 * _JOINT * placed.extent)
+
+
+# ---- meshes of bodies
+
+
+# Triangles of one mesh in a page; finer ones are made coarser.
+MOST = 20_000
+
+
+def body_meshes(body: Body, folder: str) -> list[Mesh]:
+    """The meshes of a body in its frame; those that cannot be read are left out with a `DrawingWarning`.
+
+    Args:
+        body: the body.
+        folder: of the description.
+    """
+    meshes = []
+    for shape in body.display:
+        if "mesh" in shape:
+            try:
+                meshes.append(_placed(shape["mesh"], folder, shape.get("color")))
+            except _UnreadableError as error:
+                words = f"body {body.name!r}: the mesh {shape['mesh']['file']!r} is not drawn: {error}"
+                warnings.warn(words, DrawingWarning, stacklevel=2)
+    return meshes
+
+
+class _UnreadableError(Exception):
+    """Why a mesh cannot be read."""
+
+
+def _placed(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
+    reason, _ = why_no_mesh(folder, data["file"])
+    if reason:
+        raise _UnreadableError(reason)
+    path = mesh_path(folder, data["file"])
+    stamp = path.stat()
+    mesh = _read(path, stamp.st_mtime_ns, stamp.st_size)
+    scale = float(data.get("scale", 1.0)) * np.array([-1.0 if data.get("mirror") else 1.0, 1.0, 1.0])
+    # A reflection turns the triangles inside out.
+    order = [0, 2, 1] if np.prod(scale) < 0.0 else [0, 1, 2]
+    own = Mesh(mesh.points * scale, mesh.triangles[:, order], colour)
+    return own.moved(FrameSpec.model_validate(data.get("at", {})).pose())
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, changed: int, size: int) -> Mesh:
+    """Read a file; it is read again when it has changed."""
+    try:
+        trimesh = importlib.import_module("trimesh")
+    except ImportError:
+        raise _UnreadableError('meshes need trimesh: pip install "nacelle[view]"') from None
+    try:
+        # From the open file alone: nothing that it refers to is opened.
+        with path.open("rb") as file:
+            read = trimesh.load(file, file_type=path.suffix.lower().removeprefix("."), force="mesh")
+        points = np.asarray(read.vertices, dtype=float)
+        triangles = np.asarray(read.faces, dtype=int)
+    except Exception as error:  # a reader of broken files may raise anything
+        raise _UnreadableError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
+    if not len(triangles) or not np.all(np.isfinite(points)):
+        raise _UnreadableError("it has no triangles, or points that are not finite")
+    return simplified(Mesh(points, triangles), MOST)
+
+
+# ---- what is drawn of a robot
 
 
 @dataclass(frozen=True, eq=False)

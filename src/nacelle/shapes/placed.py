@@ -3,25 +3,210 @@
 All in base axes, m, and fixed on the bodies: at another pose the solids of a body are the same, moved along.
 A joint has two ends, one on each of its bodies; where all joints meet in one point, as in spherical
 mechanisms, they are drawn on a sphere about it.
+
+The shapes of bodies whose description has no `display` are rods, telescopic parts, plates, arcs. Everything
+follows from the joints of a body: their centres and, where a joint slides, its stroke. Lengths are parts of
+the robot's extent.
+
+A sliding joint is drawn over its whole stroke, as a telescopic pair or as a rail with a slider. Along the
+joint's axis the predecessor's end is at 0 and the successor's at s, a <= s <= b with the sign of s taken
+out. A tube [0, t] on the one and a rod [s - r, s] on the other overlap by m at every stroke, and neither
+passes the other's end, if
+
+    t + r = b + m,     t <= a,     r <= a
+
+which needs b + m <= 2 a. Longer strokes have a tube that reaches behind the joint, as cylinders in gimbals
+have, [-(r - a), t]; beyond three times the shortest length, and where s changes its sign, there is a rail
+instead.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.model.hanging import chain_name
+from nacelle.model.data import chain_name
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.shapes.default import RAIL, ROD, TUBE, arc_solids, body_solids
 from nacelle.shapes.points import distinct_points, rim, spanning_edges
-from nacelle.shapes.solid import Ball, Rod, Solid, described_solids
-from nacelle.shapes.strokes import Range, Telescope, rail, telescope
+from nacelle.shapes.solid import Ball, Plate, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+
+# ---- strokes of sliding joints
+
+
+# How far rod and tube overlap at the longest stroke, as a part of it.
+_OVERLAP = 0.08
+# Longest to shortest stroke of a pair whose tube reaches behind the joint.
+_LONGEST = 3.0
+# Strokes that a pair is made for where there are no limits, as parts of those at hand.
+_SHORTER, _LONGER = 0.8, 1.2
+# A stroke shorter than this part of the robot's extent is not drawn as a tube and a rod.
+SHORT = 0.02
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Telescope:
+    """A telescopic pair along the joint's axis, m, signed.
+
+    Attributes:
+        tube: first and last place of the tube, from the predecessor's end.
+        rod: first and last place of the rod, from the successor's end; the last is 0.
+    """
+
+    tube: Range
+    rod: Range
+
+
+def telescope(limits: Range, moved: Range, extent: float) -> Telescope | None:
+    """The telescopic pair of a joint; None if a rail shows it better.
+
+    Args:
+        limits: of the stroke, m, infinite where there is none.
+        moved: least and greatest stroke that will be shown, m.
+        extent: of the robot, m.
+    """
+    sign = 1.0 if moved[0] + moved[1] > 0.0 else -1.0
+    least, most = sorted(sign * s for s in moved)
+    if least < SHORT * extent:
+        return None
+    low, high = sorted(sign * s for s in limits)
+    # Limits are kept to; where there are none, what is shown is, and a little more if it fits.
+    described = 0.0 < low <= least and most <= high < math.inf
+    low = low if 0.0 < low <= least else _SHORTER * least
+    high = high if most <= high < math.inf else _LONGER * most
+    nearer = (max(low, _SHORTER * least), min(high, _LONGER * most))
+    for a, b, longest in (
+        (low, high, _LONGEST if described else 0.0),
+        (*nearer, 0.0),
+        (least, most, _LONGEST),
+    ):
+        whole = (1.0 + _OVERLAP) * b
+        if whole <= 2.0 * a:
+            t = r = 0.5 * whole
+        elif b <= longest * a:
+            t, r = a, whole - a
+        else:
+            continue
+        back = max(r - a, 0.0)
+        return Telescope((-sign * back, sign * t), (-sign * r, 0.0))
+    return None
+
+
+def rail(limits: Range, moved: Range, extent: float, *, from_anchor: bool) -> Range:
+    """First and last place of a rail along the joint's axis, from the predecessor's end, m.
+
+    Args:
+        limits: of the stroke, m, infinite where there is none.
+        moved: least and greatest stroke that will be shown, m.
+        extent: of the robot, m.
+        from_anchor: whether the rail begins at the predecessor's end, as where other parts hold it.
+    """
+    low, high = moved
+    margin = 0.2 * extent if max(abs(low), abs(high)) <= 0.2 * extent else 0.05 * extent
+    # Limits far away are none: nobody builds such a rail.
+    ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, moved, strict=True)]
+    given = [math.isfinite(end) for end in ends]
+    first = min(low, ends[0]) - 0.03 * extent if given[0] else low - margin
+    last = max(high, ends[1]) + 0.03 * extent if given[1] else high + margin
+    if from_anchor or not any(given):
+        first, last = min(first, 0.0), max(last, 0.0)
+    return first, last
+
+
+# ---- shapes that the joints suggest
+
+
+# Radii of a rod, of the tube of a telescopic pair and of a ball, and half the thickness of a plate.
+ROD = 0.0056
+TUBE = 0.0095
+BALL = 0.0176
+PLATE = 0.005
+# Radius of a rail.
+RAIL = 0.006
+
+
+def body_solids(
+    centres: Sequence[Array], slides: Sequence[Rod], origin: Array, extent: float, *, platform: bool
+) -> list[Solid]:
+    """Solids of a body.
+
+    Its parts of telescopic pairs and rails, a plate over the joints of a platform that lie in a plane, and
+    rods between the joints of a link (to their middle where there are more than two). A ball where there is
+    nothing else.
+
+    Args:
+        centres: centres of all joints of the body, (3,) each, m.
+        slides: tubes, rods and rails of its sliding joints.
+        origin: of the body (3,), for one without joints.
+        extent: of the robot, m.
+        platform: whether the body belongs to the nacelle.
+    """
+    solids: list[Solid] = [*slides]
+    points = distinct_points([*centres], 1e-3 * extent)
+    if len(points) >= 2:
+        edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
+        if len(edges) > 2:
+            corners = [points[i] for i, _ in edges]
+            solids.append(Plate(np.array(corners), PLATE * extent))
+            inner = [point for point in points if not any(point is corner for corner in corners)]
+            solids += [Ball(point, ROD * extent) for point in inner]
+        else:
+            solids += _rods(points, ROD * extent)
+    if not solids:
+        solids.append(Ball(points[0] if points else origin, BALL * extent))
+    return solids
+
+
+def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Solid]:
+    """Solids of a body of a spherical mechanism: arcs about the centre between the tips of its axes.
+
+    Args:
+        tips: for each joint a point on its axis (3,), m, all at one distance from the centre.
+        centre: where all axes meet (3,), m.
+        radius: of the rods, m.
+    """
+    points = distinct_points([*tips], 1e-6 + radius)
+    solids: list[Solid] = []
+    for a, b in itertools.pairwise(points):
+        way = arc(a, b, centre)
+        solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(way)]
+    return solids or [Ball(points[0] if points else centre, 2.0 * radius)]
+
+
+def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
+    """Points (pieces + 1, 3) on the shorter great circle from a to b about a centre."""
+    u, v = a - centre, b - centre
+    n = np.cross(u, v)
+    if np.linalg.norm(n) < 1e-9 * float(u @ u):
+        # The same or opposite directions: any plane will do.
+        n = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
+    side = np.cross(n, u)
+    side = side * (np.linalg.norm(u) / np.linalg.norm(side))
+    angle = float(np.arctan2(side @ v, u @ v))
+    turn = np.linspace(0.0, angle, pieces + 1)[:, None]
+    return np.asarray(centre + np.cos(turn) * u + np.sin(turn) * side)
+
+
+def _rods(points: list[Array], radius: float) -> list[Rod]:
+    if len(points) == 2:
+        return [Rod(points[0], points[1], radius)]
+    centre = np.mean(points, axis=0)
+    return [
+        Rod(point, centre, radius) for point in points if float(np.linalg.norm(point - centre)) > 0.1 * radius
+    ]
+
+
+# ---- the robot with its solids
+
 
 # Which end of a joint with a ball on a plane has the ball: there both bodies have their centre, at the pose
 # at which the robot is placed.

@@ -1,7 +1,7 @@
 """Solids: rods, balls, blocks, plates and meshes, in metres, in the axes of the frame they are given in.
 
 What a description draws (`display`) becomes solids in the frame of its body; meshes are read where they are
-drawn (`nacelle.scene.meshes`). Nothing here knows how a solid is drawn or seen.
+drawn (`nacelle.scene.geometry`). Nothing here knows how a solid is drawn or seen.
 """
 
 from __future__ import annotations

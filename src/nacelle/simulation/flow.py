@@ -26,24 +26,21 @@ from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
+from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.iteration.newton_steps import closing_step
-from nacelle.kinematics.iteration.precise_states import Numbers, PreciseStates
-from nacelle.kinematics.iteration.samples import input_samples
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
+from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
-from nacelle.program.symbol import Symbol, node_of
+from nacelle.program.trace import Symbol, node_of
 from nacelle.simulation.protocol import Derivative
 from nacelle.spatial.physics import checked_at, input_shapes, physics
-from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.rotation_vector import half_turn, left_jacobian
+from nacelle.spatial.rotation import half_turn, left_jacobian, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
 

@@ -20,8 +20,9 @@ from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.branch import branch_numbers, branch_of
+from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.iteration.branch import branch_numbers, branch_of
 from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse, scales
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
@@ -31,8 +32,6 @@ from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.kinematics.singularity import nearest, singular_words
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import rate_map
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of

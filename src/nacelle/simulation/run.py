@@ -13,12 +13,17 @@ import numpy as np
 from nacelle.capacity import memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
-from nacelle.simulation.implicit import ImplicitStepper
 from nacelle.simulation.inputs import InitialValueProblem, make_drive
-from nacelle.simulation.integrators import Stepper, TimeGrid, integrate_adaptive, integrate_fixed, met
+from nacelle.simulation.integrators import (
+    ImplicitStepper,
+    Stepper,
+    TimeGrid,
+    integrate_adaptive,
+    integrate_fixed,
+    met,
+)
 from nacelle.simulation.protocol import Events, Plant
-from nacelle.simulation.sampled.law import Sampled
-from nacelle.simulation.sampled.loop import integrate_sampled, samples_of
+from nacelle.simulation.sampled import Sampled, integrate_sampled, samples_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 

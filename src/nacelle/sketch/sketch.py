@@ -1,17 +1,213 @@
-"""A description from leg types and a motion."""
+"""A description from leg types and a motion, as a short YAML file with comments on what to change.
+
+All joints are at zero in the reference pose, where the frames of all bodies of a leg are parallel to the
+leg's own. Links are uniform rods, so that masses and inertias agree; every number is meant to be replaced.
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nacelle.errors import DescriptionError, NacelleError
+from nacelle.errors import DescriptionError, NacelleError, number_of
+from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.model.platform import Motion, MotionError, parse_motion
 from nacelle.model.read import read_text
-from nacelle.sketch.letters import LegLetters, is_counted, named, read_legs
-from nacelle.sketch.search import Arrangement, arranged
-from nacelle.sketch.text import description
+from nacelle.sketch.legs import ALONG, KINDS, OUT, UP, LegLetters, Vector, is_counted, less, named, read_legs
+from nacelle.sketch.search import Arrangement, LegPlacement, LegScrews, arranged
+
+# ---- the YAML file of an arrangement
+
+
+# Rods, kg/m and m; what has no length, kg and kg m^2; the platform, kg.
+_ROD, _RADIUS = 3.0, 0.02
+_BLOCK, _BLOCK_INERTIA = 0.5, 0.0005
+_PLATFORM = 5.0
+_LETTERS = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z"}
+_DIRECTIONS = {OUT: "outwards", ALONG: "along the circle", UP: "upwards"}
+
+
+def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], motion_name: str) -> str:
+    """The whole file."""
+    legs = [screws.posture.leg for screws in arrangement.legs]
+    types = list(dict.fromkeys(legs))
+    shape = arrangement.shape
+    counts = " + ".join(f"{legs.count(leg)}-{leg.letters}" for leg in types)
+    marked = " + ".join(f"{legs.count(leg)}-{leg}" for leg in types)
+    lines = [
+        f"# {marked}: joints from the base to the platform, actuated ones in brackets; R revolute,",
+        "# P prismatic, U universal, C cylindrical, S spherical. Every number is a first guess.",
+        "# Lengths and masses may be changed freely: the loops are closed again by nacelle check.",
+        "",
+        "format: nacelle/1",
+        f'name: "{name}"',
+        f"title: {counts}, {number_of(len(legs), 'leg')}, motion {motion_name.strip('[]')}",
+        "",
+        "# What the platform can do by itself; the check says if the legs do not allow it.",
+        f"motion: {motion_name}",
+        f"gravity: 0 0 -9.81 m/s^2{_gravity_comment(motion)}",
+        "# The pose in which every joint below is at zero.",
+        f"reference: {{position: 0 0 {shape.height} mm}}",
+        "",
+        "constants:",
+        f"  base_radius: {shape.base} mm        # circle of the anchors on the base",
+        *(
+            []
+            if shape.twist
+            else [f"  platform_radius: {shape.platform} mm    # circle of the anchors on it"]
+        ),
+        "",
+        "nacelle:",
+        "  name: platform",
+        f"  mass: {_PLATFORM:g} kg",
+        f"  inertia: {_disc(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its centre of mass",
+        "",
+        "templates:",
+    ]
+    names = {leg: _template_name(leg, types) for leg in types}
+    for leg in types:
+        lines += [f"  {names[leg]}:", *_template(arrangement.legs[legs.index(leg)])]
+    lines += ["", "# Where the legs are: turned about z, on the base and on the platform alike.", "legs:"]
+    lines += _legs(legs, names, arrangement.places)
+    return "\n".join(lines) + "\n"
+
+
+def _gravity_comment(motion: tuple[str, ...]) -> str:
+    return "" if {"z", "rx", "ry"} & set(motion) else "    # perpendicular to the plane of motion: a table"
+
+
+def _template_name(leg: LegLetters, types: list[LegLetters]) -> str:
+    return "leg" if len(types) == 1 else f"{leg.letters.lower()}{types.index(leg) + 1}"
+
+
+def _template(screws: LegScrews) -> Iterator[str]:
+    """A leg, in its own frame."""
+    leg, points = screws.posture.leg, screws.posture.points
+    names = [f"{letter}{k + 1}" for k, letter in enumerate(leg.letters)]
+    bodies = [f"link{k + 1}" for k in range(len(names) - 1)]
+    yield "    # In the leg's own frame: x outwards to its anchor on the base, y along the circle, z up."
+    if bodies:
+        yield "    bodies:                     # each in the frame of the joint that carries it; uniform rods"
+        # A rod that spins between two balls must be axisymmetric to more digits than people write.
+        digits = 10 if screws.idle else 4
+        for body, start, end in zip(bodies, points, points[1:], strict=False):
+            yield f"      {body}: {_rod(less(end, start), digits)}"
+        yield "    joints:"
+    motors = itertools.count(1)
+    chain = ["base", *bodies]
+    for k, name in enumerate(names):
+        here = less(points[k], points[k - 1]) if k else points[0]
+        place = _vector(here) if k else "[$base_radius, 0, 0]"
+        last = k == len(names) - 1
+        child = "platform" if last else bodies[k]
+        if last:
+            yield "    closures:                   # the joint on the platform closes the loops"
+        parts = [f"type: {KINDS[leg.letters[k]]}", f"parent: {chain[k]}", f"child: {child}"]
+        parts += [f"at: {place}"] if any(here) else []
+        if last:
+            anchor = less(points[k], screws.posture.shape.origin)
+            turned = bool(screws.posture.shape.twist)
+            at = _vector(anchor) if turned or anchor[1:] != (0, 0) else "[$platform_radius, 0, 0]"
+            parts.append(f"child_at: {at}")
+        parts += _axes(screws.axes[k])
+        if k not in leg.active:
+            yield f"      {name}: {{{', '.join(parts)}}}{_comment(screws.axes[k])}"
+            continue
+        number = "" if len(leg.active) == 1 else str(next(motors))
+        yield f"      {name}:{_comment(screws.axes[k])}"
+        yield from (f"        {part}" for part in parts)
+        yield from _drive(leg.letters[k], number)
+
+
+def _drive(letter: str, number: str) -> Iterator[str]:
+    """The actuator of a joint."""
+    name = f"motor{number}"
+    if letter == "P":
+        yield "        friction: {viscous: 20 N*s/m, coulomb: 5 N}"
+        yield f"        actuator:               # {name}; strokes count from the reference pose"
+        yield f"          name: {name}"
+        yield "          limits: {position: [-150 mm, 150 mm], speed: 1 m/s, force: 1000 N}"
+    else:
+        yield "        friction: {viscous: 0.05 N*m*s/rad, coulomb: 0.2 N*m}"
+        yield f"        actuator:               # {name}; angles count from the reference pose"
+        yield f"          name: {name}"
+        yield "          limits: {position: [-60 deg, 60 deg], speed: 300 deg/s, force: 100 N*m}"
+
+
+def _legs(
+    legs: list[LegLetters], names: dict[LegLetters, str], places: tuple[LegPlacement, ...]
+) -> Iterator[str]:
+    """Where the legs are."""
+    even = [LegPlacement(360.0 * k / len(legs)) for k in range(len(legs))]
+    if len(set(legs)) == 1 and list(places) == even:
+        yield f"  - {{repeat: {names[legs[0]]}, count: {len(legs)}}}"
+        return
+    for k, (leg, place) in enumerate(zip(legs, places, strict=True)):
+        mirror = "mirror: y, " if place.mirrored else ""
+        turned = f"{{{mirror}angle: {place.angle:.10g} deg}}"
+        yield f"  - {{name: leg{k + 1}, template: {names[leg]}, placement: {turned}}}"
+
+
+def _axes(axes: tuple[Vector, ...]) -> list[str]:
+    if not axes:
+        return []
+    words = [_LETTERS.get(axis) or f"[{', '.join(map(str, _reduced(axis)))}]" for axis in axes]
+    return [f"axis: {words[0]}"] if len(words) == 1 else [f"axes: [{words[0]}, {words[1]}]"]
+
+
+def _comment(axes: tuple[Vector, ...]) -> str:
+    words = [_DIRECTIONS[axis] for axis in axes[:1] if axis in _DIRECTIONS]
+    return f"    # {words[0]}" if words else ""
+
+
+def _reduced(axis: Vector) -> Vector:
+    """The same direction in the smallest whole numbers."""
+    divisor = math.gcd(*axis)
+    return (axis[0] // divisor, axis[1] // divisor, axis[2] // divisor)
+
+
+def _vector(v: Vector) -> str:
+    return f"{v[0]} {v[1]} {v[2]} mm"
+
+
+def _rod(v: Vector, digits: int) -> str:
+    """Mass, centre and inertia about it of a rod along v, mm; a small block if it has no length.
+
+    I = m L^2 / 12 (1 - d d^T) + m r^2 / 4 (1 + d d^T), d the rod's direction.
+    """
+    length = math.sqrt(sum(x * x for x in v)) / 1e3
+    if not length:
+        return f"{{mass: {_BLOCK:g} kg, inertia: {' '.join([f'{_BLOCK_INERTIA:g}'] * 3)} kg*m^2}}"
+    mass = float(f"{max(_ROD * length, 0.1):.2g}")
+    d = [x / 1e3 / length for x in v]
+    across, round_ = mass * length**2 / 12.0, mass * _RADIUS**2 / 4.0
+
+    def entry(i: int, j: int) -> float:
+        return (across + round_) * (i == j) + (round_ - across) * d[i] * d[j]
+
+    listed = [entry(0, 0), entry(1, 1), entry(2, 2)]
+    products = [entry(0, 1), entry(0, 2), entry(1, 2)]
+    if any(abs(value) > 1e-15 for value in products):
+        listed = [listed[0], products[0], listed[1], products[1], products[2], listed[2]]
+    # All with as many decimals: a sum of two moments stays above the third.
+    decimals = digits - 1 - math.floor(math.log10(max(map(abs, listed))))
+    values = " ".join(
+        f"{round(value, decimals) + 0.0:g}" if digits < 7 else f"{value:.10g}" for value in listed
+    )
+    com = " ".join(f"{x / 2:g}" for x in v)
+    return f"{{mass: {mass:g} kg, com: {com} mm, inertia: {values} kg*m^2}}"
+
+
+def _disc(mass: float, radius: float) -> str:
+    side, polar = mass * radius**2 / 4.0, mass * radius**2 / 2.0
+    return f"{side:.3g} {side:.3g} {polar:.3g}"
+
+
+# ---- from leg types to a description
+
 
 # Motions that are tried where none is asked for, by how many coordinates they have.
 _USUAL: dict[int, tuple[str, ...]] = {
@@ -49,7 +245,7 @@ def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None
 
     Args:
         name: of the robot.
-        legs: leg types, such as "6-UPS" or "RUS,RUS,PRR"; see `nacelle.sketch.letters`.
+        legs: leg types, such as "6-UPS" or "RUS,RUS,PRR"; see `nacelle.sketch.legs`.
         count: how many legs, where `legs` has one type without a number; as many as the motion needs if None.
         motion: such as "se3", "xyz" or "[z, rx, ry]"; the first usual one that the legs allow if None.
 

@@ -3,9 +3,8 @@
 The engines are optional, `pip install "nacelle[verify]"`, and are loaded on first use.
 """
 
-from nacelle.verify.comparison import verify
+from nacelle.verify.comparison import EngineReport, Quantity, Report, WorstState, verify
 from nacelle.verify.engine import ENGINES, MissingEngineError, VerifyError
-from nacelle.verify.report import EngineReport, Quantity, Report, WorstState
 
 __all__ = [
     "ENGINES",

@@ -1,4 +1,6 @@
-"""The loops of a robot as another engine sees them: what closures forbid, and how their axes move.
+"""What an engine's tree lacks of a robot: closed loops, and friction, springs and rotors.
+
+The loops of a robot as another engine sees them: what closures forbid, and how their axes move.
 
 A closure joins two frames, each placed by the engine. The twist of the second frame against the first, taken
 at its centre, is a combination of the motions S that the joint allows, so its part in the complement C of
@@ -7,16 +9,39 @@ their span vanishes:
     V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + bias - S' r) = 0
 
 and the rates of the joint's own axes are r = S^+ V. J and bias come from the engine.
+
+All rates of the tree from the independent ones, by an engine's own closure Jacobian.
+
+The independent rates v are entries of u (components of the platform's twist, rates of the nacelle's joints).
+With the rows of the closures, of idle spins, and the choice of v on top of each other,
+
+    K u = [0; 0; v],    K u' = [-bias; -bias; a]
+
+K has full column rank where the mechanism has the motion that its description says, and least squares give
+G, u and u'.
+
+Friction, springs and rotors beside an engine's tree, from the formulas of the description.
+
+Friction along an axis at its rate r is the sum of coefficient times
+
+    viscous r | coulomb sign(r) | coulomb-smooth tanh(r / scale) | stribeck exp(-(r / scale)^2) sign(r) |
+    quadratic r |r| | cubic r^3 | constant 1
+
+and in a spherical joint the same along the relative angular velocity, with its length as the rate.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.model.joint import Joint, JointKind
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.model.joint import FrictionTerm, Joint, JointKind
+from nacelle.model.leg import Leg, Nacelle
+from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -248,3 +273,241 @@ def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
         axes.append(AxisMotion(rows, np.zeros(primitive.nv), coordinate))
         start, place = start + primitive.nv, place + primitive.nq
     return tuple(axes)
+
+
+# ---- all rates of the tree from the independent ones, by an engine's own closure Jacobian
+
+
+_RANK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """The map from the independent rates, G (rates, n), and the bias of the tree's rates (rates,)."""
+
+    G: Array
+    bias: Array
+
+
+def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: Array) -> Projection:
+    """Find the map from the independent rates to all rates of the tree.
+
+    Raises:
+        VerifyError: if the closures do not determine all rates.
+    """
+    count = len(u)
+    closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
+    closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
+    chosen = np.zeros((robot.motion.n, count))
+    for row, place in zip(chosen, independent(robot), strict=True):
+        row[place] = 1.0
+    spins, spin_biases = _spins(robot, now, closing, chosen)
+    K = np.concatenate([closing, spins, chosen])
+    right = np.zeros((len(K), robot.motion.n + 1))
+    right[len(closing) + len(spins) :, :-1] = np.eye(robot.motion.n)
+    right[: len(closing), -1] = -closing_bias
+    right[len(closing) : len(closing) + len(spins), -1] = -spin_biases
+    # Lengths in the robot's size: so the rank does not hang on the units.
+    unit = rate_scale(robot)
+    scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
+    if rank < count:
+        raise VerifyError(
+            f"the closures of {robot.name} leave {count - rank} of {count} rates of the tree undetermined"
+        )
+    solution = unit[:, None] * scaled
+    return Projection(solution[:, :-1], solution[:, -1])
+
+
+def independent(robot: Robot) -> list[int]:
+    """Places in u of the independent rates."""
+    places = []
+    for name in robot.motion.coordinates:
+        if name in robot.motion.joint_names:
+            places.append(robot.platform_nv + robot.v_slices[robot.joint(name)].start)
+        else:
+            places.append(AXES.index(name))
+    return places
+
+
+def _spins(robot: Robot, now: Snapshot, closing: Array, chosen: Array) -> tuple[Array, Array]:
+    """Idle spins, which are zero by convention: rows over the rates, and biases.
+
+    A leg that can move while the nacelle rests has bodies that spin, and so has the nacelle's own mechanism
+    if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
+    turn about that axis.
+    """
+    rows: list[Array] = []
+    biases: list[float] = []
+    parts: list[tuple[Leg | Nacelle, Array]] = [(leg, closing) for leg in robot.legs]
+    for part, held in [*parts, (robot.nacelle, np.concatenate([closing, chosen]))]:
+        own, own_biases = _idle_spins(robot, part, now, held)
+        rows += own
+        biases += own_biases
+    return np.array(rows).reshape(-1, closing.shape[1]), np.array(biases)
+
+
+def _idle_spins(
+    robot: Robot, part: Leg | Nacelle, now: Snapshot, held: Array
+) -> tuple[list[Array], list[float]]:
+    """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
+    places = [robot.platform_nv + k for j in part.joints for k in _range(robot.v_slices[j])]
+    if not places:
+        return [], []
+    unit = rate_scale(robot)[places]
+    _, s, Vt = np.linalg.svd(held[:, places] * unit)
+    rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
+    idle = unit[:, None] * Vt[rank:].T
+    rows: list[Array] = []
+    biases: list[float] = []
+    felt = np.zeros((0, idle.shape[1]))
+    for body in part.bodies:
+        if len(rows) == idle.shape[1]:
+            break
+        J = now.jacobian[body][3:]
+        U, singular, _ = np.linalg.svd(J[:, places] @ idle)
+        if singular[0] < _RANK:
+            continue
+        row = U[:, 0] @ J
+        more = np.vstack([felt, row[places] @ idle])
+        if np.linalg.matrix_rank(more, _RANK) > len(felt):
+            felt = more
+            rows.append(row)
+            # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
+            biases.append(float(U[:, 0] @ now.bias_acceleration[body][3:]))
+    return rows, biases
+
+
+def _range(place: slice) -> range:
+    return range(place.start, place.stop)
+
+
+# ---- friction, springs and rotors beside an engine's tree, from the formulas of the description
+
+
+_BASIS: dict[str, Callable[[float, float], float]] = {
+    "viscous": lambda r, scale: r,
+    "coulomb": lambda r, scale: float(np.sign(r)),
+    "coulomb-smooth": lambda r, scale: math.tanh(r / scale),
+    "stribeck": lambda r, scale: math.exp(-((r / scale) ** 2)) * float(np.sign(r)),
+    "quadratic": lambda r, scale: r * abs(r),
+    "cubic": lambda r, scale: r**3,
+    "constant": lambda r, scale: 1.0,
+}
+
+
+def friction(terms: Sequence[FrictionTerm], rate: Array) -> Array:
+    """Friction force (1,) along an axis, or moment (3,) in a spherical joint, at its rate."""
+    length = float(rate[0]) if len(rate) == 1 else float(np.linalg.norm(rate))
+    if len(rate) == 3 and length == 0.0:
+        return np.zeros(3)
+    force = sum(term.coefficient * _BASIS[term.basis](length, term.scale) for term in terms)
+    return np.array([force]) if len(rate) == 1 else force * rate / length
+
+
+@dataclass(frozen=True, eq=False)
+class Efforts:
+    """Forces along the rates of the tree, beside the engine's.
+
+    Attributes:
+        friction: friction (rates,).
+        springs: springs (rates,).
+        rotor_matrix: what rotors add to the mass matrix (rates, rates).
+        rotor_bias: the force of rotors where the rates of the tree are constant (rates,).
+        dissipation: power that friction takes, W.
+        spring_energy: J.
+    """
+
+    friction: Array
+    springs: Array
+    rotor_matrix: Array
+    rotor_bias: Array
+    dissipation: float
+    spring_energy: float
+
+
+def _beyond(q: float, limits: tuple[float, float], rotation: bool) -> float:
+    """How far a coordinate is beyond its limits; of an angle the least of those that differ by turns."""
+    lower, upper = limits
+
+    def past(value: float) -> float:
+        return value - upper if value > upper else value - lower if value < lower else 0.0
+
+    turns = (-1, 0, 1) if rotation else (0,)
+    return min((past(q + 2.0 * math.pi * k) for k in turns), key=abs)
+
+
+def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
+    """Relative angular velocity of a joint's bodies over the rates (3, rates), and bias of its derivative.
+
+    Base axes; with T = J w . w / 2 of w = w_2 - w_1 Lagrange's equations have J (w' + w_2 x w_1).
+    """
+    one, two = joint.predecessor, joint.successor
+    bias = now.bias_acceleration[two][3:] - now.bias_acceleration[one][3:]
+    rows = now.jacobian[two][3:] - now.jacobian[one][3:]
+    return rows, bias + np.cross(now.twist[two][3:], now.twist[one][3:])
+
+
+def efforts(
+    robot: Robot, now: Snapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
+) -> Efforts:
+    """Friction, springs, end stops and rotors of all joints, and springs between bodies.
+
+    Args:
+        robot: the robot.
+        now: poses and Jacobians of its bodies, from the engine.
+        axes: for every joint its axes.
+        u: rates of the tree.
+        rotors_inside: whether the engine has the rotors of tree joints already.
+    """
+    n = len(u)
+    rubbing, sprung, reflected = np.zeros(n), np.zeros(n), np.zeros(n)
+    matrix = np.zeros((n, n))
+    power = stored = 0.0
+    for index, joint in enumerate(robot.joints):
+        for number, axis in enumerate(axes[index]):
+            rate = axis.rows @ u
+            terms = joint.friction[number] if joint.friction else ()
+            if terms:
+                force = friction(terms, rate)
+                rubbing += axis.rows.T @ force
+                power += float(force @ rate)
+            spring = joint.springs[number] if joint.springs else None
+            if spring is not None:
+                stretch = axis.coordinate - spring.rest
+                sprung += axis.rows[0] * (spring.stiffness * stretch)
+                stored += 0.5 * spring.stiffness * stretch**2
+            stop = joint.stops[number] if joint.stops else None
+            if stop is not None:
+                beyond = _beyond(axis.coordinate, joint.limits[number], joint.primitives[number].is_rotation)
+                elastic = stop.stiffness * beyond
+                damped = float(np.clip(stop.damping * rate[0], -abs(elastic), abs(elastic)))
+                sprung += axis.rows[0] * elastic
+                rubbing += axis.rows[0] * damped
+                stored += 0.5 * elastic * beyond
+                power += damped * float(rate[0])
+        if joint.rotor_inertia and not (rotors_inside and index < robot.tree):
+            inertia = joint.gear_ratio**2 * joint.rotor_inertia
+            rows, bias = axes[index][0].rows, np.atleast_1d(axes[index][0].bias)
+            if joint.kind is JointKind.SPHERICAL and index >= robot.tree:
+                rows, bias = _relative_turn(now, joint)
+            matrix += inertia * rows.T @ rows
+            reflected += inertia * rows.T @ bias
+    for line in robot.springs:
+        ends = [now.p[b] + now.R[b] @ p for b, p in zip(line.bodies, line.points, strict=True)]
+        d = ends[1] - ends[0]
+        length = float(np.linalg.norm(d))
+        points = [
+            now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
+            for b, p in zip(line.bodies, line.points, strict=True)
+        ]
+        row = (d / length) @ (points[1] - points[0])
+        sprung += row * (line.stiffness * (length - line.length))
+        rubbing += row * (line.damping * float(row @ u))
+        stored += 0.5 * line.stiffness * (length - line.length) ** 2
+        power += line.damping * float(row @ u) ** 2
+    for damper in robot.dampers:
+        first, second = (now.jacobian[body][3:] for body in damper.bodies)
+        turn = (second - first) @ u
+        rubbing += damper.damping * (second - first).T @ turn
+        power += damper.damping * float(turn @ turn)
+    return Efforts(rubbing, sprung, matrix, reflected, power, stored)

@@ -15,7 +15,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_log, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Points of the line along which the range of a coordinate is sought, to either side.

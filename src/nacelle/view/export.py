@@ -10,12 +10,11 @@ import numpy as np
 from nacelle.errors import NacelleError
 from nacelle.kinematics.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.scene.arrows import Arrows
-from nacelle.scene.figure import SceneItem, scene_page
+from nacelle.scene.colours import ARROW_COLOURS
+from nacelle.scene.figure import Arrows, SceneItem, scene_page
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import poses_along, still
 from nacelle.spatial.scalar import Array
-from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.loads import state_loads
 from nacelle.view.timeline import Playback
 

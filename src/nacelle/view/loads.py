@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.dynamics.reactions.reactions import joint_reactions
+from nacelle.dynamics.reactions import joint_reactions
 from nacelle.errors import NacelleError
 from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.robot import Robot

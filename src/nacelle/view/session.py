@@ -1,31 +1,139 @@
-"""One robot in the viewer: the pose that is requested, the pose that is shown, and what is said about it.
+"""One robot in the viewer: the pose that is requested, the pose that is shown, what is said about it.
 
 The robot stays at the last pose that it can take; the request may be elsewhere, and is then drawn as a red
-ghost of the nacelle with the reason in words. Nothing here knows a browser.
+ghost of the nacelle with the reason in words: why the pose cannot be taken, or how near a singularity is.
+Nothing here knows a browser.
+
+Grips are where the nacelle is held with the mouse, limited to the motions that the robot has. A grip is a
+frame with arrows (translations along its axes) and rings (rotations about them):
+
+    x, y, z and a free orientation    one grip in the platform's frame: it is the pose itself
+    some of x, y, z                   one grip in base axes, with the arrows that the robot has
+    a free orientation                rings in the platform's axes
+    single angles, joints             one ring (or arrow) each, along the z-axis of the grip; its turn (or
+                                      way) since it was taken is added to the coordinate as it then was
+
+Coordinates that follow from the others (parasitic motion) have no grip.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError, NacelleError
+from nacelle.errors import KinematicsError, NacelleError, SingularError, UnreachableError
+from nacelle.kinematics.dependent import dependent_coordinates
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import BodyPoses, InverseKinematics, inverse_kinematics
-from nacelle.kinematics.mechanism.dependent import dependent_coordinates
+from nacelle.kinematics.limits import has_limit, outside
 from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
-from nacelle.kinematics.singularity import NEAR, singularities
+from nacelle.kinematics.singularity import NEAR, Singularities, singularities
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_path import quat_exp, rotation_matrices
+from nacelle.spatial.rotation import (
+    quat_conjugate,
+    quat_exp,
+    quat_from_matrices,
+    quat_multiply,
+    rotation_matrices,
+)
 from nacelle.spatial.scalar import Array
-from nacelle.view.reasons import branch_words, failure_words, limit_words, singularity_words
+
+# ---- reasons in words
+
+
+# At most so many joints beyond their limits are named.
+_NAMED = 4
+
+
+def failure_words(error: KinematicsError) -> str:
+    """Why a pose has no solution: the legs that do not reach, a singular leg, or loops that stay open."""
+    if isinstance(error, UnreachableError) and error.legs:
+        legs = ", ".join(error.legs)
+        return f"out of reach: {legs} {'is' if len(error.legs) == 1 else 'are'} too short or too long"
+    if isinstance(error, SingularError):
+        return f"{error.kind} singularity: {_plain(error)}"
+    return f"out of reach: {_plain(error)}"
+
+
+def _plain(error: KinematicsError) -> str:
+    """The message of an error without the robot's name before it."""
+    return str(error).partition(": ")[2] or str(error)
+
+
+def limit_words(solution: InverseKinematics) -> str:
+    """Which joints and drives are beyond their limits at one pose, with their values; "" if none is."""
+    robot = solution.robot
+    beyond: dict[int, str] = {}
+    for j, joint in enumerate(robot.joints):
+        if has_limit(joint) and joint.kind is not JointKind.POINT:
+            q = solution.joint(joint.name)
+            if bool(outside(joint, q)):
+                beyond[j] = _joint_words(joint, q)
+    for k, actuator in enumerate(robot.actuators):
+        value, (low, high) = float(solution.actuators[k]), actuator.position
+        angle = robot.revolute_actuators[k]
+        if not low - 1e-9 <= value <= high + 1e-9:
+            beyond[actuator.joint] = (
+                f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
+            )
+    more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
+    return ", ".join([*beyond.values()][:_NAMED]) + more
+
+
+def branch_words(flags: int) -> str:
+    """What is to be said of a pose that has a solution on another branch; "" if it has not."""
+    if flags & int(Flag.OTHER_BRANCH):
+        return "the loops close only on a branch that is not connected with the reference pose"
+    return ""
+
+
+def singularity_words(measures: Singularities) -> tuple[str, float]:
+    """The kind of the nearest singularity and its measure at one pose: 1 is best, 0 is singular."""
+    legs = [leg.name for leg in measures.robot.legs]
+    values = {"parallel": float(measures.parallel), "constraint": float(measures.constraint)}
+    if measures.serial.shape[-1]:
+        worst = int(np.argmin(measures.serial))
+        name = f"serial ({legs[worst]})" if worst < len(legs) else "serial"
+        values = {name: float(measures.serial[worst]), **values}
+    kind = min(values, key=lambda key: values[key])
+    return kind, values[kind]
+
+
+def _joint_words(joint: Joint, q: np.ndarray) -> str:
+    """A joint beyond its limits: the coordinate that is, its value and the limits."""
+    place = 0
+    for primitive, (low, high) in zip(joint.primitives, joint.limits, strict=False):
+        if primitive is Primitive.SPHERICAL:
+            tilt = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * float(q[place] ** 2 + q[place + 1] ** 2))))
+            if tilt > high:
+                return f"{joint.name} tilted by {_shown(tilt, True)} ({_range_words(low, high, True)})"
+        elif not low - 1e-9 <= float(q[place]) <= high + 1e-9:
+            angle = primitive.is_rotation
+            return f"{joint.name} at {_shown(float(q[place]), angle)} ({_range_words(low, high, angle)})"
+        place += primitive.nq
+    return joint.name
+
+
+def _range_words(low: float, high: float, angle: bool) -> str:
+    if math.isfinite(low) and math.isfinite(high):
+        return f"limits {_shown(low, angle)} to {_shown(high, angle)}"
+    return f"limit {_shown(low if math.isfinite(low) else high, angle)}"
+
+
+def _shown(value: float, angle: bool) -> str:
+    return f"{math.degrees(value):.1f}°" if angle else f"{value * 1e3:.1f} mm"
+
+
+# ---- poses requested and shown
 
 
 class Standing(Enum):
@@ -164,3 +272,112 @@ class Session:
             angle = is_angle(self.robot, name)
             shown[name] = (float(np.degrees(value)), "deg") if angle else (1e3 * float(value), "mm")
         return shown
+
+
+# ---- grips
+
+
+POSE, MOVE, TURN, SINGLE = "pose", "move", "turn", "single"
+
+
+@dataclass(frozen=True, eq=False)
+class Grip:
+    """A grip.
+
+    Attributes:
+        kind: what it sets: "pose", "move" (translations), "turn" (a free orientation) or "single".
+        at: its frame in the base.
+        arrows: the axes of the frame along which it can be moved.
+        ring_axes: the axes of the frame about which it can be turned.
+        coordinate: the coordinate that a single one sets.
+    """
+
+    kind: str
+    at: Pose
+    arrows: tuple[bool, bool, bool]
+    ring_axes: tuple[bool, bool, bool]
+    coordinate: str = ""
+
+    @property
+    def rings(self) -> bool:
+        """Whether it can be turned."""
+        return any(self.ring_axes)
+
+    @property
+    def quat_xyzw(self) -> Array:
+        """Its orientation in the base (4,)."""
+        return quat_from_matrices(self.at.R)
+
+
+_ALL, _NONE, _THIRD = (True, True, True), (False, False, False), (False, False, True)
+
+
+def grips(session: Session) -> tuple[Grip, ...]:
+    """The grips of a robot, at the pose that is requested."""
+    robot = session.robot
+    platform = session.ghost() or session.platform
+    moves = tuple(axis in robot.motion.coordinates for axis in AXES[:3])
+    free = layout_of(robot.motion).quaternion is not None
+    found = []
+    if free and all(moves):
+        found.append(Grip(POSE, platform, _ALL, _ALL))
+    else:
+        if any(moves):
+            arrows = (moves[0], moves[1], moves[2])
+            found.append(Grip(MOVE, Pose(np.eye(3), platform.p), arrows, _NONE))
+        if free:
+            found.append(Grip(TURN, platform, _NONE, _ALL))
+    for name in robot.motion.coordinates:
+        if name in AXES[3:] and not free:
+            axis = np.eye(3)[AXES.index(name) - 3]
+            found.append(Grip(SINGLE, Pose(_along(axis), platform.p), _NONE, _THIRD, name))
+        elif name not in AXES:
+            found.append(_joint_grip(session, name))
+    return tuple(found)
+
+
+def _joint_grip(session: Session, name: str) -> Grip:
+    """The grip of a joint of the nacelle: a ring about its axis, or an arrow along it."""
+    robot, (R, p) = session.robot, session.bodies
+    joint = robot.joints[robot.joint(name)]
+    at = Pose(R[joint.predecessor], p[joint.predecessor]) @ joint.frame_predecessor
+    if is_angle(robot, name):
+        return Grip(SINGLE, at, _NONE, _THIRD, name)
+    moved = Pose(R[joint.successor], p[joint.successor]) @ joint.frame_successor
+    return Grip(SINGLE, Pose(at.R, moved.p), _THIRD, _NONE, name)
+
+
+def _along(axis: Array) -> Array:
+    """A rotation matrix (3, 3) whose z-axis is a base axis; the identity for z itself."""
+    k = int(np.argmax(np.abs(axis)))
+    return np.roll(np.eye(3), k - 2, axis=0)
+
+
+def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: Array) -> Array:
+    """The pose that is asked for when a grip has been moved.
+
+    Args:
+        robot: the robot.
+        grip: the grip as it was when it was taken.
+        start: the pose (nx,) that was requested then.
+        position: where its origin is now (3,), m, base axes.
+        quat_xyzw: its orientation now (4,).
+    """
+    layout = layout_of(robot.motion)
+    x = np.array(start, dtype=float)
+    if grip.kind in (POSE, MOVE):
+        for k, axis in enumerate(AXES[:3]):
+            if grip.arrows[k]:
+                x[layout.x_index(axis)] = position[k]
+    if grip.kind in (POSE, TURN):
+        x[layout.quaternion] = quat_xyzw
+    if grip.kind in (POSE, MOVE, TURN):
+        return x
+    if grip.rings:
+        turn = quat_multiply(quat_conjugate(grip.quat_xyzw), np.asarray(quat_xyzw, dtype=float))
+        angle = 2.0 * math.atan2(float(turn[2]), float(turn[3]))
+        step = math.remainder(angle, 2.0 * math.pi)
+    else:
+        step = float(grip.at.R[:, 2] @ (np.asarray(position) - grip.at.p))
+    x[layout.x_index(grip.coordinate)] += step
+    return x

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.elastic.linear.frequencies import NaturalFrequencies, natural_frequencies
-from nacelle.elastic.linear.mode_shape import ModeShape
+from nacelle.elastic.linear.frequencies import ModeShape, NaturalFrequencies, natural_frequencies
 from nacelle.errors import NacelleError
 from nacelle.kinematics.inverse import BodyPoses
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, rotation_matrices
+from nacelle.spatial.rotation import quat_exp, rotation_matrices
 from nacelle.spatial.scalar import Array
 
 # Largest displacement that is shown, as a part of the robot's extent, and the rate at which it is.

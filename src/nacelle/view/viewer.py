@@ -16,13 +16,11 @@ from nacelle.files import write_whole
 from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.camera import FOV, CameraView, free_part, nice_step, view_of
-from nacelle.view.browser.loop import EventLoop
 from nacelle.view.browser.member import Member
-from nacelle.view.browser.playbar import Playbar
-from nacelle.view.browser.server import HOST, require_viser, start_server, stop_server
+from nacelle.view.browser.panel import Playbar
+from nacelle.view.browser.server import HOST, EventLoop, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
-from nacelle.view.side_by_side import joint_box, row
+from nacelle.view.side_by_side import FOV, CameraView, free_part, joint_box, nice_step, row, view_of
 from nacelle.view.timeline import Playback, playable_motion
 from nacelle.view.watch import Watched
 

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.image.band import band_around
-from nacelle.vision.image.edges import Picture, searched_normals
-from nacelle.vision.image.fit import EdgeFit, fit_edges
+from nacelle.vision.camera import Exposure
+from nacelle.vision.image.edges import EdgeFit, Picture, band_around, fit_edges, searched_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.scene import CameraScene
-from nacelle.vision.shutter import Exposure
 from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.

@@ -4,7 +4,7 @@ Cameras are tried on a sphere around the legs, as far away as their field of vie
 directions of a Fibonacci lattice and the six base axes. A camera is better if it sees more legs with a
 cylinder of which both edges are free; of those that see equally many, if the least motion has a larger effect
 on the image: the smallest singular value of the Jacobian from the reduced twist to the usable edges, px
-(`nacelle.vision.sensitivity`).
+(`nacelle.vision.views`).
 """
 
 from __future__ import annotations

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.control.controller import law_of
 from nacelle.control.gains import tuned
 from nacelle.control.kind import DesiredMotion
-from nacelle.control.law import law_of
-from nacelle.control.laws.adaptive import Adaptive
+from nacelle.control.laws.adaptive import Adaptive, adapted_parameters, parameter_scales
 from nacelle.control.named import controller
-from nacelle.control.pieces.adapted import adapted_parameters, parameter_scales
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import Simulation, simulate

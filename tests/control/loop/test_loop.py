@@ -11,20 +11,16 @@ import pytest
 
 import nacelle
 from nacelle.control.compare import Comparison
-from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop
-from nacelle.control.loop.contour import contour_error
+from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop, integration_step
 from nacelle.control.loop.desired import Course, desired_motion
-from nacelle.control.loop.places import places
-from nacelle.control.loop.run import rms
-from nacelle.control.loop.steps import integration_step
+from nacelle.control.loop.run import contour_error, places, rms
 from nacelle.control.named import controller
 from nacelle.control.sensors import Sensors
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.trajectory.circle import Circle
-from nacelle.kinematics.trajectory.line import Line
+from nacelle.kinematics.trajectory.paths import Circle, Line
 from nacelle.model.robot import Robot
-from nacelle.simulation.drives.drives import Drives
-from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.drives import Drives
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from nacelle.spatial.scalar import Array

@@ -10,10 +10,19 @@ import pytest
 from scipy.signal import cont2discrete
 
 import nacelle
-from nacelle.control.fields import Fields
-from nacelle.control.kind import ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, gram
-from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.kind import ControlStep, DesiredMotion, Fields, Tuning
+from nacelle.control.laws.adaptive import (
+    Felt,
+    adaptation_gain,
+    adapted_parameters,
+    bounds,
+    default_payload,
+    felt_along,
+    gram,
+    parameter_scales,
+    sliding,
+)
+from nacelle.control.laws.computed_torque import gains_of_poles
 from nacelle.control.pieces.admissible import (
     Room,
     check_state,
@@ -23,32 +32,39 @@ from nacelle.control.pieces.admissible import (
     setpoint_at_rest,
     setpoint_memory,
 )
-from nacelle.control.pieces.ahead import Ahead, Errors, desired_middle, inertial_response, mid_sample
-from nacelle.control.pieces.desired import closed_unknowns, desired_coordinates, model_force, without_internal
-from nacelle.control.pieces.friction import friction_along_twist
-from nacelle.control.pieces.poles import gains_of_poles
+from nacelle.control.pieces.desired import (
+    closed_unknowns,
+    desired_coordinates,
+    friction_along_twist,
+    model_force,
+    without_internal,
+)
 from nacelle.control.pieces.pose import (
+    Ahead,
+    Errors,
     Platform,
     at_rest,
     by_twist,
+    desired_middle,
     displaced,
     estimated,
+    inertial_response,
     least_forces,
+    mid_sample,
     platform_after,
     platform_gains,
     platform_memory,
     pose_difference,
 )
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED, difference, rate_of
-from nacelle.control.pieces.sliding import sliding
 from nacelle.export.states import seeded_states
 from nacelle.export.vectors import relation_error
+from nacelle.kinematics.branch import branch_of, unknown_units
 from nacelle.kinematics.inverse import inverse_kinematics
-from nacelle.kinematics.iteration.branch import branch_of, unknown_units
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.trajectory.fourier import Fourier
+from nacelle.kinematics.trajectory.paths import Fourier
 from nacelle.model.robot import Robot
 from support.adaptive_runs import lissajous, loaded_values, rows_of
 from support.library import library_robot

@@ -10,20 +10,17 @@ import pytest
 from pydantic import ValidationError
 
 import nacelle
-from nacelle.control.scenario.fields import for_actuators, pose_by_names
-from nacelle.control.scenario.fit import fitting_size, offset, usable_poses, workspace_middle
+from nacelle.control.scenario.fit import Round, fitting_size, offset, usable_poses, workspace_middle
 from nacelle.control.scenario.paths import CarriedMass, scenario_path
-from nacelle.control.scenario.plants import drives_of, plants_of, robot_of_spec
-from nacelle.control.scenario.round import Round
-from nacelle.control.scenario.scenario import read_scenario
+from nacelle.control.scenario.scenario import drives_of, plants_of, read_scenario, robot_of_spec
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
+from nacelle.control.written import for_actuators, pose_by_names
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import DescriptionError, KinematicsError
-from nacelle.kinematics.trajectory.arguments import read_layout
-from nacelle.kinematics.trajectory.base import Trajectory
+from nacelle.kinematics.trajectory.base import Trajectory, read_layout
 from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp
+from nacelle.spatial.rotation import quat_exp
 from nacelle.spatial.scalar import Array
 from support.pairwise import FAMILIES, pairwise
 

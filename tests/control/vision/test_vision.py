@@ -11,6 +11,7 @@ import pytest
 import nacelle
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.loop.desired import Course, desired_motion
+from nacelle.control.scenario.fit import round_path
 from nacelle.control.vision.camera_file import read_camera
 from nacelle.control.vision.comparison import (
     Case,
@@ -19,23 +20,23 @@ from nacelle.control.vision.comparison import (
     LookingComparison,
     compare_looking,
 )
-from nacelle.control.vision.deviation import Deviation, anchor_projectors, deviating_robot
-from nacelle.control.vision.feedback import ObserverFeedback
-from nacelle.control.vision.law import ObservedController
-from nacelle.control.vision.loop import EncoderFeedback, Encoders, run_loop
-from nacelle.control.vision.path import round_path
-from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.rendered import RenderedEdges
-from nacelle.control.vision.sight import ModelEdges, TrueSight, edge_sigma
+from nacelle.control.vision.loop import (
+    EncoderFeedback,
+    Encoders,
+    ObservedController,
+    ObserverFeedback,
+    run_loop,
+)
+from nacelle.control.vision.plant import Deviation, TruePlant, anchor_projectors, deviating_robot
+from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueSight, edge_sigma
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.simulation.plant import RigidPlant
-from nacelle.vision.camera import Camera
+from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel, filled
 from nacelle.vision.scene import Scenery
-from nacelle.vision.shutter import Exposure, Shutter
 
 # ---- Cameras written in YAML, and what is said of wrong ones
 

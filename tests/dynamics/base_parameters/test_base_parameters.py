@@ -15,15 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+from nacelle.dynamics.base_parameters.base_parameters import (
+    base_parameters,
+    chosen_transfers,
+    symbolic_coefficients,
+)
 from nacelle.dynamics.base_parameters.choice import choose, column_options
-from nacelle.dynamics.base_parameters.groupings import chosen_transfers, symbolic_coefficients
-from nacelle.dynamics.base_parameters.mirror import mirror_signs
 from nacelle.dynamics.base_parameters.moved import moved
-from nacelle.dynamics.base_parameters.polynomial import Polynomial, polynomial_text
-from nacelle.dynamics.base_parameters.relative_motion import echelon, neighbours, sampled_twists
 from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
-from nacelle.dynamics.base_parameters.transfers import Transfer, Transfers
+from nacelle.dynamics.base_parameters.sharing import mirror_signs
+from nacelle.dynamics.base_parameters.transfers import (
+    Polynomial,
+    Transfer,
+    Transfers,
+    echelon,
+    neighbours,
+    polynomial_text,
+    sampled_twists,
+)
 from nacelle.dynamics.formulations import reference
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.kinematics.general.plan import plan_of

@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.compliance.dampers import with_forces_between
-from nacelle.dynamics.compliance.line_springs import line_between, with_line_springs
-from nacelle.dynamics.compliance.stops import beyond, stop_effort, stop_energy, stop_of
+from nacelle.dynamics.compliance import (
+    beyond,
+    line_between,
+    stop_effort,
+    stop_energy,
+    stop_of,
+    with_forces_between,
+    with_line_springs,
+)
 from nacelle.dynamics.formulations import reference as tree
-from nacelle.dynamics.formulations.choice import FORMULATIONS
+from nacelle.dynamics.formulations.reference import FORMULATIONS
 from nacelle.dynamics.general import models as general
 from nacelle.dynamics.general import regressor as general_regressor
 from nacelle.dynamics.settings import Settings
@@ -21,9 +27,8 @@ from nacelle.dynamics.state import state_at
 from nacelle.kinematics.general.plan import sample_states
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import CosSin, read_step
-from nacelle.model.damper import Damper
+from nacelle.model.between import Damper, LineSpring
 from nacelle.model.joint import Joint, JointKind, Stop
-from nacelle.model.line_spring import LineSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limits_of

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
+from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives, tangent
 from nacelle.dynamics.derivatives.linear import SMOOTH, linearise
-from nacelle.dynamics.derivatives.tangent import tangent
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose, moved
 from nacelle.dynamics.formulations import reference
 from nacelle.kinematics.iteration.newton_steps import closing_step
@@ -21,7 +20,7 @@ from nacelle.kinematics.native import native
 from nacelle.model.joint import Spring
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_conjugate, quat_log, quat_multiply
+from nacelle.spatial.rotation import quat_conjugate, quat_log, quat_multiply
 from support.compare import relative_error
 from support.uncompiled import any_robot, by_time
 

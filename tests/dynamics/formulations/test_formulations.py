@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.dynamics.formulations import bodies, tree
 from nacelle.dynamics.formulations import reference as functions
-from nacelle.dynamics.formulations.choice import FORMULATIONS
+from nacelle.dynamics.formulations.reference import FORMULATIONS
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics import kinematic_model as kinematics

@@ -18,7 +18,7 @@ from dynamics.formulations.test_legs import (
     motions,
 )
 from nacelle.dynamics.formulations import jourdain, tree
-from nacelle.dynamics.formulations.choice import FORMULATIONS
+from nacelle.dynamics.formulations.reference import FORMULATIONS
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at

@@ -17,11 +17,10 @@ from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import Wrench
 from nacelle.kinematics.actuation import actuator_rows
+from nacelle.kinematics.configuration import Configuration, MovingConfiguration
 from nacelle.kinematics.jacobian import leg_jacobians
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.rates import MovingConfiguration
 from nacelle.kinematics.tree.spanning_tree import (
     motion_of_steps,
     point_acceleration,

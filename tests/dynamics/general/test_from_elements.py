@@ -13,7 +13,7 @@ from nacelle.dynamics.general.from_elements import (
     regressor_from_elements,
 )
 from nacelle.dynamics.models import model
-from nacelle.kinematics.elements.from_pose import element_arrays
+from nacelle.kinematics.elements.from_inputs import element_arrays
 from nacelle.kinematics.elements.placement import reason_without_elements
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

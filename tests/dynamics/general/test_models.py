@@ -29,8 +29,7 @@ from nacelle.kinematics.general.plan import sample_states
 from nacelle.kinematics.iteration.weak import WEAK_PIVOT
 from nacelle.kinematics.jacobian import conditioning, twist_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.damper import Damper
-from nacelle.model.line_spring import LineSpring
+from nacelle.model.between import Damper, LineSpring
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
 from support.compare import assert_same

@@ -12,10 +12,13 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations import reference
-from nacelle.dynamics.reactions.equations import reaction_terms
-from nacelle.dynamics.reactions.peak import peak_reactions
-from nacelle.dynamics.reactions.reactions import joint_reactions
-from nacelle.dynamics.reactions.solve import determination, transmitted
+from nacelle.dynamics.reactions import (
+    determination,
+    joint_reactions,
+    peak_reactions,
+    reaction_terms,
+    transmitted,
+)
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Spring

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.reduction.reduction import reduction
+from nacelle.dynamics.base_parameters.sampling import reduction
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.dynamics.underactuated.free_motion import EquationsOfMotion, free_motion
+from nacelle.dynamics.inverse import EquationsOfMotion, free_motion
 from support.described import mechanism
 
 _FREE = {"cart_pole": ("slide",), "carriage": ("swing",)}

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.beam.bending import Plane, bends
-from nacelle.elastic.beam.ends import MomentsCarried
 from nacelle.elastic.beam.functions import ONE, XI, Function, Piecewise, Wave, integral_of_product, polynomial
 from nacelle.elastic.beam.newton_euler import (
     ElasticMotion,
@@ -20,9 +18,9 @@ from nacelle.elastic.beam.newton_euler import (
     kinetic_energy,
     mass_matrix,
     strain_energy,
+    summed,
 )
-from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, BEND_Z, TORSION, Shapes
-from nacelle.elastic.beam.sums import summed
+from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, BEND_Z, TORSION, MomentsCarried, Plane, Shapes, bends
 from nacelle.elastic.extended import extended
 from nacelle.program.cost import count
 from nacelle.program.trace import trace

@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from nacelle.elastic.beam.bending import Bend, Plane, bends
-from nacelle.elastic.beam.ends import MomentsCarried
 from nacelle.elastic.beam.functions import Piecewise, Wave, integral_of_product
-from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, TORSION, ElasticCoordinate, Shapes
+from nacelle.elastic.beam.shapes import (
+    AXIAL,
+    BEND_Y,
+    TORSION,
+    Bend,
+    ElasticCoordinate,
+    MomentsCarried,
+    Plane,
+    Shapes,
+    bends,
+)
 from nacelle.elastic.beam.shapes import _linear as linear
 from nacelle.model.flexible import Beam, Section
 from nacelle.spatial.pose import identity

@@ -11,8 +11,6 @@ import pytest
 import nacelle
 from nacelle.compile import compile_function
 from nacelle.elastic.beam.newton_euler import strain_energy
-from nacelle.elastic.condensed.energy import condensed_energies, link_lengths
-from nacelle.elastic.condensed.lengths import lengths_forward, lengths_inverse
 from nacelle.elastic.condensed.link import (
     LinkRates,
     constants_of,
@@ -22,12 +20,31 @@ from nacelle.elastic.condensed.link import (
     link_end_inertia,
     link_in_motion,
 )
-from nacelle.elastic.condensed.models import condensed_forward, condensed_inverse
-from nacelle.elastic.condensed.natural import natural_of, now_at, position_rates, tip_points, unit_positions
-from nacelle.elastic.condensed.structure import CondensedStructure, structure_of
+from nacelle.elastic.condensed.models import (
+    condensed_energies,
+    condensed_forward,
+    condensed_inverse,
+    lengths_forward,
+    lengths_inverse,
+    link_lengths,
+)
+from nacelle.elastic.condensed.natural import (
+    CondensedStructure,
+    natural_of,
+    now_at,
+    position_rates,
+    structure_of,
+    tip_points,
+    unit_positions,
+)
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.equations import posed, reduced_motion
-from nacelle.elastic.dynamics.models import elastic_energies, elastic_forward, elastic_inverse
+from nacelle.elastic.dynamics.models import (
+    elastic_energies,
+    elastic_forward,
+    elastic_inverse,
+    posed,
+    reduced_motion,
+)
 from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.extended import extended
 from nacelle.elastic.frames import frames_at

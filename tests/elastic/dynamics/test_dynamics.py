@@ -14,24 +14,26 @@ from nacelle.dynamics.formulations.reference import inertia
 from nacelle.dynamics.settings import Settings
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.energy import dissipation, potential
-from nacelle.elastic.dynamics.equations import motion_equations, posed, reduced_motion
-from nacelle.elastic.dynamics.flow import elastic_flow, state_size
 from nacelle.elastic.dynamics.models import (
     elastic_closing,
     elastic_energies,
+    elastic_flow,
     elastic_forward,
     elastic_gaps,
     elastic_inverse,
     elastic_step,
     elastic_terms,
+    motion_equations,
+    posed,
+    reduced_motion,
+    state_size,
 )
 from nacelle.elastic.dynamics.plan import rate_choice, undeformed
 from nacelle.elastic.extended import extended
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import rate_map
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from support.beam_points import mass_points

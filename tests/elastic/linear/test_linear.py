@@ -19,15 +19,19 @@ from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import frames_at
-from nacelle.elastic.linear.eigen import modes_of
-from nacelle.elastic.linear.equilibrium import balanced, constraint_rows
-from nacelle.elastic.linear.maps import frequency_map
-from nacelle.elastic.linear.matrices import actuator_scale, closure_springs, matrices_at, place_of, weights
-from nacelle.elastic.linear.mode_shape import ModeShape
-from nacelle.elastic.linear.pattern import pattern_of
-from nacelle.elastic.linear.state import Deformed, gaps, undeformed_at
-from nacelle.elastic.linear.subspace import null_spaces, rate_scales
-from nacelle.elastic.linear.tangent import ExternalLoads, Forces, LoadedRobot
+from nacelle.elastic.linear.frequencies import ModeShape, frequency_map, modes_of
+from nacelle.elastic.linear.matrices import (
+    actuator_scale,
+    closure_springs,
+    matrices_at,
+    null_spaces,
+    pattern_of,
+    place_of,
+    rate_scales,
+    weights,
+)
+from nacelle.elastic.linear.statics import balanced, constraint_rows
+from nacelle.elastic.linear.tangent import Deformed, ExternalLoads, Forces, LoadedRobot, gaps, undeformed_at
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring

@@ -8,9 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from nacelle.emit.c.interface import COptions
-from nacelle.emit.c.newton import newton_source
-from nacelle.emit.c.rk4 import rk4_source
+from nacelle.emit.c.driver import newton_source, rk4_source
+from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED
 from nacelle.emit.registry import TargetError
 from nacelle.program.program import Program, Variable

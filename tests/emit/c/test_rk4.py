@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.emit.c.interface import COptions
-from nacelle.emit.c.newton import newton_source
-from nacelle.emit.c.rk4 import rk4_source
+from nacelle.emit.c.driver import newton_source, rk4_source
+from nacelle.emit.c.target import COptions
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE
 from nacelle.program.program import Program
 from support.c_drivers import FLAGS, circle_and_line, pendulum

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.emit.c.interface import COptions
 from nacelle.emit.c.parts import cut
-from nacelle.emit.c.target import c_source, source
+from nacelle.emit.c.target import COptions, c_source, source
 from nacelle.emit.registry import target
 from nacelle.program.program import Program, Variable
 from support.cc import (

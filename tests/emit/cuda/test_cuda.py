@@ -12,12 +12,10 @@ import pytest
 
 import nacelle
 from nacelle.emit.cuda import device, tensor_map
-from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
-from nacelle.emit.cuda.device_drivers import DeviceNewton, DeviceRk4
-from nacelle.emit.cuda.kernel import array_layout, kernels
-from nacelle.emit.cuda.newton import newton_kernel
+from nacelle.emit.cuda.device import DeviceNewton, DeviceRk4, LoadedKernels, cupy, device_array, on_device
+from nacelle.emit.cuda.drivers import newton_kernel
 from nacelle.emit.cuda.plan import CudaOptions, planned, values_held
-from nacelle.emit.cuda.target import source_text
+from nacelle.emit.cuda.target import array_layout, kernels, source_text
 from nacelle.emit.newton import NumpyNewton, Rules
 from nacelle.emit.registry import target
 from nacelle.errors import CompileError, DeviceError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.emit.cuda.device_drivers import DeviceRk4
+from nacelle.emit.cuda.device import DeviceRk4
+from nacelle.emit.cuda.drivers import RunInputs, rk4_kernel
 from nacelle.emit.cuda.plan import CudaOptions
-from nacelle.emit.cuda.rk4 import RunInputs, rk4_kernel
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import NumpyRk4
 from nacelle.program.program import Program, Variable

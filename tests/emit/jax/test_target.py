@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from nacelle.emit.jax.target import function, jax
+from nacelle.emit.jax import function, jax
 from nacelle.emit.registry import target
 from nacelle.errors import CompileError
 from support.random_programs import assert_steps, every_operation, expose, special_grid

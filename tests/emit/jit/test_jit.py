@@ -17,15 +17,20 @@ from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory
-from nacelle.emit.jit.lu import column_stride, factor_and_solve
-from nacelle.emit.jit.order import order, values_read
-from nacelle.emit.jit.plan import fuse, plan
-from nacelle.emit.jit.residence import Memory, moves, residence
+from nacelle.emit.jit.irk5 import Stages, column_stride, factor_and_solve
+from nacelle.emit.jit.order import Memory, moves, order, residence, values_read
+from nacelle.emit.jit.plan import Style, fuse, plan
 from nacelle.emit.jit.signs import never_negative, operands, without_negations, zero_tells
-from nacelle.emit.jit.stages import Stages
-from nacelle.emit.jit.style import Style
-from nacelle.emit.jit.target import DEFAULT, compile_text, make_plan, module, vector_width
+from nacelle.emit.jit.target import (
+    DEFAULT,
+    Library,
+    address,
+    aligned_memory,
+    compile_text,
+    make_plan,
+    module,
+    vector_width,
+)
 from nacelle.emit.machine import host
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.spatial.scalar import Array, cos, pack, sin

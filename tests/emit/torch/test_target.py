@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from nacelle.emit.registry import target
-from nacelle.emit.torch.target import function, torch
+from nacelle.emit.torch import function, torch
 from nacelle.errors import CompileError
 from support.random_programs import assert_steps, every_operation, expose, special_grid
 

@@ -11,12 +11,16 @@ import pytest
 
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Axis, ExchangeReport
-from nacelle.exchange.mjcf.compiled import compile_mjcf
-from nacelle.exchange.mjcf.drives import axes_by_joint
-from nacelle.exchange.mjcf.equalities import equalities
-from nacelle.exchange.mjcf.read import read_mjcf
-from nacelle.exchange.mjcf.strip import stripped
-from nacelle.exchange.mjcf.tendons import along_tendons, bounded_ends, fixed_terms, followed
+from nacelle.exchange.mjcf.compiled import compile_mjcf, stripped
+from nacelle.exchange.mjcf.read import (
+    along_tendons,
+    axes_by_joint,
+    bounded_ends,
+    equalities,
+    fixed_terms,
+    followed,
+    read_mjcf,
+)
 from nacelle.exchange.xml import parsed, text_of
 
 # ---- A compiled file: names, places of equalities, what MuJoCo refuses at its line

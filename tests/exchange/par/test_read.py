@@ -9,8 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.par.read import read_par
-from nacelle.exchange.par.table import Expression
+from nacelle.exchange.par import Expression, read_par
 from support.urdf_files import written
 
 # A palletiser: column, arm and forearm, and a crank with a rod that hold the forearm as a parallelogram.

@@ -13,16 +13,18 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Solid, Strut
-from nacelle.exchange.passes.articulated import with_articulated
-from nacelle.exchange.passes.drives import without_dependent_motors
-from nacelle.exchange.passes.freedom import freedom, rank_above
-from nacelle.exchange.passes.groups import grouped
-from nacelle.exchange.passes.lines import spherical_pairs_joined
-from nacelle.exchange.passes.merge import without_fixed_joints
-from nacelle.exchange.passes.motion import chosen_motion
-from nacelle.exchange.passes.nacelle import ends_a_leg, legs_of, with_nacelle
+from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
+from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
+from nacelle.exchange.passes.motion import chosen_motion, without_dependent_motors
+from nacelle.exchange.passes.nacelle import (
+    ends_a_leg,
+    freedom,
+    legs_of,
+    rank_above,
+    with_articulated,
+    with_nacelle,
+)
 from nacelle.exchange.passes.roots import at_pose, rooted
-from nacelle.exchange.passes.weightless import weighted
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from nacelle.spatial.pose import Pose, identity

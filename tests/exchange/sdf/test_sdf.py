@@ -13,9 +13,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Graph
-from nacelle.exchange.sdf.frames import frames_of
-from nacelle.exchange.sdf.read import read_sdf
-from nacelle.exchange.sdf.texts import pose_of
+from nacelle.exchange.sdf.read import frames_of, pose_of, read_sdf
 from nacelle.exchange.write.robot import assembled_graph
 from nacelle.exchange.xml import parsed, read_xml
 from nacelle.spatial.rotation import rotation_y

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
+from nacelle.exchange.description import described, shortest_decimal
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Shape, Solid, Strut
-from nacelle.exchange.text.description import described
-from nacelle.exchange.text.quantities import shortest_decimal
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.model.read import read_data
 from nacelle.spatial.pose import Pose

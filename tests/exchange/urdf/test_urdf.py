@@ -10,11 +10,9 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Graph, Motor
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import Graph, Motor, Names
 from nacelle.exchange.urdf.gepetto import read_side
-from nacelle.exchange.urdf.loops import closures_of
-from nacelle.exchange.urdf.places import Links
+from nacelle.exchange.urdf.loops import Links, closures_of
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import parsed, read_xml
 from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, joint, link, robot, written

@@ -13,24 +13,21 @@ import pytest
 
 import nacelle
 from nacelle.errors import ExportError
+from nacelle.exchange.exported import _WRITERS
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
-from nacelle.exchange.passes.merge import without_fixed_joints
-from nacelle.exchange.write.carriers import chains
+from nacelle.exchange.mjcf.write import chains
+from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
-from nacelle.exchange.write.dampers import in_joints
-from nacelle.exchange.write.exported import _WRITERS
 from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
-from nacelle.exchange.write.joints import JointLinks
-from nacelle.exchange.write.points import is_one_point, without_point
-from nacelle.exchange.write.robot import assembled_graph
+from nacelle.exchange.write.robot import JointLinks, assembled_graph, in_joints, is_one_point, without_point
 from nacelle.exchange.write.shapes import body_shapes
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, rpy, shortest_number
 from nacelle.export.export import ROBOT_TARGETS
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import assemble
+from nacelle.model.between import LineSpring
 from nacelle.model.data import Actuator
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, Stop
-from nacelle.model.line_spring import LineSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy

@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.control.named import controller
-from nacelle.export.markdown import plain
+from nacelle.export.about import plain
 from support.cc import COMPILERS
 from support.controllers import QUICK, macro
 from support.library import library_robot

@@ -12,7 +12,7 @@ import nacelle
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import CONTROLLERS, controller
-from nacelle.dynamics.poses import sample_poses
+from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native

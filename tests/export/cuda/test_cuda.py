@@ -15,7 +15,7 @@ import pytest
 import nacelle
 from nacelle.errors import ExportError
 from nacelle.export.about import Package
-from nacelle.export.cuda.self_test import self_test
+from nacelle.export.cuda import self_test
 from nacelle.export.entries import Wanted, entries
 from nacelle.export.states import seeded_states
 from nacelle.export.trial import try_package

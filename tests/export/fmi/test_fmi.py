@@ -19,11 +19,9 @@ from nacelle.control.named import controller
 from nacelle.errors import ExportError
 from nacelle.export.entries import Wanted
 from nacelle.export.fmi import models
-from nacelle.export.fmi.build import binary, this_platform, zipped
-from nacelle.export.fmi.description import FmuDescription, model_description
+from nacelle.export.fmi.description import FmuDescription, VariableTable, model_description
 from nacelle.export.fmi.models import pose_glue
-from nacelle.export.fmi.package import fmi_package, wanted_for_fmi
-from nacelle.export.fmi.variables import VariableTable
+from nacelle.export.fmi.package import binary, fmi_package, this_platform, wanted_for_fmi, zipped
 from nacelle.export.states import seeded_states
 from nacelle.simulation.plant import RigidPlant
 from support.fmus import SMOOTH, fmu, loaded

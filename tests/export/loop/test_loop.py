@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.export.loop.plant import plant_entries
-from nacelle.spatial.rotation_path import quat_exp
+from nacelle.export.loop import plant_entries
+from nacelle.spatial.rotation import quat_exp
 from support.library import library_robot
 
 # ---- States of a plant and its poses are each other's opposite, at large rotations too

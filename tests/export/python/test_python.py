@@ -14,7 +14,7 @@ import pytest
 import nacelle
 from nacelle.compile import make_program
 from nacelle.export.entry import Entry
-from nacelle.export.python.arguments import Arguments
+from nacelle.export.python import Arguments
 from nacelle.export.states import seeded_states
 from support.library import library_robot
 from support.packages import hostile_fivebar, imported, run_python

@@ -15,10 +15,13 @@ from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency import nearest
 from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, consistent_parameters
-from nacelle.identification.consistency.faults import consistency_faults, is_consistent
-from nacelle.identification.consistency.feasible_set import feasible_set, full_body
-from nacelle.identification.consistency.identified import identified_robot, write_identified
-from nacelle.identification.consistency.linear_equations import all_solutions
+from nacelle.identification.consistency.feasible_set import all_solutions, feasible_set, full_body
+from nacelle.identification.consistency.identified import (
+    consistency_faults,
+    identified_robot,
+    is_consistent,
+    write_identified,
+)
 from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
 from nacelle.identification.consistency.pseudo_inertia import packed, pseudo_inertia
 from nacelle.identification.consistency.roots import root_of_regression

@@ -15,8 +15,8 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency import cone_program
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT, consistent_parameters, lifted
-from nacelle.identification.consistency.faults import consistency_faults
 from nacelle.identification.consistency.feasible_set import feasible_set
+from nacelle.identification.consistency.identified import consistency_faults
 from nacelle.identification.consistency.mass_matrix import least_inertia
 from nacelle.identification.consistency.pseudo_inertia import packed_order, pseudo_inertia
 from nacelle.identification.consistency.roots import root_of_regression

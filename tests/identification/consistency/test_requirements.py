@@ -13,16 +13,22 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency import pseudo_inertia as pi
 from nacelle.identification.consistency.consistent import consistent_parameters
-from nacelle.identification.consistency.faults import consistency_faults
-from nacelle.identification.consistency.identified import identified_robot
-from nacelle.identification.consistency.requirements import axisymmetry, equality_rows, shapes
+from nacelle.identification.consistency.feasible_set import (
+    axisymmetry,
+    bounds_of,
+    equality_rows,
+    is_nonnegative,
+    shapes,
+    sign_scales,
+    signs_of,
+)
+from nacelle.identification.consistency.identified import consistency_faults, identified_robot
 from nacelle.identification.consistency.roots import (
     root_of_covariance,
     root_of_information,
     root_of_regression,
     standard_deviations,
 )
-from nacelle.identification.consistency.signs import bounds_of, is_nonnegative, sign_scales, signs_of
 from nacelle.kinematics.general.rods import find_rods
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.payload import with_payload

@@ -12,13 +12,22 @@ import pytest
 
 import nacelle
 from nacelle.errors import MeasurementError
-from nacelle.identification.data.channels import Channel, ChannelError, position_channel
-from nacelle.identification.data.column_map import PositionSpec, read_column_map
-from nacelle.identification.data.measured_path import measured_path
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.identification.data.poses import least_squares_twists, measured_motion, path_poses, poses_near
-from nacelle.identification.data.preparation import prepare
-from nacelle.identification.data.vibration import beyond_filter
+from nacelle.identification.data.poses import (
+    least_squares_twists,
+    measured_motion,
+    measured_path,
+    path_poses,
+    poses_near,
+)
+from nacelle.identification.data.preparation import beyond_filter, prepare
+from nacelle.identification.data.read import (
+    Channel,
+    ChannelError,
+    PositionSpec,
+    position_channel,
+    read_column_map,
+)
 from nacelle.kinematics.along import along
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot

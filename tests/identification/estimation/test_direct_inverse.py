@@ -13,8 +13,7 @@ from tests.support.library import library_robot
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
-from nacelle.identification.estimation.direct_inverse import DirectInverse
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.rehearsal import Controller, Experiment, Sensors, moved
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nacelle.identification.estimation.essential import essential
+from nacelle.identification.estimation.estimator import essential
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from support.identification import fivebar_base, linear_regression, with_noise
 

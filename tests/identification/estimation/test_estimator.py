@@ -10,15 +10,13 @@ import pytest
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
-from nacelle.identification.estimation.essential import essential
-from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
+from nacelle.identification.estimation.estimator import CadPrior, Estimator, essential
 from nacelle.identification.estimation.least_squares import (
     OrdinaryLeastSquares,
     ReweightedLeastSquares,
     WeightedLeastSquares,
 )
-from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
 from support.identification import fivebar_base, library_run, linear_regression, with_noise
 

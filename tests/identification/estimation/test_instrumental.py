@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from nacelle.identification.estimation.regression import Regression
 from support.identification import fivebar_base, linear_regression

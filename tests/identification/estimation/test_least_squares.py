@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import Estimator
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
 from nacelle.identification.estimation.least_squares import (
     OrdinaryLeastSquares,
     ReweightedLeastSquares,

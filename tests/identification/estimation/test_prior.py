@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nacelle.errors import IdentificationError
+from nacelle.identification.estimation.estimator import CadPrior
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression
 from support.identification import fivebar_base, linear_regression, with_noise
 

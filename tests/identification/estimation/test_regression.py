@@ -14,7 +14,7 @@ import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import Preparation, prepare
-from nacelle.identification.estimation.instrumental import InstrumentalVariables
+from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.rehearsal import moved
 from support.identification import ExactRun, exact_run, fivebar_base, fourier, library_run, truth_of

@@ -9,12 +9,10 @@ import pytest
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.check import drawn_in
 from nacelle.identification.excitation.limits import constraint_form, limits
 from nacelle.identification.excitation.motions import KINDS, functions
-from nacelle.identification.excitation.optimise import improved, random_motions, values_of
-from nacelle.identification.excitation.problem import scaled_columns
-from nacelle.identification.excitation.result import read_motion
+from nacelle.identification.excitation.optimise import improved, random_motions, scaled_columns, values_of
+from nacelle.identification.excitation.result import drawn_in, read_motion
 from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_count
 from nacelle.kinematics.jacobian import scaled_inverse
 from nacelle.model.platform import Motion

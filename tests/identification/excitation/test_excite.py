@@ -9,7 +9,7 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation import optimise
 from nacelle.identification.excitation.excite import excitation_problem
-from nacelle.identification.excitation.problem import Design, scaled_columns
+from nacelle.identification.excitation.optimise import Design, scaled_columns
 from nacelle.kinematics.flags import failed
 from support.excitation import QUICK, quick_excitation
 from support.library import library_robot

@@ -9,8 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.kinematics.bars.form import LegForm, UnreadError
-from nacelle.kinematics.bars.reading import read_leg
+from nacelle.kinematics.bars import LegForm, UnreadError, read_leg
 from nacelle.model.joint import Spring
 from nacelle.model.robot import Robot
 from support.library import library_robot

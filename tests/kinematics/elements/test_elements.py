@@ -9,16 +9,19 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.formulations.elements import projection as elements
-from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.projection import element_motion
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.elements.chain import end_zeros, leg_bodies
-from nacelle.kinematics.elements.from_encoders import elements_from_encoders, reason_without_encoders
-from nacelle.kinematics.elements.from_pose import element_arrays
-from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.elements.from_inputs import (
+    element_arrays,
+    elements_from_encoders,
+    reason_without_encoders,
+)
 from nacelle.kinematics.elements.layout import bar_direction
 from nacelle.kinematics.elements.placement import element_layout, reason_without_elements
 from nacelle.kinematics.elements.reading import element_legs
 from nacelle.kinematics.elements.state import ElementState, element_state
+from nacelle.kinematics.elements.structure import ElementGeometry
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.spatial.pose import Pose

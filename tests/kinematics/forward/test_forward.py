@@ -8,11 +8,10 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.actuation import unwound, unwound_path, within_half_turn
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.forward import spheres as sphere
-from nacelle.kinematics.forward.actuator_path import unwound, unwound_path, within_half_turn
-from nacelle.kinematics.forward.forward import forward_kinematics
-from nacelle.kinematics.forward.search import JointSearch, PoseSearch
+from nacelle.kinematics.forward.forward import JointSearch, PoseSearch, forward_kinematics
 from nacelle.kinematics.forward.spheres import sphere_forward
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
@@ -156,7 +155,7 @@ def test_random_legs_as_a_whole(name: str) -> None:
     x = poses_around(robot, 3, seed=2, length=0.01, angle=0.02)
     there = run_uncompiled(kinematic_model.joint_positions, robot, x, solve_uncompiled(robot, x))
     poses = run_uncompiled(kinematic_model.body_poses, robot, x, solve_uncompiled(robot, x))
-    from nacelle.spatial.rotation_path import quat_from_matrices
+    from nacelle.spatial.rotation import quat_from_matrices
 
     start = np.concatenate(
         [

@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.dynamics.formulations import reference as functions
 from nacelle.dynamics.general import models as general
-from nacelle.kinematics.bars.form import UnreadError
-from nacelle.kinematics.bars.reading import read_leg
+from nacelle.kinematics.bars import UnreadError, read_leg
 from nacelle.kinematics.general.bars import find_bars
 from nacelle.kinematics.legs.parallelogram import parallelogram
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

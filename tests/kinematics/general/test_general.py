@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.general.closure_step import finds_step
 from nacelle.kinematics.general.placed import WHOLE, Way
 from nacelle.kinematics.general.plan import has_bar_axes, is_supported, plan_of, sample_states
@@ -24,7 +25,6 @@ from nacelle.kinematics.general.solve import (
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_gaps
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from support.random_robots import inner_loops

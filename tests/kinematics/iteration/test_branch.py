@@ -10,10 +10,10 @@ import pytest
 
 import nacelle
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.inverse import InverseKinematics
 from nacelle.kinematics.iteration import newton_steps
-from nacelle.kinematics.iteration.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from support.random_robots import inner_loops

@@ -19,17 +19,16 @@ from nacelle.export.states import seeded_states
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.iteration import continuation, weak
-from nacelle.kinematics.iteration.closing import closing_of
 from nacelle.kinematics.iteration.continuation import Equations, continued, polished, roadmap, sure_run
-from nacelle.kinematics.iteration.precise_states import PreciseStates, open_loops
-from nacelle.kinematics.iteration.samples import input_samples
+from nacelle.kinematics.iteration.unknowns import closing_of
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import branch_signs, dense_margins, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solved
+from nacelle.kinematics.samples import PreciseStates, input_samples, open_loops
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import arithmetic, exact
 from nacelle.sketch.sketch import sketch
 from nacelle.spatial.physics import input_shapes

@@ -15,12 +15,11 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics.formulations import reference as dynamics
 from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.configuration import configuration, rate_equations
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import rate_equations
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.kinematics.legs.axes import relation
+from nacelle.kinematics.legs.chain import relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import tree_motion

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
+from nacelle.kinematics.forward.spheres import driven_joint, leg_sphere
 from nacelle.kinematics.legs.leg_type import leg_type
-from nacelle.kinematics.legs.solution import recipes, solve_leg
-from nacelle.kinematics.legs.sphere import driven_joint, leg_sphere
-from nacelle.kinematics.legs.subproblem import (
+from nacelle.kinematics.legs.serial import (
     angle_equation,
     angle_onto,
     circle_to_point,
@@ -26,6 +25,7 @@ from nacelle.kinematics.legs.subproblem import (
     stretch,
     two_angles,
 )
+from nacelle.kinematics.legs.solution import recipes, solve_leg
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
 from nacelle.model.robot import Robot
@@ -401,7 +401,7 @@ def test_other_branch_by_other_guess() -> None:
 )
 def test_spheres_of_the_legs(name: str) -> None:
     """With the driven joint at its place the leg's end lies on the sphere."""
-    from nacelle.kinematics.tree.configuration import configuration
+    from nacelle.kinematics.configuration import configuration
 
     robot = CASES[name](4).robot
     mechanism = mechanism_of(robot)

@@ -17,16 +17,14 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates
+from nacelle.kinematics.dependent import dependent_names
+from nacelle.kinematics.mechanism.assembly import assemble, closed_near, guess_coordinates
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.kinematics.mechanism.closed import closed_near
 from nacelle.kinematics.mechanism.coupled import followers_of, winding
-from nacelle.kinematics.mechanism.dependent import dependent_names
-from nacelle.kinematics.mechanism.idle import Spin
+from nacelle.kinematics.mechanism.idle import Spin, asymmetry, axisymmetric
 from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
 from nacelle.kinematics.mechanism.snapped import _by_twists, _with_twists, snapped
-from nacelle.kinematics.mechanism.spins import asymmetry, axisymmetric
 from nacelle.kinematics.tree.closure import closure_gaps
 from nacelle.kinematics.tree.spanning_tree import tree_motion
 from nacelle.model.joint import JointKind, Primitive
@@ -41,8 +39,16 @@ from nacelle.spatial.inertia import (
     transform_parameters,
 )
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
-from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias, log_rotation, rotation_vector
+from nacelle.spatial.rotation import (
+    left_jacobian,
+    left_jacobian_bias,
+    log_rotation,
+    nearest_rotation,
+    quat_from_vector,
+    rotation_quat,
+    rotation_vector,
+    skew,
+)
 from nacelle.spatial.scalar import Array
 from support import described
 from support.compare import assert_same

@@ -12,9 +12,7 @@ from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.tools.target import ToolTarget, tool_to_pose
-from nacelle.kinematics.tools.tool import tool_coordinates, tool_pose
-from nacelle.kinematics.tools.trajectory import ToolTrajectory
+from nacelle.kinematics.tools import ToolTarget, ToolTrajectory, tool_coordinates, tool_pose, tool_to_pose
 from nacelle.kinematics.trajectory import Circle, Line
 from nacelle.kinematics.workspace import reach, workspace
 from nacelle.model.platform import Motion

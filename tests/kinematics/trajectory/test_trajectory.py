@@ -33,10 +33,14 @@ from nacelle.kinematics.trajectory import (
     scale_to_limits,
     time_scaled,
 )
-from nacelle.kinematics.trajectory.arguments import positive_limit, read_layout, read_positive, read_times
-from nacelle.kinematics.trajectory.basis import interpolant
-from nacelle.kinematics.trajectory.periodic import reason_not_periodic
-from nacelle.kinematics.trajectory.steps import Steps, interpolating_steps
+from nacelle.kinematics.trajectory.base import (
+    positive_limit,
+    read_layout,
+    read_positive,
+    read_times,
+    reason_not_periodic,
+)
+from nacelle.kinematics.trajectory.bspline import Steps, interpolant, interpolating_steps
 from nacelle.model.platform import Motion
 
 # ---- What trajectories are made of is checked: poses, signs of quaternions, limits and times

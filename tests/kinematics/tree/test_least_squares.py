@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
 from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial.solve import least_squares
 from support.compare import assert_same
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.along import along
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import body_motion, joint_motion
-from nacelle.kinematics.tree.configuration import configuration
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

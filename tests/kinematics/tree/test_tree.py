@@ -7,11 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.assembly import advance
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.number_tree import NumberTree
-from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion
+from nacelle.kinematics.tree.spanning_tree import NumberTree, TreeMotion, tree_motion
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.batch import from_samples

@@ -14,8 +14,7 @@ from ruamel.yaml import YAML
 import nacelle
 from nacelle import robots
 from nacelle.errors import DescriptionError
-from nacelle.model.description.beam import BeamSpec, MaterialSpec, SectionSpec, Strict
-from nacelle.model.description.body import BodySpec, InertialSpec
+from nacelle.model.description.body import BeamSpec, BodySpec, InertialSpec, MaterialSpec, SectionSpec, Strict
 from nacelle.model.description.drive import ActuatorSpec, DriveSpec
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec

@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
+from nacelle.model.description.drive import Drive, DriveReader, DriveSpec, spherical_first
 from nacelle.model.description.fields import (
     Direction,
     Lengths3,

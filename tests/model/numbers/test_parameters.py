@@ -7,7 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import ParameterError
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.numbers import GROUPS
 from support.library import NAMES, library_robot
 from support.uncompiled import any_robot
 

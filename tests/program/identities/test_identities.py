@@ -17,13 +17,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
-from nacelle.program.identities.merge import agrees, merged_program, with_identities
-from nacelle.program.identities.noise import DIRECTIONS, UNIT, of_operation
-from nacelle.program.identities.parametric import split_with_identities
-from nacelle.program.identities.rebuild import rebuilt
-from nacelle.program.identities.samples import PreciseInputs
-from nacelle.program.identities.values import Values
-from nacelle.program.identities.written import written
+from nacelle.program.identities.merge import agrees, merged_program, split_with_identities, with_identities
+from nacelle.program.identities.rebuild import rebuilt, written
+from nacelle.program.identities.values import DIRECTIONS, UNIT, PreciseInputs, Values, of_operation
 from nacelle.program.precise import evaluate, exact
 from nacelle.program.program import ARITY, Program, Variable, apply
 from nacelle.program.split import split
@@ -392,7 +388,7 @@ import sys
 from decimal import Decimal
 sys.path.insert(0, {tests!r})
 from nacelle.program.identities.merge import with_identities
-from nacelle.program.identities.samples import PreciseInputs
+from nacelle.program.identities.values import PreciseInputs
 from support.identities import Writer, samples
 from support.random_programs import random_program
 for seed in range(4):

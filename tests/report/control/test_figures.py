@@ -9,8 +9,8 @@ import nacelle
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.named import controller
 from nacelle.errors import NacelleError
-from nacelle.kinematics.trajectory.circle import Circle
-from nacelle.report.control.figures import averaged, plot_runs, prediction_error, result_table
+from nacelle.kinematics.trajectory.paths import Circle
+from nacelle.report.control import averaged, plot_runs, prediction_error, result_table
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import nacelle
-from nacelle.elastic.linear.maps import frequency_map
+from nacelle.elastic.linear.frequencies import frequency_map
 from nacelle.errors import NacelleError, UnreachableError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.report.draw import canvas, style
@@ -25,9 +25,8 @@ from nacelle.report.draw.compared import plot_agreement
 from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
-from nacelle.report.draw.names import apart
-from nacelle.report.draw.panels import MOST_CURVES, draw_bars, draw_panels, panels_of
-from nacelle.report.draw.robot import plot_robot, plot_scene
+from nacelle.report.draw.result import MOST_CURVES, draw_bars, draw_panels, panels_of
+from nacelle.report.draw.robot import apart, plot_robot, plot_scene
 from nacelle.report.draw.workspace import boundary_faces, plot_workspace
 from nacelle.report.results.quantity import quantity_of_rows
 from nacelle.scene.colours import NACELLE_COLOUR

@@ -8,16 +8,14 @@ import re
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.projection import element_motion
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.reading import element_legs
+from nacelle.kinematics.elements.structure import ElementGeometry
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.loaded import body_parameters
-from nacelle.report.elements.equations import coordinate_equations
-from nacelle.report.elements.leg import LegPage
-from nacelle.report.elements.page import element_report
+from nacelle.model.robot import body_parameters
+from nacelle.report.elements import LegPage, coordinate_equations, element_report
 from nacelle.report.formula import Maths
 from nacelle.spatial.rotation import skew
 from support.element_pages import COVERED, SOME_CASES, robot_of

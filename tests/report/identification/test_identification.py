@@ -18,13 +18,23 @@ from nacelle.identification.identify import Identification
 from nacelle.identification.validation import Validation
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.page.markup import number
-from nacelle.report.identification.bodies import body_section, consistent_or_reason
-from nacelle.report.identification.figures import interval_bar, memory_figure, runs_of, shown_time
-from nacelle.report.identification.forces import predicted_well
-from nacelle.report.identification.page import identification_page, validation_page, write_page
-from nacelle.report.identification.parameters import parameter_section, trusted
-from nacelle.report.identification.units import base_units, parameter_unit, row_units
-from nacelle.report.identification.verdict import identification_verdict, validation_verdict
+from nacelle.report.identification import (
+    body_section,
+    consistent_or_reason,
+    identification_page,
+    identification_verdict,
+    interval_bar,
+    memory_figure,
+    parameter_section,
+    predicted_well,
+    runs_of,
+    shown_time,
+    trusted,
+    validation_page,
+    validation_verdict,
+    write_page,
+)
+from nacelle.report.results.units import base_units, parameter_unit, row_units
 from support.hostile_names import HOSTILE
 from support.identified import identified, validated
 from support.library import NAMES, library_robot

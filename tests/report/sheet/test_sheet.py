@@ -20,20 +20,12 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.beside import made_beside
-from nacelle.report.sheet.counts import counts, operations_table
-from nacelle.report.sheet.drives import ActuatorLoads
-from nacelle.report.sheet.engines import engine_table
-from nacelle.report.sheet.masses import WeightTable
-from nacelle.report.sheet.motion import shown_motion
-from nacelle.report.sheet.parameters import parameters
-from nacelle.report.sheet.problems import Problems
-from nacelle.report.sheet.region import slice_map
-from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, make_sections
-from nacelle.report.sheet.singular import NearestSingularities, Singular
-from nacelle.report.sheet.slices import pairs, round_range, slices
-from nacelle.report.sheet.structure import leg_letters, structure
-from nacelle.report.sheet.subject import subject_of
+from nacelle.report.sheet.loads import ActuatorLoads, WeightTable
+from nacelle.report.sheet.models import counts, engine_table, operations_table, parameters
+from nacelle.report.sheet.region import NearestSingularities, Singular, slice_map
+from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, made_beside, make_sections
+from nacelle.report.sheet.structure import Problems, leg_letters, structure
+from nacelle.report.sheet.subject import pairs, round_range, shown_motion, slices, subject_of
 from support import described
 from support.browser import chromium_page, fits, until
 from support.no_engine import refused

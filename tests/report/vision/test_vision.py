@@ -9,8 +9,8 @@ from rich.console import Console
 
 import nacelle
 from nacelle.control.vision.comparison import Case, Circumstances, LookingComparison
-from nacelle.report.vision.comparison import looking_table, plot_looking, verdicts
-from nacelle.report.vision.picture import cylinder_table, pose_table
+from nacelle.report.control import looking_table, plot_looking, verdicts
+from nacelle.report.vision import cylinder_table, pose_table
 from nacelle.vision.camera import Camera
 
 # ---- Sweeps as a table, as words, and as a figure: units are those that are written

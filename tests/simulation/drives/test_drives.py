@@ -10,12 +10,14 @@ import pytest
 
 import nacelle
 from nacelle.model.joint import FrictionTerm
-from nacelle.simulation.drives.drives import Cogging, DriveNumbers, Drives
-from nacelle.simulation.drives.lugre import LuGre
-from nacelle.simulation.drives.model import driven_model
-from nacelle.simulation.drives.plant import DrivenPlant
-from nacelle.simulation.drives.steps import accelerations_per_force, sliding_rate, sticking_rate
-from nacelle.simulation.drives.stiction import stiction_of
+from nacelle.simulation.driven_plant import (
+    DrivenPlant,
+    accelerations_per_force,
+    driven_model,
+    sliding_rate,
+    sticking_rate,
+)
+from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
 from nacelle.simulation.feedback import RIGID
 from nacelle.simulation.flow import flow
 from nacelle.simulation.plant import RigidPlant

@@ -10,13 +10,11 @@ from scipy.integrate import solve_ivp
 
 import nacelle
 from nacelle.identification.rehearsal.driven_robot import DrivenRobot
-from nacelle.simulation.drives.drives import Drives
-from nacelle.simulation.drives.lugre import LuGre
-from nacelle.simulation.drives.plant import DrivenPlant
-from nacelle.simulation.drives.stiction import stiction_of
+from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.drives import Drives, LuGre, stiction_of
 from nacelle.simulation.integrators import one_step
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.law import Sampled
+from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.simulate import simulate
 from support.cart import cart
 from support.library import library_robot

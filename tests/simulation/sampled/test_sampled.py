@@ -10,8 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled.law import Sampled
-from nacelle.simulation.sampled.programs import control, law_alone, signals_at, waiting_law
+from nacelle.simulation.sampled import Sampled, control, law_alone, signals_at, waiting_law
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 

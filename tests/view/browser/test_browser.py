@@ -16,14 +16,19 @@ import pytest
 import nacelle
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import identity
-from nacelle.view.browser.camera import FOV, view_of
-from nacelle.view.browser.controls import Controls
-from nacelle.view.browser.loop import EventLoop
-from nacelle.view.browser.meshes import Triangles, one_mesh, solid_mesh
-from nacelle.view.browser.server import HOST, free_port
-from nacelle.view.browser.texts import dependent_html, loads_html, problems_html, sentence_html, verdict_html
+from nacelle.view.browser.panel import (
+    Controls,
+    dependent_html,
+    loads_html,
+    problems_html,
+    sentence_html,
+    verdict_html,
+)
+from nacelle.view.browser.server import HOST, EventLoop, free_port
+from nacelle.view.browser.stage import Triangles, one_mesh, solid_mesh
 from nacelle.view.loads import LoadRow, Loads
 from nacelle.view.session import Standing, Verdict
+from nacelle.view.side_by_side import FOV, view_of
 
 
 @pytest.mark.parametrize("across", [None, 0, 1, 2])

@@ -10,18 +10,20 @@ import pytest
 import nacelle
 from nacelle.errors import CalibrationError
 from nacelle.spatial.pose import Pose
-from nacelle.vision.calibration.bundle import Bundle
-from nacelle.vision.calibration.calibrate import CameraUnknowns, calibrated
+from nacelle.vision.calibration.bundle import LENS, Bundle, EdgePoints, edge_rows, lens_of, with_lens
+from nacelle.vision.calibration.calibrate import (
+    CameraUnknowns,
+    calibrated,
+    first_guesses,
+    rehearse_calibration,
+)
 from nacelle.vision.calibration.excitation import jacobian_excitation
-from nacelle.vision.calibration.observations import LENS, EdgePoints, edge_rows, lens_of, with_lens
-from nacelle.vision.calibration.rehearsal import rehearse_calibration
-from nacelle.vision.calibration.search import first_guesses
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import tangent_normals, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchors_of
-from nacelle.vision.observer.consistency import chi_square_interval, nees
+from nacelle.vision.observer.update import chi_square_interval, nees
 from support.observed import camera_of
 from support.sightings import camera_error, perturbed, point_sightings, sightings
 

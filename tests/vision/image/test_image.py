@@ -13,17 +13,20 @@ from scipy.stats import multivariate_normal
 from nacelle.errors import KinematicsError
 from nacelle.shapes.solid import Ball, Block, Plate, Solid
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_vector import rotation_vector
-from nacelle.vision.camera import Camera
-from nacelle.vision.image.band import Band, band_around
-from nacelle.vision.image.compose import meets, seen_parts
-from nacelle.vision.image.detect import detect_segments
-from nacelle.vision.image.edges import Picture, image_edge, plane_through, searched_normals
-from nacelle.vision.image.fit import fit_edges
-from nacelle.vision.image.patch import Patch
+from nacelle.spatial.rotation import rotation_vector
+from nacelle.vision.association import detect_segments
+from nacelle.vision.camera import Camera, Patch
+from nacelle.vision.image.edges import (
+    Band,
+    Picture,
+    band_around,
+    fit_edges,
+    image_edge,
+    plane_through,
+    searched_normals,
+)
 from nacelle.vision.image.pixel_model import PixelModel, filled
-from nacelle.vision.image.render import render, render_pixels
-from nacelle.vision.image.silhouette import bivariate_normal, coverage
+from nacelle.vision.image.render import bivariate_normal, coverage, meets, render, render_pixels, seen_parts
 from nacelle.vision.scene import CameraScene, SeenSolid
 from nacelle.vision.visibility import edge_visibility
 from support.line_bound import whole_band

@@ -17,14 +17,13 @@ from nacelle.errors import ObserverError
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation_vector import rotation_vector
+from nacelle.spatial.rotation import rotation_vector
+from nacelle.vision.calibration.excitation import identifiable_anchors
+from nacelle.vision.camera import Exposure, Shutter
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchor_names, anchors_of, offset_map
-from nacelle.vision.observer.consistency import chi_square_interval, consistency, nees
-from nacelle.vision.observer.elements import element_states
-from nacelle.vision.observer.identifiability import identifiable_anchors
-from nacelle.vision.observer.observer import Observer
+from nacelle.vision.observer.observer import Observer, element_states
 from nacelle.vision.observer.process import (
     Accelerations,
     Displacer,
@@ -43,8 +42,15 @@ from nacelle.vision.observer.sight import (
     edges,
     readings,
 )
-from nacelle.vision.observer.update import Innovation, Rows, Said, updated
-from nacelle.vision.shutter import Exposure, Shutter
+from nacelle.vision.observer.update import (
+    Innovation,
+    Rows,
+    Said,
+    chi_square_interval,
+    consistency,
+    nees,
+    updated,
+)
 from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
 from support.sightings import poses
 from support.simulated_camera import SimulatedCamera

@@ -26,7 +26,7 @@ def flexible(folder: DemoFolder) -> Flexible:
     """Compute Table II and curves between its poses; write the robots with the paper's beams."""
     from nacelle.library import load
     from nacelle.report.demo.flexible import Flexible
-    from nacelle.report.published_frequencies import PRRRP
+    from nacelle.report.published import PRRRP
 
     robot = load("prrrp")
     bodies = tuple(dataclasses.replace(b, beam=_PAPER) if b.section else b for b in robot.bodies)

@@ -2,7 +2,7 @@
 
 Along the reduced twist v a robot obeys M v' + C v + g + f(v) = J^T force, f friction, J the actuators'
 Jacobian. Its linear form along a reference is J^T Y p = M a_ref + C v_ref + g + f(v_ref), with M' - 2 C
-skew-symmetric. With the sliding variable s = v_ref - v (`pieces.sliding`) the law is
+skew-symmetric. With the sliding variable s = v_ref - v (`sliding`) the law is
 
     force = Y p^ + J^-T K s            dp^/dt = P Y^T J s
 
@@ -35,6 +35,49 @@ What keeps it in bounds in a real loop:
   is followed with a forgetting time; a parameter that is hardly felt is frozen;
 - step: the rate of adaptation along s, (J s)^T Y P Y^T J s over s^T K s, is kept below a part of the loop's;
 - parameters rest where readings are missing or a drive is at its limit.
+
+The parameters that adaptive control has: which, how far from the model's, how strongly each is felt.
+
+The parameters are base parameters beta = K z (`nacelle.dynamics.base_parameters`): no column of the linear
+form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does.
+Legs that are described alike share their parameters.
+
+What a parameter may be wrong by is counted in its *scale*. Of a body with the mass m and the radius of
+gyration r about its origin the scales are m, m r and m r^2, of friction, rotors and springs the values
+themselves, and that of a base parameter is the sum over what is in it. A payload adds its own.
+
+How fast parameters are adapted: one time constant for all of them.
+
+While parameters p^ are wrong by p~ = p^ - p, the sliding variable s of a loop with the damping K, along the
+reduced twist, settles at
+
+    s = - K^-1 J^T Y p~
+
+Y the linear form and J the actuators' Jacobian. Adapted by dp^/dt = P Y^T J s, the error decays as
+
+    dp~/dt = - P G p~        G = mean over a motion of Y^T J K^-1 J^T Y
+
+p~^T G p~ is the power, W, that wrong parameters put into the sliding variable. With P = G^-1 / t every
+combination of parameters has the time constant t. What a motion hardly feels is left alone: with S the scales
+of the parameters,
+
+    P = S (S G S + r g I)^-1 S / t        g = the largest eigenvalue of S G S
+
+so that a combination with less than the part r of the power of the one that is felt most adapts more slowly.
+
+The sliding variable: a reference that leads back to the desired motion, and how far the twist is from it.
+
+With the displacement e from the pose to the desired one along the twist (`pose_difference`),
+
+    v_ref = v_d + l e        a_ref = a_d + l e'        s = v_ref - v
+
+l the rate, rad/s, at which e decays while s is zero. J.-J. E. Slotine, W. Li: On the adaptive control of
+robot manipulators. Int. J. of Robotics Research 6(3), 1987.
+
+Of a rotation by t about n, base axes, e = 2 sin(t/2) n is twice the vector part of the quaternion from the
+orientation to the desired one; from its derivative, with c = cos(t/2),
+
+    e' = c (w_d - w) + (w_d + w) x e / 2
 """
 
 from __future__ import annotations
@@ -42,40 +85,247 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.fields import Fields
-from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
-from nacelle.control.pieces.adaptation_gain import Felt, adaptation_gain, felt_along, felt_anywhere, gram
-from nacelle.control.pieces.adapted import adapted_parameters, bounds, default_payload, parameter_scales
+from nacelle.control.kind import ADAPTIVE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
 from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.ahead import Ahead, desired_middle, mid_sample
-from nacelle.control.pieces.friction import SMOOTH
+from nacelle.control.pieces.desired import SMOOTH
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
+    Ahead,
     at_rest,
+    desired_middle,
     displaced,
     estimated,
     least_forces,
+    mid_sample,
     platform_after,
     platform_gains,
     platform_memory,
+    pose_difference,
 )
 from nacelle.control.pieces.signals import finite_limits, within_limits
-from nacelle.control.pieces.sliding import Sliding, sliding
-from nacelle.control.words import ADAPTIVE
 from nacelle.dynamics import smallest
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.base_parameters.choice import column_options
+from nacelle.dynamics.base_parameters.sampling import generic_states
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array, Scalar, absolute, divide, dot, maximum, minimum, pack, where
+from nacelle.kinematics.native import native
+from nacelle.model.linear_parameters import linear_parameters
+from nacelle.model.numbers import INERTIA_NAMES
+from nacelle.model.robot import Robot, body_parameters
+from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cross,
+    divide,
+    dot,
+    maximum,
+    minimum,
+    pack,
+    sqrt,
+    where,
+)
+
+# Powers of the length in the units of a body's ten parameters.
+_LENGTHS = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
+# Radius of gyration over the robot's size where a description gives a mass alone.
+_RADIUS = 0.1
+# The least part of the model's value that a sum of positive quantities keeps.
+_LEAST = 0.05
+
+
+@lru_cache(maxsize=32)
+def adapted_parameters(robot: Robot, shared: Any = None) -> BaseParameters:
+    """The base parameters that are adapted.
+
+    Args:
+        robot: the model.
+        shared: as in `base_parameters`; if None as the description says, or legs that are described alike.
+    """
+    names = linear_parameters(robot).names
+    nacelle = {robot.bodies[body].name for body in robot.nacelle.bodies}
+    massless = {body.name for body in robot.bodies if body.massless} - nacelle
+    without = [name for name in names if name.rpartition(".")[0] in massless]
+    values = linear_parameters(robot).values
+    without += [n for n, v in zip(names, values, strict=True) if n.endswith(".rotor_inertia") and v == 0.0]
+    if shared is None and robot.shared is None:
+        shared = "legs"
+    return base_parameters(robot, assume=["nothing", *without], shared=shared)
+
+
+def parameter_scales(robot: Robot, base: BaseParameters, payload: float) -> Array:
+    """The scale of every base parameter (base parameters,), SI units."""
+    own = np.abs(linear_parameters(robot).values)
+    place = {name: k for k, name in enumerate(linear_parameters(robot).names)}
+    for index, body in enumerate(robot.bodies):
+        if f"{body.name}.m" in place:
+            ten = body_parameters(robot, index)
+            extra = payload if index in robot.nacelle.bodies else 0.0
+            sizes = _body_scales(ten, extra, robot.size)
+            for part, size in zip(INERTIA_NAMES, sizes, strict=True):
+                own[place[f"{body.name}.{part}"]] = size
+    # A chosen parameter of several legs has one scale.
+    chosen = np.array([own[group].max() for group in base.choice.groups()])
+    return np.asarray(np.abs(base.K) @ chosen)
+
+
+def _body_scales(ten: Array, payload: float, size: float) -> Array:
+    """Scales of the ten parameters of a body."""
+    mass = float(ten[0])
+    radius = math.sqrt(max(0.0, 0.5 * float(ten[4] + ten[6] + ten[9])) / mass) if mass > 0.0 else 0.0
+    radius = radius if radius > 0.0 else _RADIUS * size
+    return np.array([(mass + payload) * radius**power for power in _LENGTHS])
+
+
+def default_payload(robot: Robot) -> float:
+    """The mass of a payload that is thought of if nothing is said, kg.
+
+    That of the nacelle; if it has none the heaviest of the bodies.
+    """
+    masses = [float(body_parameters(robot, k)[0]) for k in range(1, len(robot.bodies))]
+    nacelle = sum(float(body_parameters(robot, k)[0]) for k in robot.nacelle.bodies)
+    return nacelle if nacelle > 0.0 else max(masses, default=0.0)
+
+
+class Bounds(NamedTuple):
+    """Lower and upper bounds of base parameters (base parameters,)."""
+
+    lower: Array
+    upper: Array
+
+
+def bounds(base: BaseParameters, scale: Array, margin: float) -> Bounds:
+    """Bounds: the model's values, and `margin` scales to both sides.
+
+    Sums of positive quantities (masses, moments of inertia about axes, friction, rotors, springs) stay above
+    a small part of the model's value.
+    """
+    values = base.values
+    lower, upper = values - margin * scale, values + margin * scale
+    positive = np.array([_is_positive(name) for name in base.choice.names])
+    for i, row in enumerate(base.K):
+        acting = np.flatnonzero(row)
+        if positive[acting].all() and (row[acting] > 0.0).all():
+            lower[i] = max(lower[i], _LEAST * values[i])
+    return Bounds(lower, upper)
+
+
+def _is_positive(name: str) -> bool:
+    """Whether a linear parameter cannot be negative."""
+    part = name.rpartition(".")[2]
+    if part in INERTIA_NAMES:
+        return part in ("m", "Ixx", "Iyy", "Izz")
+    return part != "stiffness*rest"
+
+
+# ---- how fast parameters are adapted: one time constant for all of them
+
+
+# The part r of the largest power below which parameters adapt more slowly.
+RIDGE = 1e-5
+# Of a desired motion so many samples count, evenly.
+_SAMPLES = 500
+
+
+class Felt(NamedTuple):
+    """How parameters are felt at N motions: Y (N, actuators, parameters) and J (N, actuators, n)."""
+
+    Y: Array
+    J: Array
+
+
+def felt_anywhere(robot: Robot, base: BaseParameters, smooth: float) -> Felt:
+    """At motions all over the workspace, at speeds with inertial forces of the order of weights."""
+    return _felt(robot, base, generic_states(robot), smooth)
+
+
+def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -> Felt:
+    """Linear forms Y and Jacobians J_r^-1 at samples of a desired motion [x; v; a] (N, nx + 2 n)."""
+    chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLES).astype(int))]
+    nx, n = mechanism_of(robot).layout.nx, robot.motion.n
+    x, v, a = chosen[:, :nx], chosen[:, nx : nx + n], chosen[:, nx + n :]
+    return _felt(robot, base, (x, inverse_kinematics(robot, x, limits=False).y, v, a), smooth)
+
+
+def _felt(robot: Robot, base: BaseParameters, states: tuple[Array, ...], smooth: float) -> Felt:
+    batches = (from_samples(part, 1) for part in states)
+    Y = smallest.regressor(robot, *batches, outputs="Y", smooth=smooth, **column_options(base))["Y"]
+    J = native(inverse_jacobian, robot)(*states[:2])["J"]
+    return Felt(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
+
+
+def gram(felt: Felt, K: Array) -> Array:
+    """G (parameters, parameters) for a damping K (n, n)."""
+    load = np.swapaxes(felt.J, -1, -2) @ felt.Y
+    return np.asarray(np.mean(np.swapaxes(load, -1, -2) @ np.linalg.solve(K, load), axis=0))
+
+
+def adaptation_gain(G: Array, scale: Array, time_constant: float) -> Array:
+    """P = S (S G S + r g I)^-1 S / t (parameters, parameters), symmetric and positive definite.
+
+    Args:
+        G: mean over a motion of Y^T J K^-1 J^T Y (parameters, parameters).
+        scale: S, scales of the parameters (parameters,), SI units.
+        time_constant: t, s.
+    """
+    scaled = G * scale * scale[:, None]
+    largest = float(np.linalg.eigvalsh(scaled)[-1])
+    inverse = np.linalg.inv(scaled + RIDGE * largest * np.eye(len(scale)))
+    P = inverse * scale * scale[:, None] / time_constant
+    return np.asarray(0.5 * (P + P.T))
+
+
+# ---- the sliding variable
+
+
+class Sliding(NamedTuple):
+    """The reference v_ref, a_ref (n,) and the sliding variable s (n,), along the reduced twist."""
+
+    v_ref: Array
+    a_ref: Array
+    s: Array
+
+
+def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> Sliding:
+    """v_ref = v_d + l e, a_ref = a_d + l e' and s = v_ref - v (n,), m/s and rad/s, base axes.
+
+    Args:
+        robot: the robot.
+        motion: the desired x, v_d and a_d.
+        ahead: pose, unknowns and twist v of the platform when the force will act.
+        rate: l, rad/s.
+    """
+    e = pose_difference(robot, motion.x, ahead.x, ahead.y)
+    v_ref = motion.v + rate * e
+    a_ref = motion.a + rate * _rate(robot, e, motion.v, ahead.v)
+    return Sliding(v_ref, a_ref, v_ref - ahead.v)
+
+
+def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
+    """The derivative e' (n,)."""
+    off = v_d - v
+    place = mechanism_of(robot).layout.angular
+    if mechanism_of(robot).layout.quaternion is None or place is None:
+        return off
+    turn = e[place]
+    c = sqrt(maximum(1.0 - 0.25 * dot(turn, turn), 0.0))
+    turning = c * off[place] + 0.5 * cross(v_d[place] + v[place], turn)
+    return pack([*off[: place.start], *turning, *off[place.stop :]])
+
+
+# ---- adaptive control in the parameters of the linear form (Slotine and Li; [CB1997] (34), (45))
+
 
 ALONG = ("desired", "reference")
 # Rate of adaptation along s over the rate of the loop, at most.

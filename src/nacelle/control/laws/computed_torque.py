@@ -1,4 +1,4 @@
-"""Computed torque: the model makes of the robot a set of double integrators ([KI2007], sentence after (20)).
+"""Computed torque: the model makes of the robot a set of double integrators ([KI2007], after (20)).
 
 In Cartesian space the platform, in actuator space the actuators get the acceleration
 
@@ -9,8 +9,8 @@ so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. Of red
 is met in the mean square, and forces are the smallest.
 
 Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay on:
-errors are predicted to its begin, and the model is taken at its middle (`pieces.ahead`), so that neither the
-hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`pieces.poles`).
+errors are predicted to its begin, and the model is taken at its middle (`pieces.pose`), so that neither the
+hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`gains_of_poles`).
 
 With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
 and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
@@ -19,43 +19,73 @@ observer are then the poles of the whole. The observer takes the place of an int
 
 Friction is that of the desired rates: at measured ones it would chatter where the robot rests, and where the
 true friction is smaller than the model's it would drive.
+
+Gains of a sampled loop around x'' = a from the poles that it is to have.
+
+An acceleration a = -k_p x - k_d x' that is held over a sample T gives
+
+    z^2 + (T k_d + T^2 k_p / 2 - 2) z + 1 - T k_d + T^2 k_p / 2
+
+With the gains that make this (z - e^(T s_1)) (z - e^(T s_2)) the samples are those of a continuous system
+with the poles s_1, s_2 of s^2 + 2 zeta w s + w^2: neither the hold nor the sample time shifts them. For
+T -> 0 they are k_p = w^2 and k_d = 2 zeta w.
 """
 
 from __future__ import annotations
 
+import cmath
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nacelle.control.fields import Fields
-from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
+from nacelle.control.kind import COMPUTED_TORQUE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
 from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
-from nacelle.control.pieces.desired import closed_unknowns, model_force
-from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
-from nacelle.control.pieces.poles import gains_of_poles
+from nacelle.control.pieces.desired import SMOOTH, closed_unknowns, friction_along_twist, model_force
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
+    Errors,
     Platform,
     at_rest,
     by_twist,
+    desired_middle,
     estimated,
+    inertial_response,
+    mid_sample,
     platform_after,
     platform_gains,
     platform_memory,
     pose_difference,
 )
 from nacelle.control.pieces.signals import difference, finite_limits, within_limits
-from nacelle.control.words import COMPUTED_TORQUE
 from nacelle.dynamics import smallest
 from nacelle.dynamics.settings import Settings, above_zero
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+
+
+def gains_of_poles(bandwidth: float, damping: float, period: float) -> tuple[float, float]:
+    """k_p (1/s^2) and k_d (1/s) for poles s^2 + 2 zeta w s + w^2.
+
+    Args:
+        bandwidth: w / (2 pi), Hz.
+        damping: zeta.
+        period: sample time, s.
+    """
+    w = 2.0 * math.pi * bandwidth
+    root = cmath.sqrt(damping * damping - 1.0)
+    first, second = (cmath.exp(period * w * (-damping + sign * root)) for sign in (1.0, -1.0))
+    total, product = (first + second).real, (first * second).real
+    return (1.0 - total + product) / period**2, (3.0 - total - product) / (2.0 * period)
+
+
+# ---- computed torque
+
 
 SPACES = ("cartesian", "actuator")
 # Bandwidth of a disturbance observer over that of the loop, if nothing is said.

@@ -30,24 +30,24 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.fields import Fields
-from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
+from nacelle.control.kind import IMPEDANCE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
 from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.ahead import Errors, desired_middle, inertial_response, mid_sample
-from nacelle.control.pieces.desired import model_force
-from nacelle.control.pieces.friction import SMOOTH, friction_along_twist
+from nacelle.control.pieces.desired import SMOOTH, friction_along_twist, model_force
 from nacelle.control.pieces.pose import (
     FILTER,
     PLATFORM_GAINS,
+    Errors,
     at_rest,
+    desired_middle,
     estimated,
+    inertial_response,
+    mid_sample,
     platform_after,
     platform_gains,
     platform_memory,
     pose_difference,
 )
 from nacelle.control.pieces.signals import finite_limits, within_limits
-from nacelle.control.words import IMPEDANCE
 from nacelle.dynamics.settings import Settings
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

@@ -21,17 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.fields import Fields
-from nacelle.control.kind import ControllerKind, ControlStep, DesiredMotion, Tuning
+from nacelle.control.kind import SINGLE_JOINT, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
 from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
 from nacelle.control.pieces.desired import (
+    SMOOTH,
     closed_unknowns,
     desired_coordinates,
     desired_rates,
     model_force,
     without_internal,
 )
-from nacelle.control.pieces.friction import SMOOTH
 from nacelle.control.pieces.signals import (
     PATIENCE,
     bridged,
@@ -40,7 +39,6 @@ from nacelle.control.pieces.signals import (
     rate_of,
     within_limits,
 )
-from nacelle.control.words import SINGLE_JOINT
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
 

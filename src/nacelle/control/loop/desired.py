@@ -1,20 +1,35 @@
-"""The desired motion of a closed loop at its samples, after settling, once or over and over.
+"""The desired motion of a closed loop at its samples, and whether it can be followed.
+
+The desired motion of a closed loop at its samples, after settling, once or over and over.
 
 Samples are at t_k = t_0 + k T, t_0 = -settle. Before t = 0 a trajectory that starts at rest rests at its
 start; another one is run through backwards in time, which takes one that ends as it starts.
+
+What is looked at before a closed loop runs: whether the path can be followed at all.
+
+Errors: poses out of reach, beyond limits, singular; gravity that the drives cannot hold. Notes: where forces
+and speeds that the path requires are beyond the drives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.capacity import require_memory
-from nacelle.errors import KinematicsError
-from nacelle.kinematics.along import along
-from nacelle.kinematics.trajectory.base import Sample, Trajectory
-from nacelle.kinematics.trajectory.periodic import reason_not_periodic
+from nacelle.dynamics.equilibrium import equilibrium
+from nacelle.dynamics.inverse import inverse_dynamics
+from nacelle.errors import KinematicsError, SingularError, UnreachableError
+from nacelle.kinematics.along import along, turning
+from nacelle.kinematics.flags import Flag, failed, flag_words
+from nacelle.kinematics.inverse import InverseKinematics, inverse_kinematics
+from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.limits import has_limit, outside
+from nacelle.kinematics.native import native
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_periodic
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -113,3 +128,158 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
         within = np.where(time < 0.0, time, np.where(time < over, within, trajectory.duration + time - over))
     at: Sample = along(robot, trajectory, within)
     return Desired(trajectory, time, at.x, at.v, at.a)
+
+
+# ---- what is looked at before a closed loop runs: whether the path can be followed at all
+
+
+# Poses of the path at which gravity is held against the limits.
+_POSES = 200
+
+
+class PathRequirement(NamedTuple):
+    """What a path requires of the actuators, by a model.
+
+    Attributes:
+        q: their coordinates (N, actuators), rad or m; angles without jumps.
+        rate: their rates (N, actuators), rad/s or m/s.
+        force: their forces (N, actuators), N or N m.
+    """
+
+    q: Array
+    rate: Array
+    force: Array
+
+
+def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
+    """What the desired motion requires of the actuators of a robot.
+
+    Args:
+        robot: the robot.
+        desired: the motion.
+        smooth: rate over which friction changes its sign, rad/s or m/s.
+
+    Raises:
+        UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
+        SingularError: if a pose is singular.
+    """
+    robot, guess = turning(robot, desired.x)
+    joints = joints_along(robot, desired, guess)
+    dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
+    bad = failed(dynamics.flags)
+    if np.any(bad):
+        k = int(np.argmax(bad))
+        words = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
+        raise SingularError(words, "parallel")
+    J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
+    rate = np.einsum("kij,kj->ki", J, desired.v)
+    return PathRequirement(joints.actuators, rate, dynamics.force)
+
+
+def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKinematics:
+    """All joints of a robot along the desired motion, from solutions near by if they are given.
+
+    Raises:
+        UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
+    """
+    joints = inverse_kinematics(robot, desired.x, guess=guess).as_path()
+    if not np.all(joints.ok):
+        k = int(np.argmin(joints.ok))
+        raise UnreachableError(
+            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_why(joints, k)}"
+        )
+    return joints
+
+
+def _why(joints: InverseKinematics, k: int) -> str:
+    """Why the pose of a sample cannot be taken, in words."""
+    robot, flags = joints.robot, int(joints.flags[k])
+    words = flag_words(flags)
+    if flags & int(Flag.UNREACHABLE):
+        short = [
+            leg.name for leg, margin in zip(robot.legs, joints.margins[k], strict=False) if not margin >= 0.0
+        ]
+        return words + (f" ({', '.join(short)})" if short else "")
+    if flags & int(Flag.OUT_OF_LIMITS):
+        return f"{words} ({'; '.join(_beyond(joints, k))})"
+    return words
+
+
+def _beyond(joints: InverseKinematics, k: int) -> list[str]:
+    """Actuators and joints beyond their limits at a sample, in words."""
+    robot = joints.robot
+    words = []
+    for i, actuator in enumerate(robot.actuators):
+        low, high = actuator.position
+        value, unit = joints.actuators[k, i], _unit(robot, i)
+        if not low <= value <= high:
+            words.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
+    driven = {actuator.joint for actuator in robot.actuators}
+    for j, joint in enumerate(robot.joints):
+        if j not in driven and has_limit(joint) and bool(outside(joint, joints.joint(joint.name)[k])):
+            words.append(f"joint {joint.name} is beyond its limits")
+    return words
+
+
+def _unit(robot: Robot, i: int) -> str:
+    return "rad" if robot.revolute_actuators[i] else "m"
+
+
+def _force_unit(robot: Robot, i: int) -> str:
+    return "N m" if robot.revolute_actuators[i] else "N"
+
+
+def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mapping[str, Any] | None) -> None:
+    """Refuse a path on which the drives cannot hold the robot at rest.
+
+    Args:
+        robot: the robot that moves, with its payload.
+        desired: the motion.
+        limits: largest forces (actuators,), N or N m.
+        external: wrenches on it, as in `inverse_dynamics`; None if there are none.
+
+    Raises:
+        KinematicsError: with actuator, force, limit and time.
+    """
+    picked = np.unique(np.linspace(0, len(desired.x) - 1, min(_POSES, len(desired.x))).round().astype(int))
+    force = np.abs(equilibrium(robot, desired.x[picked], external=external))
+    over = np.where(np.isfinite(force), force / limits, 0.0)
+    k, i = np.unravel_index(int(np.argmax(over)), over.shape)
+    if over[k, i] > 1.0:
+        unit = _force_unit(robot, int(i))
+        raise KinematicsError(
+            f"{robot.actuators[i].name} of {robot.name} cannot hold the robot at rest on the path: at "
+            f"{desired.time[picked[k]]:.4g} s that takes {force[k, i]:.4g} {unit}, and its limit is "
+            f"{limits[i]:.4g} {unit}; take a lighter payload, another path or stronger drives"
+        )
+
+
+def notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -> list[str]:
+    """Where the path requires more force or speed than the drives have, in words, a line an actuator.
+
+    Args:
+        robot: the robot.
+        time: of the samples (N,), s.
+        required: what the path requires there.
+        limits: largest forces (actuators,).
+    """
+    lines = []
+    rate = np.abs(required.rate)
+    for i, actuator in enumerate(robot.actuators):
+        size, unit = np.abs(required.force[:, i]), _force_unit(robot, i)
+        k = int(np.argmax(size))
+        if size[k] > limits[i]:
+            share = float(np.mean(size > limits[i]))
+            lines.append(
+                f"the path requires {size[k]:.4g} {unit} of {actuator.name} at {time[k]:.4g} s, its "
+                f"limit is {limits[i]:.4g} {unit}: its drive saturates, for about {100.0 * share:.3g} % of "
+                "the time"
+            )
+        k = int(np.argmax(rate[:, i]))
+        if rate[k, i] > actuator.speed:
+            lines.append(
+                f"the path requires {rate[k, i]:.4g} {_unit(robot, i)}/s of {actuator.name} at "
+                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s: the controller "
+                "stops there"
+            )
+    return lines

@@ -1,32 +1,110 @@
-"""What came of a closed loop: errors of actuators and of the tool, forces, work, saturation."""
+"""What came of a closed loop: errors of actuators, tool and contour, forces, work, saturation.
+
+What came of a closed loop: errors of actuators and of the tool, forces, work, saturation.
+
+Contour error: how far a point is from a path, wherever on it the desired point is.
+
+The path is a polygon fine enough to be taken for the curve; the distance of a point is that from the two
+segments at its nearest corner. A controller that only lags has a tracking error and no contour error.
+
+Where a tool is, or the frame of the nacelle, at poses of a run.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.checks import PathRequirement
-from nacelle.control.loop.contour import contour_error
-from nacelle.control.loop.desired import Desired
-from nacelle.control.loop.places import FramePlaces, places
+from nacelle.control.loop.desired import Desired, PathRequirement
 from nacelle.control.sensors import Sensors
 from nacelle.errors import renamed
 from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.along import along
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.tools import tool_pose
+from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
-from nacelle.simulation.drives.plant import DrivenPlant
+from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
-from nacelle.simulation.sampled.programs import signals_at
+from nacelle.simulation.sampled import signals_at
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
+
+
+def contour_error(path: Array, points: Array) -> Array:
+    """Distances (N,) of points (N, d) from a polygon with corners (M, d), in their unit."""
+    from scipy.spatial import cKDTree
+
+    corners = path[np.concatenate([[True], np.any(np.diff(path, axis=0) != 0.0, axis=1)])]
+    finite = np.isfinite(points).all(axis=1)
+    result = np.full(len(points), np.nan)
+    nearest, place = cKDTree(corners).query(points[finite])
+    best = np.asarray(nearest, dtype=float)
+    for ahead in (-1, 1):
+        other = np.clip(place + ahead, 0, len(corners) - 1)
+        start, way = corners[place], corners[other] - corners[place]
+        length = np.maximum(np.einsum("ni,ni->n", way, way), np.finfo(float).tiny)
+        part = np.clip(np.einsum("ni,ni->n", points[finite] - start, way) / length, 0.0, 1.0)
+        off = np.linalg.norm(points[finite] - start - part[:, None] * way, axis=1)
+        best = np.minimum(best, off)
+    result[finite] = best
+    return result
+
+
+# ---- where a tool is, or the frame of the nacelle, at poses of a run
+
+
+class FramePlaces(NamedTuple):
+    """Origins p (N, 3), m, and orientations R (N, 3, 3) of a frame in the base."""
+
+    p: Array
+    R: Array
+
+    def angle_to(self, other: FramePlaces) -> Array:
+        """Angles (N,) of the rotations from others to these, rad."""
+        return np.asarray(np.linalg.norm(_vectors(self.R, other.R), axis=1))
+
+    def rotations_from(self, other: FramePlaces) -> Array:
+        """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
+        return _vectors(self.R, np.broadcast_to(other.R[:1], self.R.shape))
+
+
+def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
+    """Where a tool, or the nacelle's frame, is at reduced poses (N, nx)."""
+    if tool:
+        at = tool_pose(robot, x, tool)
+        return FramePlaces(at.p, at.R)
+    bodies = inverse_kinematics(robot, x, limits=False).bodies
+    return FramePlaces(bodies.p[:, PLATFORM], bodies.R[:, PLATFORM])
+
+
+def _vectors(R: Array, R_0: Array) -> Array:
+    """Rotation vectors (N, 3) of R R_0^T, rad."""
+    turn = R @ np.swapaxes(R_0, -1, -2)
+    # The axis times the sine, and the cosine: exact for small angles.
+    axis = 0.5 * np.stack(
+        [
+            turn[:, 2, 1] - turn[:, 1, 2],
+            turn[:, 0, 2] - turn[:, 2, 0],
+            turn[:, 1, 0] - turn[:, 0, 1],
+        ],
+        axis=1,
+    )
+    sine = np.linalg.norm(axis, axis=1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(turn, axis1=1, axis2=2) - 1.0))
+    return np.asarray(axis * np.where(sine > 0.0, angle / np.where(sine > 0.0, sine, 1.0), 1.0)[:, None])
+
+
+# ---- what came of a closed loop: errors of actuators and of the tool, forces, work, saturation
+
 
 # Forces this near to their limit are at it.
 _AT_LIMIT = 1.0 - 1e-9

@@ -44,17 +44,17 @@ from nacelle.control.pieces.signals import (
     present,
     turn_within,
 )
-from nacelle.kinematics.iteration.branch import WRONG, branch_numbers
+from nacelle.kinematics.branch import WRONG, branch_numbers
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.least_squares import independence
 from nacelle.model.robot import Robot
 from nacelle.simulation.plant import limit_distances, limits_of, wider_limits
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, where
+from nacelle.spatial.solve import independence
 
 # What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
 _OPEN = 1e-4

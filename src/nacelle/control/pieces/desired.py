@@ -1,7 +1,11 @@
-"""The desired motion at the actuators: legs without a closed form are followed from sample to sample.
+"""The desired motion at the actuators, and forces of the model along it.
+
+The desired motion at the actuators: legs without a closed form are followed from sample to sample.
 
 What iteration finds, y, is remembered. A sample closes the loops at the new pose by Newton's steps from the y
 of the sample before: an error of the order of the motion within a sample is squared by every step.
+
+Friction of the model as a force along the platform's twist.
 """
 
 from __future__ import annotations
@@ -17,6 +21,20 @@ from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacob
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
+
+# Rate over which friction that is compensated for changes its sign, rad/s or m/s.
+SMOOTH = 1e-3
+
+
+def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
+    """Force (n,) that friction of all joints requires along the twist at a twist v (n,), N or N m."""
+    with_it = smallest.bias(robot, x, y, v, outputs="h", friction=True, smooth=smooth)["h"]
+    without = smallest.bias(robot, x, y, v, outputs="h", friction=False)["h"]
+    return np.asarray(with_it - without)
+
+
+# ---- the desired motion at the actuators
+
 
 # Steps of Newton's iteration in a sample: motion within a sample moves joints by a few thousandths of a
 # radian, so that two steps leave about 1e-10 and three less than rounding.
@@ -69,7 +87,7 @@ def without_internal(robot: Robot, y: Array, x: Array, force: Array) -> Array:
     """
     if len(robot.actuators) == robot.motion.n:
         return force
-    from nacelle.kinematics.tree.least_squares import least_squares
+    from nacelle.spatial.solve import least_squares
 
     J = np.asarray(inverse_jacobian(robot, x, y)["J"])
     return np.asarray(J @ least_squares(J, force.reshape(-1, 1)).X[:, 0])

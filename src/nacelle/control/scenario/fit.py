@@ -3,10 +3,23 @@
 A pose can be used if it is within reach and all limits, without any flag, and if the drives hold the robot
 there against gravity with part of their forces. Sizes are parts of the largest one for which all poses of the
 path can be used; the time is the shortest one for which forces and speeds stay within parts of the limits.
+
+Round and round in any two coordinates, or back and forth in one.
+
+    c = e_1 cos phi + e_2 sin phi,      phi = 2 pi turns s(t)
+
+about a pose, e_1 and e_2 (n,) in the coordinates of the motion, m and rad (rotations as rotation vectors in
+base axes), s a timing law. For robots whose platform has no two translations; others take `Circle`.
+
+A path that fits any robot: once round in the first two coordinates about the reference pose.
+
+Translations are taken before rotations. The radius is a part of the robot's size, or an angle, halved until
+all poses are within reach and limits; the timing is that of a polynomial of the fifth degree, rest to rest.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,11 +31,46 @@ from nacelle.kinematics.along import along
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.trajectory.base import Trajectory, sample_about
+from nacelle.kinematics.pose_input import is_angle, reference_pose
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, sample_about
+from nacelle.kinematics.trajectory.timing import Quintic, Timing
+from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+
+
+class Round(Trajectory):
+    """An ellipse in two coordinates about a pose; with e_2 = 0 a swing in one.
+
+    Args:
+        center: reduced pose (nx,).
+        axes: e_1 and e_2 (2, n), m and rad.
+        motion: motion type of the platform.
+        turns: how often.
+        timing: the law s(t).
+    """
+
+    def __init__(self, center: Array, axes: Array, *, motion: Motion, turns: float, timing: Timing) -> None:
+        self._center, self._axes, self._law = np.asarray(center), np.asarray(axes), timing
+        self._angle = 2.0 * math.pi * turns
+        turning = np.linspace(0.0, timing.duration, max(2, math.ceil(4 * turns) + 1))
+        super().__init__(motion, timing.duration, np.unique(np.concatenate([timing.knots, turning])))
+
+    def inside(self, t: Array) -> Sample:
+        """The motion at times (m,) that lie in [0, duration]."""
+        s, ds, dds = (part[:, None] for part in self._law.inside(t))
+        angle, rate, change = self._angle * s, self._angle * ds, self._angle * dds
+        first, second = self._axes
+        outward = np.cos(angle) * first + np.sin(angle) * second
+        along = np.cos(angle) * second - np.sin(angle) * first
+        return sample_about(
+            self.layout, self._center, (outward, rate * along, change * along - rate * rate * outward)
+        )
+
+
+# ---- paths that fit a robot
+
 
 # Parts of the largest size, and of the limits of force and speed, that a path takes.
 _SIZE, _FORCE, _SPEED = 0.5, 0.5, 0.6
@@ -134,4 +182,38 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
             return float(time)
     raise KinematicsError(
         f"{robot.name} cannot run this {what} within its limits, however slowly: give size and speed"
+    )
+
+
+# ---- A path that fits any robot
+
+
+# Radius over the robot's size, and of angles, rad.
+RADIUS, ANGLE = 0.04, 0.06
+_TRIES = 6
+
+
+def round_path(robot: Robot, duration: float = 0.5, *, radius: float = RADIUS) -> Trajectory:
+    """Once round about the reference pose.
+
+    Args:
+        robot: the robot.
+        duration: s.
+        radius: over the robot's size.
+
+    Raises:
+        KinematicsError: if not even a small circle is within reach.
+    """
+    names = sorted(robot.motion.coordinates, key=lambda name: is_angle(robot, name))[:2]
+    places = [list(robot.motion.coordinates).index(name) for name in names]
+    axes = np.zeros((2, robot.motion.n))
+    for k, (place, name) in enumerate(zip(places, names, strict=True)):
+        axes[k, place] = ANGLE * radius / RADIUS if is_angle(robot, name) else radius * robot.size
+    for _ in range(_TRIES):
+        path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
+        if np.all(usable_poses(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):
+            return path
+        axes = 0.5 * axes
+    raise KinematicsError(
+        f"no circle about the reference pose of {robot.name} is within its reach and limits"
     )

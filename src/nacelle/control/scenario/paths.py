@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.control.scenario.fields import pose_by_names
-from nacelle.control.scenario.fit import fitting_size, fitting_time, offset, workspace_middle
-from nacelle.control.scenario.round import Round
+from nacelle.control.scenario.fit import Round, fitting_size, fitting_time, offset, workspace_middle
 from nacelle.control.scenario.spec import (
     MIDDLE,
     CircleSpec,
@@ -22,11 +20,12 @@ from nacelle.control.scenario.spec import (
     Place,
     PointsSpec,
 )
+from nacelle.control.written import pose_by_names
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.kinematics.trajectory.bspline import BSpline
-from nacelle.kinematics.trajectory.line import Line
+from nacelle.kinematics.trajectory.paths import Line
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.kinematics.trajectory.timing import Trapezoid
 from nacelle.kinematics.trajectory.waypoints import Waypoints, read_waypoints

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.scenario.fields import (
+from nacelle.control.written import (
     Duration,
     Frequency,
     PastTime,

@@ -22,8 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.scenario.fields import Frequency, PastTime, Time
-from nacelle.control.written import read_written
+from nacelle.control.written import Frequency, PastTime, Time, read_written
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.description.fields import (
     Angle,
@@ -36,9 +35,8 @@ from nacelle.model.description.fields import (
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
 from nacelle.pictures import Shown
-from nacelle.vision.camera import Camera
+from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.shutter import Shutter
 
 # Images are at most this wide and high, px: larger ones are a mistake, or fill the memory.
 _LARGEST = 16_384

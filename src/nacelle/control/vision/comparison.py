@@ -22,12 +22,17 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Course, Desired, desired_motion
 from nacelle.control.named import controller
+from nacelle.control.scenario.fit import round_path
 from nacelle.control.sensors import Sensors
-from nacelle.control.vision.deviation import Deviation
-from nacelle.control.vision.feedback import Looking, ObserverFeedback
-from nacelle.control.vision.loop import EncoderFeedback, Encoders, LookRun, run_loop
-from nacelle.control.vision.path import round_path
-from nacelle.control.vision.plant import TruePlant
+from nacelle.control.vision.loop import (
+    EncoderFeedback,
+    Encoders,
+    Looking,
+    LookRun,
+    ObserverFeedback,
+    run_loop,
+)
+from nacelle.control.vision.plant import Deviation, TruePlant
 from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -35,12 +40,11 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera
+from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings
 from nacelle.vision.placing import camera_for
 from nacelle.vision.scene import CameraScene, Scenery
-from nacelle.vision.shutter import Shutter
 from nacelle.vision.views import judge_view
 
 FEEDBACKS = ("encoders", "vision", "both")
@@ -294,7 +298,7 @@ class LookingBench:
 
         def source() -> EdgeSource:
             if self.measurement == "rendered":
-                from nacelle.control.vision.rendered import RenderedEdges
+                from nacelle.control.vision.sight import RenderedEdges
 
                 return RenderedEdges(self.robot, self.camera, pixels, seed=seed)
             return ModelEdges(self.scene, pixels, seed=seed)

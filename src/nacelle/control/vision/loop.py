@@ -1,29 +1,135 @@
-"""The loop with a camera: samples of a law in Python around a true robot in native code.
+"""The loop with a camera: computed torque fed by what is seen, around a true robot.
+
+The loop with a camera: samples of a law in Python around a true robot in native code.
 
 At every sample t_k a feedback takes what its sensors have shown until then and gives forces, which act from
 t_k + delay until the next ones do. Images cannot be traced, so the loop is no one program as that of
 `nacelle.control.loop` is; law, observer and robot are each compiled, and the loop between them is Python.
 Truth is the pose of the true platform; errors are against the desired motion.
+
+Computed torque fed by a platform that is observed, wherever it is observed from.
+
+The law is that of `nacelle.control.laws.computed_torque`, sample for sample and with the same gains; what
+encoders and forward kinematics give there, pose x and twist v, is handed over here. It gives the forces and
+the derivative a of the twist that they make by the model, which an observer takes to predict.
+
+    z+, force, a = law(z, [x; v], [x_d; v_d; a_d], gains)
+
+Computed torque fed by an observer that looks at the legs, alone or together with the encoders.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from nacelle.compile import Compiled, compile_function
 from nacelle.control.controller import STOP_REASONS, Controller
+from nacelle.control.kind import desired_of_row, row_size
+from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.loop.desired import Desired
-from nacelle.control.loop.places import FramePlaces, places
-from nacelle.control.loop.run import rms
+from nacelle.control.loop.run import FramePlaces, places, rms
+from nacelle.control.pieces.admissible import released
+from nacelle.control.pieces.desired import closed_unknowns
+from nacelle.control.pieces.pose import Platform
 from nacelle.control.sensors import Sensors, reading
-from nacelle.control.vision.deviation import Deviation
-from nacelle.control.vision.plant import TruePlant
+from nacelle.control.vision.plant import Deviation, TruePlant, numbers_size
+from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
 from nacelle.errors import KinematicsError, renamed
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
+from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera, Shutter
+from nacelle.vision.cylinders import Cylinder
+from nacelle.vision.observer.observer import Estimate, Observer
+from nacelle.vision.observer.settings import ObserverSettings, Start
+
+
+class Command(NamedTuple):
+    """What a sample gives: forces (actuators,), N or N m, and the derivative of the twist (n,) they make."""
+
+    force: Array
+    acceleration: Array
+
+
+@lru_cache(maxsize=32)
+def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
+    """The physics function (robot, z, x, v, r, gains) of computed torque at an observed platform."""
+
+    @physics(
+        z=lambda robot: (kind.memory(robot).size,),
+        x=lambda robot: (mechanism_of(robot).layout.nx,),
+        v=lambda robot: (robot.motion.n,),
+        r=row_size,
+        gains=lambda robot: (kind.gains(robot).size,),
+    )
+    def law(robot: Robot, z: Array, x: Array, v: Array, r: Array, gains: Array) -> dict[str, Array]:
+        fields, n = kind.memory(robot), robot.motion.n
+        memory = fields.split(z)
+        platform = Platform(
+            x=x,
+            y=closed_unknowns(robot, memory["y"], x),
+            v=v,
+            unmodelled=np.zeros(n),
+            missed=memory["missed"],
+            stopped=memory["stopped"],
+        )
+        motion, k = desired_of_row(robot, r), kind.gains(robot).split(gains)
+        step = released(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
+        return {"force": step.force, "memory": fields.join(step.memory)}
+
+    law.__name__ = f"{kind.name}-observed"
+    vars(law)["made_from"] = (type(kind).__module__, repr(kind), "observed")
+    return law
+
+
+@lru_cache(maxsize=32)
+def _compiled(kind: ComputedTorque, robot: Robot) -> Compiled:
+    return compile_function(observed_law(kind), robot)
+
+
+class ObservedController:
+    """A controller of computed torque at an observed platform, with its memory.
+
+    Args:
+        controller: computed torque in Cartesian space, tuned.
+        x: pose at the start (nx,).
+
+    Raises:
+        KinematicsError: if the controller is another one.
+    """
+
+    def __init__(self, controller: Controller, x: Any) -> None:
+        kind = controller.kind
+        if not isinstance(kind, ComputedTorque) or kind.space != "cartesian" or kind.observer:
+            raise KinematicsError(
+                f"an observed platform is controlled by 'ct-cartesian', got {controller.name!r}"
+            )
+        self.controller = controller
+        self._law = _compiled(kind, controller.robot)
+        self._fields = kind.memory(controller.robot)
+        self._memory = controller.start(x)
+
+    def step(self, x: Array, v: Array, row: Array) -> Command:
+        """One sample at a pose (nx,) and twist (n,), for a desired motion [x; v; a].
+
+        Raises:
+            KinematicsError: if the controller stops.
+        """
+        found = self._law(self._memory, x, v, row, self.controller.gains)
+        self._memory = np.asarray(found["memory"])
+        stopped = self._memory[self._fields.place("stopped")][0]
+        if stopped > 0.0:
+            raise KinematicsError(STOP_REASONS[stopped])
+        return Command(np.asarray(found["force"]), self._memory[self._fields.place("acceleration")].copy())
+
+
+# ---- the loop with a camera: samples of a law in Python around a true robot in native code
 
 
 class CameraFeedback(Protocol):
@@ -217,3 +323,95 @@ def run_loop(plant: TruePlant, feedback: CameraFeedback, desired: Desired, *, de
         desired.x[first:],
         np.array(forces[first:]),
     )
+
+
+# ---- computed torque fed by an observer that looks at the legs, alone or together with the encoders
+
+
+@dataclass(frozen=True, eq=False)
+class Looking:
+    """How a robot is looked at.
+
+    Attributes:
+        camera: as it is calibrated, and as it is.
+        shutter: when it looks.
+        cylinders: of the legs; edges count them.
+        order: which of them are looked at, in turn.
+        source: makes what turns poses of bodies into edges; new for each run, so that runs are repeatable.
+        settings: of the observer.
+        start: standard deviation of the pose at the start, m.
+    """
+
+    camera: Camera
+    shutter: Shutter
+    cylinders: tuple[Cylinder, ...]
+    order: tuple[int, ...]
+    source: Callable[[], EdgeSource]
+    settings: ObserverSettings
+    start: float = 1e-3
+
+
+class ObserverFeedback:
+    """Computed torque at the platform that an observer sees.
+
+    Args:
+        controller: `ct-cartesian`, tuned.
+        looking: camera, shutter, observer.
+        encoders: whose readings the observer takes too; none if None.
+        label: what it is called.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        looking: Looking,
+        *,
+        encoders: Encoders | None = None,
+        label: str = "vision",
+    ) -> None:
+        self.controller, self.looking, self.encoders, self.label = controller, looking, encoders, label
+
+    def start(self, plant: TruePlant, desired: Desired) -> None:
+        """Begin at rest at the start of the desired motion."""
+        looking, robot = self.looking, self.controller.robot
+        self._plant = plant
+        self._sight = TrueSight(plant, looking.shutter, looking.source(), looking.order)
+        if self.encoders is not None:
+            self.encoders.start(plant, desired)
+        begin = Start(
+            desired.x[0],
+            sigma_x=looking.start,
+            time=float(desired.time[0]),
+            clock=looking.shutter.clock_offset,
+        )
+        self.observer = Observer(robot, looking.camera, begin, looking.settings, looking.cylinders)
+        self._law = ObservedController(self.controller, desired.x[0])
+        self._time = desired.time
+        self.estimates: list[Estimate] = []
+
+    def force(self, k: int, row: Array) -> Array:
+        """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
+        now = float(self._time[k])
+        self.observer.take(self._sight.arrived(now, self._predicted))
+        if self.encoders is not None:
+            self.observer.read(now, self.encoders.read(k))
+        estimate = self.observer.estimate(now)
+        self.estimates.append(estimate)
+        command = self._law.step(estimate.x, estimate.v, row)
+        self.observer.accelerate(now + float(self.controller.gain("delay")[0]), command.acceleration)
+        return command.force
+
+    def _predicted(self, time: float) -> Bodies:
+        """Poses of all bodies that are expected at a time: the model with anchors as they are estimated."""
+        at = self.observer.estimate(time)
+        g = np.zeros(numbers_size(self.controller.robot))
+        legs = {j: k for k, leg in enumerate(self.controller.robot.legs) for j in leg.joints}
+        for (joint, direction), value in zip(self.observer.anchors, at.anchors, strict=True):
+            place = 3 * legs[joint]
+            g[place : place + 3] += value * np.array(direction)
+        return self._plant.bodies_of(at.x, at.y, g)
+
+    @property
+    def pose(self) -> Array:
+        """The observed reduced pose (nx,)."""
+        return self.estimates[-1].x

@@ -5,7 +5,13 @@ the plant keeps, with the anchors of that time. Two ways lead from it to edges:
 
     model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
                 length would have, the Cramer-Rao bound of the pixel model; fast
-    rendered    an image of the region, edges and lines found in it (`nacelle.control.vision.rendered`)
+    rendered    an image of the region, edges and lines found in it (`RenderedEdges`)
+
+Edges from images: the regions that a shutter reads are rendered, and lines are fitted in them.
+
+The true scene is rendered by the pixel model around the edges that the observer predicts, and where
+edges are is read there (`nacelle.vision.measure`). A region
+whose pixels are not those of such a cylinder gives nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +25,14 @@ import numpy as np
 
 from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
+from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measure import look
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.scene import CameraScene
-from nacelle.vision.shutter import Exposure, Shutter
+from nacelle.vision.scene import CameraScene, Scenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
 # An edge of fewer free pixels is none.
@@ -157,3 +165,35 @@ def edge_places(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Arr
         parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in steps if k]
         result.append(np.concatenate(parts) if parts else np.zeros(0))
     return result[0], result[1]
+
+
+# ---- edges from images
+
+
+class RenderedEdges:
+    """Edges that are measured in rendered images.
+
+    Args:
+        robot: the robot.
+        camera: where it truly is.
+        pixels: blur, grey levels, noise.
+        seed: of the noise.
+    """
+
+    def __init__(self, robot: Robot, camera: Camera, pixels: PixelModel, *, seed: int) -> None:
+        self._scenery, self._camera, self._pixels = Scenery(robot), camera, pixels
+        self._rng = np.random.default_rng(seed)
+        self.missed = 0
+
+    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+        """Edges of an exposure."""
+        scene = self._scenery.scene(self._camera, *true)
+        expected = self._scenery.scene(self._camera, *predicted())
+        found: list[EdgeMeasurement] = []
+        for k in exposure.cylinders:
+            measured = look(scene, expected, k, self._pixels, self._rng, exposure=exposure)
+            if measured is None:
+                self.missed += 1
+            else:
+                found += measured.edges
+        return found

@@ -17,7 +17,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.sharing import shared_columns
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.model.linear_parameters import linear_parameters
-from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -1,6 +1,6 @@
 """Transfers: changes of the parameters that leave all forces as they are, by the rules of mechanics.
 
-A mass at a point of one body counts as a mass at a point of another that moves alike (`relative_motion`), and
+A mass at a point of one body counts as a mass at a point of another that moves alike (`BodyMotions`), and
 so does what follows from masses at such points: with k directions 1 + k + k (k + 1) / 2 numbers pass between
 the two bodies, ten where they move alike in all points; where only directions turn alike, second moments
 along them. These are the rules of [AGH2005] (21)-(23) for revolute and prismatic joints, its grouping with
@@ -14,26 +14,286 @@ counts as inertia of a link where their energies are the same; of two joints tha
 friction is felt as one.
 
 A transfer is a vector over the parameters, coefficients as polynomials in coordinates of joints.
+
+Which points of two bodies move alike, over all motions of a robot.
+
+Points r_a of body a and r_b of body b move alike where their velocities are equal in every state,
+
+    v_a + w_a x (R_a r_a) = v_b + w_b x (R_b r_b):
+
+a point, a line or a space of pairs (r_a, r_b) + sum of s_i (e_a, e_b)_i, or none; without such points there
+may still be directions e_a, e_b that turn alike. A mass at r_b then counts as a mass at r_a. Of neighbours
+these are the points of their joint: the centre of a universal or spherical one, the axis of a revolute one;
+two bodies on a prismatic joint share all directions. Loops join bodies that are no neighbours: the rods of a
+parallelogram may move alike in all points, and every point of a platform that does not turn moves as the tips
+of the legs do.
+
+Polynomials in coordinates of joints, so that groupings can be read: `m_3 (y^2 + z^2)`, not `0.0128 m_3`.
+
+A polynomial is a sum of products of atoms, each with a factor; an atom is one coordinate of a joint's point
+in the frame of a body, and has a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.polynomial import Polynomial
-from nacelle.dynamics.base_parameters.relative_motion import BodyMotions, Bond, echelon, neighbours
+from nacelle.kinematics.configuration import configuration, rate_map
+from nacelle.kinematics.general.plan import plan_of
 from nacelle.kinematics.general.rods import find_rods, rods_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
-from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.scalar import Array
+
+# Rates that are this part of the largest are zero; lengths likewise, over the robot's size.
+_NO_MOTION = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Bond:
+    """Points and directions of two bodies that move alike.
+
+    Attributes:
+        a: the one body.
+        b: the other.
+        point: r_a and r_b (2, 3), m, in the bodies' frames; None if no points move alike.
+        directions: pairs e_a, e_b (k, 2, 3), along which further points, or directions alone, do.
+    """
+
+    a: int
+    b: int
+    point: Array | None
+    directions: Array
+
+
+@dataclass(frozen=True, eq=False)
+class BodyMotions:
+    """Twists of all bodies over sample states.
+
+    Attributes:
+        R: orientations (samples, bodies, 3, 3), base axes.
+        p: origins (samples, bodies, 3), base axes, m.
+        J: twists [v; w] at the bodies' origins (samples, bodies, 6, n) at unit v, base axes.
+        size: of the robot, m.
+    """
+
+    R: Array
+    p: Array
+    J: Array
+    size: float
+
+    def bond(self, a: int, b: int) -> Bond:
+        """Points and directions of two bodies that move alike."""
+        A = np.concatenate([self._turning(a), -self._turning(b)], axis=1) * self.size
+        right = (self.J[:, b, :3] - self.J[:, a, :3]).transpose(0, 2, 1).ravel()
+        _, values, rows = np.linalg.svd(A, full_matrices=True)
+        rank = int(np.count_nonzero(values > _NO_MOTION * self.rate * self.size * np.sqrt(len(A))))
+        point = np.linalg.lstsq(A @ rows[:rank].T, right, rcond=None)[0] @ rows[:rank]
+        left = np.max(np.abs(A @ point - right), initial=0.0)
+        alike = left <= 1e2 * _NO_MOTION * self.rate * self.size
+        directions = echelon(rows[rank:]).reshape(-1, 2, 3)
+        return Bond(a, b, (point * self.size).reshape(2, 3) if alike else None, directions)
+
+    def moves_alike(self, bond: Bond, point: Array) -> bool:
+        """Whether a pair of points r_a, r_b (2, 3) moves alike."""
+        left = (self.J[:, bond.a, :3] - self.J[:, bond.b, :3]).transpose(0, 2, 1).ravel()
+        left = left + self._turning(bond.a) @ point[0] - self._turning(bond.b) @ point[1]
+        return bool(np.max(np.abs(left)) <= 1e2 * _NO_MOTION * self.rate * self.size)
+
+    def _turning(self, body: int) -> Array:
+        """Matrix of w x (R r) over r, rows of all samples, unit motions and axes."""
+        W = np.cross(
+            self.J[:, body, 3:].transpose(0, 2, 1)[:, :, None, :], self.R[:, body].transpose(0, 2, 1)[:, None]
+        )
+        return np.asarray(W.transpose(0, 1, 3, 2).reshape(-1, 3))
+
+    def friction_rate(self, joint: Joint, axis: str) -> Array:
+        """Rates of a joint along one of its axes of friction, over all samples and unit motions.
+
+        Of a spherical joint the relative angular velocity, base axes.
+        """
+        a, b = joint.predecessor, joint.successor
+        w = self.J[:, b, 3:] - self.J[:, a, 3:]
+        if axis == "ball":
+            return np.asarray(w.ravel())
+        R_a = self.R[:, a] @ np.asarray(joint.frame_predecessor.R, dtype=float)
+        R_b = self.R[:, b] @ np.asarray(joint.frame_successor.R, dtype=float)
+        second = joint.kind is JointKind.UNIVERSAL and axis == "ry"
+        plane = joint.kind is JointKind.SPHERICAL_PLANAR
+        direction = (R_b if second or plane else R_a)[:, :, "xyz".index(axis[1])]
+        if axis[0] == "r":
+            return np.asarray(np.einsum("si,sik->sk", direction, w).ravel())
+        r_a = np.einsum("sij,j->si", self.R[:, a], np.asarray(joint.frame_predecessor.p, dtype=float))
+        r_b = np.einsum("sij,j->si", self.R[:, b], np.asarray(joint.frame_successor.p, dtype=float))
+        v_a = self.J[:, a, :3] + np.cross(self.J[:, a, 3:], r_a[:, :, None], axis=1)
+        v_b = self.J[:, b, :3] + np.cross(self.J[:, b, 3:], r_b[:, :, None], axis=1)
+        # Seen from the body that has the plane or the line.
+        d = (self.p[:, b] + r_b) - (self.p[:, a] + r_a)
+        owner = b if plane else a
+        v = v_b - v_a - np.cross(self.J[:, owner, 3:], d[:, :, None], axis=1)
+        return np.asarray(np.einsum("si,sik->sk", direction, v).ravel())
+
+    @cached_property
+    def rate(self) -> float:
+        """The largest rate of a body, of points at the robot's size, 1/s at unit v."""
+        return max(
+            float(np.max(np.abs(self.J[:, :, 3:]))), float(np.max(np.abs(self.J[:, :, :3]))) / self.size
+        )
+
+
+def echelon(rows: Array) -> Array:
+    """Rows (r, k) in reduced echelon form: the same space with leading ones, entries mostly whole."""
+    rows = np.array(rows, dtype=float)
+    done = 0
+    for column in range(rows.shape[1]):
+        if done == len(rows):
+            break
+        pivot = done + int(np.argmax(np.abs(rows[done:, column])))
+        if abs(rows[pivot, column]) <= _NO_MOTION * np.max(np.abs(rows)):
+            continue
+        rows[[done, pivot]] = rows[[pivot, done]]
+        rows[done] /= rows[done, column]
+        others = np.arange(len(rows)) != done
+        rows[others] -= np.outer(rows[others, column], rows[done])
+        done += 1
+    near = np.round(rows)
+    return np.where(np.abs(rows - near) <= _NO_MOTION, near, rows)
+
+
+@lru_cache(maxsize=32)
+def sampled_twists(robot: Robot) -> BodyMotions:
+    """Twists of all bodies at the sample states of the robot's plan."""
+    R, p, J = [], [], []
+    for x, y in plan_of(robot).samples:
+        now = configuration(robot, x, y)
+        U = np.asarray(rate_map(now), dtype=float)
+        motion = now.motion
+        R.append([pose.R for pose in motion.poses])
+        p.append([pose.p for pose in motion.poses])
+        J.append([np.asarray(motion.jacobian(body), dtype=float) @ U for body in range(len(robot.bodies))])
+    return BodyMotions(
+        np.array(R, dtype=float), np.array(p, dtype=float), np.array(J, dtype=float), float(robot.size)
+    )
+
+
+def neighbours(robot: Robot) -> list[tuple[int, int, int | None]]:
+    """Pairs of bodies (a, b), those that a joint joins first, with that joint, each pair once.
+
+    b is the successor of the joint, or the body of a leg where it ends at the nacelle, so that a is nearer to
+    the base or on the nacelle.
+    """
+    nacelle = set(robot.nacelle.bodies)
+    listed: dict[frozenset[int], tuple[int, int, int | None]] = {}
+    for number, joint in enumerate(robot.joints):
+        a, b = joint.predecessor, joint.successor
+        if b in nacelle and a not in nacelle and a != BASE:
+            a, b = b, a
+        listed.setdefault(frozenset((a, b)), (a, b, number))
+    for b in range(1, len(robot.bodies)):
+        for a in range(b):
+            listed.setdefault(frozenset((a, b)), (a, b, None))
+    return list(listed.values())
+
+
+# ---- polynomials in coordinates of joints
+
+
+# A factor that differs from a whole number by less than this is that number.
+_WHOLE = 1e-9
+Monomial = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial in named coordinates.
+
+    Attributes:
+        terms: the factor of every product of atoms; the empty product is the constant.
+        values: of the atoms, m.
+    """
+
+    terms: Mapping[Monomial, float]
+    values: Mapping[str, float]
+
+    @staticmethod
+    def number(value: float) -> Polynomial:
+        """A polynomial that is a number."""
+        return Polynomial({(): value} if value else {}, {})
+
+    @staticmethod
+    def atom(name: str, value: float) -> Polynomial:
+        """A polynomial that is a coordinate."""
+        return Polynomial({(name,): 1.0}, {name: value})
+
+    @property
+    def value(self) -> float:
+        """Its value."""
+        total = 0.0
+        for atoms, factor in self.terms.items():
+            product = factor
+            for atom in atoms:
+                product *= self.values[atom]
+            total += product
+        return total
+
+    @property
+    def constant(self) -> float | None:
+        """The number that it is; None if it has atoms."""
+        return self.terms.get((), 0.0) if all(not atoms for atoms in self.terms) else None
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        """Sum."""
+        terms = dict(self.terms)
+        for atoms, factor in other.terms.items():
+            total = terms.pop(atoms, 0.0) + factor
+            if abs(total) > _WHOLE * abs(factor):
+                terms[atoms] = total
+        return Polynomial(terms, {**self.values, **other.values})
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        """Product."""
+        total = Polynomial({}, {})
+        for atoms, factor in self.terms.items():
+            part = {tuple(sorted((*atoms, *more))): factor * by for more, by in other.terms.items()}
+            total = total + Polynomial(part, {**self.values, **other.values})
+        return total
+
+    def scaled(self, factor: float) -> Polynomial:
+        """Product with a number."""
+        return self * Polynomial.number(factor)
+
+
+def polynomial_text(polynomial: Polynomial) -> str:
+    """A polynomial as text: `1.5`, `joint.x^2 + joint.y^2`."""
+    parts: list[str] = []
+    for atoms, factor in sorted(polynomial.terms.items()):
+        powers = [
+            atom if atoms.count(atom) == 1 else f"{atom}^{atoms.count(atom)}" for atom in dict.fromkeys(atoms)
+        ]
+        size = abs(factor)
+        number = [] if powers and abs(size - 1.0) < _WHOLE else [number_text(size)]
+        parts.append(("- " if factor < 0.0 else "+ ") + " ".join([*number, *powers]))
+    text = " ".join(parts)
+    return text[2:] if text.startswith("+ ") else "-" + text[2:] if text else "0"
+
+
+def number_text(value: float) -> str:
+    """A number with as many digits as tell it from others, whole where it is."""
+    whole = round(value)
+    return str(whole) if abs(value - whole) < _WHOLE * max(1.0, abs(value)) else f"{value:.6g}"
+
+
+# ---- transfers
+
 
 _NOTHING = 1e-9
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))

@@ -15,6 +15,28 @@ By pose and twist the program holds one direction, which is an input: run over t
 columns. For a hexapod (`gough-stewart`) 15930 operations at the point and 19170 of a direction are compiled
 instead of 111815 with all directions in one program; 246000 run for a state, twice as many, which counts in
 large batches alone. By the robot's numbers, which are many, it is differentiated in reverse.
+
+The tangent of the pose: how coordinates and unknowns change along the reduced twist.
+
+A function of the pose is differentiated along the n entries of the reduced twist: translations, small
+rotations about the base's axes, joints of the nacelle,
+
+    d f / d pose [:, k]  =  d/de f(x (+) e e_k).
+
+x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
+the closure equations (the implicit function theorem), and that is what the joint rates say, since u = U v.
+
+Derivatives on the graph of a trace, by inputs or along the tangent of the pose.
+
+A trace is a list of operations z_k = f_k(z_i, z_j). With a direction, dz of the inputs, every operation adds
+
+    forward   dz_k = (df_k/dz_i) dz_i + (df_k/dz_j) dz_j            a column of the Jacobian for a direction
+    reverse   c_i += c_k df_k/dz_i                                  a row for a value, from the end backwards
+
+so few directions (the pose, the twist) are pushed forward, and many inputs (the robot's numbers) are pulled
+back. Along the tangent e (n,) of the pose the inputs move by dx = X e (nx,) and dy = Y e (ny,), quaternions
+by [e; 0] o q / 2; unknowns y that iteration finds satisfy r(y, p) = 0, so dy/dp = -r_y^-1 r_p, which is the
+derivative of Newton's step.
 """
 
 from __future__ import annotations
@@ -29,28 +51,178 @@ from typing import Any, Literal
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.derivatives.tape import DerivativeTape
 from nacelle.dynamics.external import checked_wrenches, wrenches_along_twist
 from nacelle.dynamics.formulations.bodies import mass_matrix
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.inverse import checked_forces
+from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.operating_point import POINT_SHAPES, OperatingPoint, at_point, operating_point
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
+from nacelle.kinematics.configuration import configuration, coordinate_selections, rate_equations, respond
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.iteration.samples import input_samples
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_twist
+from nacelle.kinematics.samples import input_samples
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.kinematics.underactuated import require_driven
-from nacelle.model.numbers.parameters import GROUPS
+from nacelle.model.joint import Primitive
+from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
-from nacelle.program.identities.samples import PreciseInputs
-from nacelle.spatial.scalar import Array, pack
-from nacelle.spatial.solve import solve_batch
+from nacelle.program.derivative import forward, reverse
+from nacelle.program.graph import Graph
+from nacelle.program.identities.values import PreciseInputs
+from nacelle.program.trace import Symbol, node_of
+from nacelle.spatial.physics import physics
+from nacelle.spatial.rotation import quat_product, skew
+from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.solve import solve, solve_batch
+
+
+def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
+    """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
+
+    For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
+    motion they are the rates at unit entries of the reduced twist.
+    """
+    now = configuration(robot, x, y)
+    size = now.mechanism.chart_size
+    response = respond(rate_equations(robot, now.motion), *coordinate_selections(now.mechanism, x, y[:size]))
+    return response.u, response.dependent[:size]
+
+
+def has_tilts(mechanism: Mechanism) -> bool:
+    """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
+    return mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3
+
+
+@physics(x=of_pose, y=of_unknowns)
+def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """How x (nx, n) and y (ny, n) change along the entries of the reduced twist; and T, v = T x'."""
+    mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
+    T: Array = np.eye(n)
+    inverse: Array = np.eye(n)
+    changes: list[Array] = []
+    if mechanism.ny or has_tilts(mechanism):
+        u, dependent = coordinate_rates(robot, x, y)
+        if has_tilts(mechanism):
+            T = np.stack([u[rate] for rate in mechanism.independent])
+            inverse = solve(T, np.eye(n))
+        changes = [*(dependent @ inverse), *_joint_changes(robot, x, y, u @ inverse)]
+    rows: list[Array] = []
+    for name in layout.x_names:
+        if layout.quaternion is not None and name == "qx":
+            quat, w = x[layout.quaternion], np.eye(n)[layout.angular]
+            turned = [0.5 * quat_product(pack([*column, 0.0]), quat) for column in w.T]
+            rows += list(np.stack(turned, axis=1))
+        elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
+            rows.append(inverse[layout.v_index(name)])
+    return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
+
+
+def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
+    """Changes of the joints' coordinates in y, rows (n,), at rates u (rates, n) of the tree."""
+    changes: list[Array] = []
+    mechanism = mechanism_of(robot)
+    start = mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        rate = robot.platform_nv + robot.v_slices[j].start
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.SPHERICAL:
+                quat = y[start : start + 4]
+                turned = [0.5 * quat_product(quat, pack([*w, 0.0])) for w in u[rate : rate + 3].T]
+                changes += list(np.stack(turned, axis=1))
+            else:
+                changes.append(u[rate])
+            start, rate = start + primitive.nq, rate + primitive.nv
+    if mechanism.counted:
+        motion = configuration(robot, x, y).motion
+        changes += [rate_rows(robot, motion, j)[number][0] @ u for j, number in mechanism.counted]
+    return changes
+
+
+# ---- derivatives on the graph of a trace, by inputs or along the tangent of the pose
+
+
+class DerivativeTape:
+    """Derivatives on the graph of a trace: of values, by arrays of inputs or along the tangent of the pose.
+
+    Attributes:
+        seeds: for each entry of the reduced twist, how the inputs x and y move along it.
+    """
+
+    def __init__(self, robot: Robot, x: Array, y: Array) -> None:
+        """Start where x is an array of traced inputs."""
+        self.graph: Graph = x[0].graph
+        self.robot, self.x, self.y = robot, x, y
+        moves = tangent(robot, x, y)
+        self.T, self.X, self.Y = moves["T"], moves["x"], moves["y"]
+        columns = np.concatenate([moves["x"], moves["y"]]).T
+        self.seeds = [self.seed(np.concatenate([x, y]), column) for column in columns]
+
+    def seed(self, inputs: Array, direction: Array) -> dict[int, int]:
+        """A direction (k,) in the space of inputs (k,), as nodes of the graph by input, without zeros."""
+        pairs = zip(inputs, (node_of(self.graph, entry) for entry in direction), strict=True)
+        return {symbol.index: node for symbol, node in pairs if self.graph.values[node] != 0.0}
+
+    def along(self, value: Array, seeds: Sequence[Mapping[int, int]]) -> Array:
+        """Derivatives of an array (...) along k directions: (..., k)."""
+        nodes = [node_of(self.graph, entry) for entry in np.ravel(value)]
+        columns = [forward(self.graph, nodes, dict(seed)) for seed in seeds]
+        rows = [[self._symbol(column[k]) for column in columns] for k in range(len(nodes))]
+        return np.array(rows, dtype=object).reshape(*np.shape(value), len(seeds))
+
+    def by_pose(self, value: Array) -> Array:
+        """Derivatives of an array (...) along the tangent of the pose: (..., n), per m or rad, base axes."""
+        return self.along(value, self.seeds)
+
+    def by(self, value: Array, inputs: Array) -> Array:
+        """Derivatives of an array (...) by an array of inputs (k,): (..., k)."""
+        return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
+
+    def by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
+        """Derivatives (values, inputs) by many inputs; what iteration finds moves with the geometry."""
+        direct = self._rows(value, np.concatenate([p, self.y]))
+        J = direct[:, : len(p)]
+        if geometry and len(self.y):
+            # A step of Newton is -r_y^-1 r: where the loops are closed its derivative by p is dy/dp.
+            step = closing_step(self.robot, self.y, self.x)["dy"]
+            J = J + direct[:, len(p) :] @ self._rows(step, p)
+        return np.asarray(J)
+
+    def turn(self, v: Array) -> Array:
+        """K (n, n): along a motion the tangent turns, de/dt = dv + K e.
+
+        For rotation matrices K e = w x e; for tilts it follows from v = T x'.
+        """
+        n, layout = len(v), mechanism_of(self.robot).layout
+        K: Array = np.zeros((n, n))
+        if layout.angular is not None:
+            K = K.astype(object)
+            K[layout.angular, layout.angular] = skew(v[layout.angular])
+        elif has_tilts(mechanism_of(self.robot)):
+            slopes = self.by_pose(self.T)
+            rate = self.X @ v
+            K = (slopes @ v) @ self.X - np.stack([slopes[:, :, k] @ rate for k in range(n)], axis=1)
+        return K
+
+    def _rows(self, value: Array, inputs: Array) -> Array:
+        one = self.graph.const(1.0)
+        wanted = [symbol.index for symbol in inputs]
+        rows = [reverse(self.graph, {node_of(self.graph, entry): one}, wanted) for entry in value]
+        return np.array([[self._symbol(node) for node in row] for row in rows], dtype=object)
+
+    def _symbol(self, node: int | None) -> Scalar:
+        return 0.0 if node is None else Symbol(self.graph, node)
+
+
+# ---- exact derivatives of the dynamics, from the traced program
+
 
 Kind = Literal["inverse", "forward"]
 

@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance.dampers import with_forces_between
+from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts, rotor_rows, rotors
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack

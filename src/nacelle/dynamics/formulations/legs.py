@@ -21,21 +21,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance.dampers import with_forces_between
-from nacelle.dynamics.joint_axes import JointAxis, joint_axes, relative_spin
-from nacelle.dynamics.joint_effort import axis_effort, loaded_joints
+from nacelle.dynamics.compliance import with_forces_between
+from nacelle.dynamics.joint_effort import JointAxis, axis_effort, joint_axes, loaded_joints, relative_spin
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrench
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.closure import closure_frames
-from nacelle.kinematics.tree.least_squares import least_squares
 from nacelle.model.joint import Joint, Lock
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
-from nacelle.spatial.solve import solve
+from nacelle.spatial.solve import least_squares, solve
 
 
 def reason_not(mechanism: Mechanism) -> str:

@@ -1,4 +1,4 @@
-"""Dynamics by the equivalent tree and the formulations of the papers, as physics functions: the reference.
+"""Dynamics by the equivalent tree and formulations of the papers, as physics functions: a reference.
 
     inverse    A^T Gamma = F(x, v, dv/dt) - load                        A = J_r^-1 (actuators, n)
     forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
@@ -6,26 +6,42 @@
 
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
+
+The formulations side by side: one equation in several coordinates.
+
+All give the force along the reduced twist, F(x, v, dv/dt) (n,), N or N m, with J_r^-T Gamma = F. They differ
+in the motion that they take from the kinematics and in the directions along which they project the bodies'
+wrenches:
+
+    tree       F = U^T Gamma_tr, rates of the equivalent tree               [KI2007] (1)
+    bodies     F = sum J_b^T w_b, twists of the bodies                      [CB1997] (33)
+    legs       F = S^T (F_p + sum J_vi^T J_i^-T H_i), legs and platform     [KI2007] (20)
+    jourdain   F = sum J_T^T f + J_R^T n, each in the body's own axes       [AGH2005] (14)
+    elements   F = sum M^T F_u, directions, lengths and spins of elements   [OAM] (56), (58)
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import dissipated_power, kinetic, potential
 from nacelle.dynamics.external import load_count, wrenches_along_twist
+from nacelle.dynamics.formulations import bodies, jourdain, legs, tree
 from nacelle.dynamics.formulations.bodies import gravity_force, mass_figure, mass_matrix
-from nacelle.dynamics.formulations.choice import supported
+from nacelle.dynamics.formulations.elements import projection as elements
 from nacelle.dynamics.formulations.tree import generalised_force
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.settings import Settings
-from nacelle.dynamics.state import state_at, state_at_rest
+from nacelle.dynamics.state import State, state_at, state_at_rest
+from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
 from nacelle.kinematics.general.rods import with_axisymmetric_rods
 from nacelle.kinematics.jacobian import scales
+from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
@@ -33,6 +49,44 @@ from nacelle.spatial.linear_form import coefficients
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 from nacelle.spatial.solve import solve
+
+
+class Formulation(NamedTuple):
+    """A formulation: its source, its force, and why it does not support a robot (empty if it does)."""
+
+    source: str
+    generalised_force: Callable[[State, Array, Settings], Array]
+    reason_not: Callable[[Mechanism], str] = lambda _: ""
+
+
+FORMULATIONS = {
+    "tree": Formulation("projection of the equivalent tree, [KI2007] (1)", tree.generalised_force),
+    "bodies": Formulation("body by body, [CB1997]", bodies.generalised_force),
+    "legs": Formulation("legs and platform, [KI2007] (20)-(22)", legs.generalised_force, legs.reason_not),
+    "jourdain": Formulation("Jourdain's principle with recursion, [AGH2005]", jourdain.generalised_force),
+    "elements": Formulation("kinematic elements, [OAM]", elements.generalised_force, elements.reason_not),
+}
+NAMES = tuple(FORMULATIONS)
+
+
+def supported(name: str, mechanism: Mechanism) -> Formulation:
+    """A formulation by name, for a robot.
+
+    Raises:
+        KinematicsError: if there is none of that name, or it does not support the robot.
+    """
+    if name not in FORMULATIONS:
+        raise KinematicsError(
+            f"no formulation is called {name!r}; {did_you_mean(name, ('auto', 'compact', *NAMES))}"
+        )
+    reason = FORMULATIONS[name].reason_not(mechanism)
+    if reason:
+        raise KinematicsError(f"the formulation {name!r} does not support {mechanism.robot.name}: {reason}")
+    return FORMULATIONS[name]
+
+
+# ---- dynamics by the equivalent tree and the formulations of the papers, as physics functions
+
 
 # A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
 _UNLIKE = 10.0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.compliance.dampers import with_forces_between
+from nacelle.dynamics.compliance import with_forces_between
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import State

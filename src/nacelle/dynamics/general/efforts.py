@@ -1,4 +1,6 @@
-"""Friction, springs and rotors in the joints of the general form, and what rods require.
+"""What joints, rods, springs and dampers require in the general form, beside inertia.
+
+Friction, springs and rotors in the joints of the general form, and what rods require.
 
 Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
 
@@ -15,6 +17,16 @@ a_1, a_2 accelerations of their points, v_rel the relative velocity):
 A rod from A to B, d = B - A, that does not spin has the angular velocity d x (v_B - v_A) / |d|^2. Its masses
 m_A, m_B move with its ends; m_AB between them (`rods`) requires m_AB a_B at A and m_AB a_A at B. A friction
 moment n on it is a pair of forces, +(n x d) / |d|^2 at B and its opposite at A. Vectors in the tie's axes.
+
+Angular dampers between two bodies in the general form: moments on nodes and on the nacelle.
+
+With w_1, w_2 the angular velocities of the bodies in base axes the motion has to overcome n = c (w_2 - w_1),
+which is +n on the second body and -n on the first.
+
+Springs between two bodies in the general form: forces on nodes and on the nacelle.
+
+The two points are taken to base axes, d = P_2 - P_1 with l = |d| and l' = d . (v_2 - v_1) / l; the motion has
+to overcome F = k (l - l_0) + c l', which is +F d / l on the second body at P_2 and -F d / l on the first.
 """
 
 from __future__ import annotations
@@ -23,19 +35,118 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nacelle.dynamics.compliance.stops import stop_effort, stop_of
+from nacelle.dynamics.compliance import line_between, stop_effort, stop_of
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.general.required import Counted, Required, on_both_sides
 from nacelle.kinematics.general.actuators import ClosureRate, node_closure_axes
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
-from nacelle.kinematics.general.motion import angular_velocity, columns
+from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import Placed
 from nacelle.kinematics.general.tie_motion import far_acceleration, slip
 from nacelle.kinematics.general.ties import MassPointRod, Tie
-from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, scaled
+from nacelle.kinematics.general.vectors import ZERO, add, all_zero, crossed, is_zero, scaled
 from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive, Spring
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus
+from nacelle.model.leg import BASE
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, plus, product
+
+
+def require_dampers(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Angular dampers between bodies, where friction counts."""
+    placed = legs.placed
+    if not counted.friction:
+        return
+    for damper in placed.robot.dampers:
+        first, second = (_angular_velocity(placed, motion, body) for body in damper.bodies)
+        moment = scaled(damper.damping, add(second, -first))
+        for body, n in zip(damper.bodies, (-moment, moment), strict=True):
+            _put_moment(placed, into, body, n)
+
+
+def _angular_velocity(placed: Placed, motion: MechanismMotion, body: int) -> Array:
+    """Angular velocity of a body, base axes."""
+    if body == BASE:
+        return ZERO
+    if body in placed.nacelle.poses:
+        return motion.frames[body].w
+    node, _ = placed.trees.place[body]
+    moved = columns(placed.trees, node, ZERO)
+    twist = (velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    _, angular = with_root(placed.trees, node, ZERO, twist, motion.frames)
+    return placed.trees.up(node, angular)
+
+
+def _put_moment(placed: Placed, into: Required, body: int, moment: Array) -> None:
+    """Put a moment, base axes, on a body."""
+    if body == BASE:
+        return
+    if body in placed.nacelle.poses:
+        into.on_nacelle(body, placed.nacelle.poses[body].p, ZERO, moment)
+        return
+    node, _ = placed.trees.place[body]
+    into.on_node(node, ZERO, placed.trees.down(node, moment))
+
+
+# ---- springs between two bodies in the general form: forces on nodes and on the nacelle
+
+
+def require_line_springs(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:
+    """Springs between bodies where these count, their dampers where friction does."""
+    placed = legs.placed
+    for spring in placed.robot.springs:
+        ends = list(zip(spring.bodies, spring.points, strict=True))
+        line = line_between(*(_place(placed, *end) for end in ends))
+        value: Scalar = spring.pull(line.length) if counted.springs else 0.0
+        if counted.friction and not is_zero(spring.damping):
+            first, second = (_velocity(placed, motion, *end) for end in ends)
+            value = value + spring.damping * dot(line.direction, add(second, -first))
+        force = scaled(value, line.direction)
+        for (body, local), point, f in zip(ends, line.points, (-force, force), strict=True):
+            _put_force(placed, into, (body, local), point, f)
+
+
+def _place(placed: Placed, body: int, local: Array) -> Array:
+    """A point of a body in base axes."""
+    if body == BASE:
+        return local
+    if body in placed.nacelle.poses:
+        return placed.nacelle.point(body, local)
+    node, at = _on_node(placed, body, local)
+    return placed.trees.point(node, at)
+
+
+def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
+    """The node of a body of a leg, and a point of the body in its axes."""
+    node, frame = placed.trees.place[body]
+    return node, plus(frame.p, product(frame.R, local))
+
+
+def _velocity(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Array:
+    """Velocity of a point of a body, base axes."""
+    if body == BASE:
+        return ZERO
+    if body in placed.nacelle.poses:
+        return motion.frames[body].velocity(local)
+    node, at = _on_node(placed, body, local)
+    moved = columns(placed.trees, node, at)
+    twist = (velocity(moved, motion.u), angular_velocity(moved, motion.u))
+    linear, _ = with_root(placed.trees, node, at, twist, motion.frames)
+    return placed.trees.up(node, linear)
+
+
+def _put_force(placed: Placed, into: Required, end: tuple[int, Array], point: Array, force: Array) -> None:
+    """Put a force, base axes, on a point of a body."""
+    body, local = end
+    if body == BASE:
+        return
+    if body in placed.nacelle.poses:
+        into.on_nacelle(body, point, force, ZERO, local)
+        return
+    node, at = _on_node(placed, body, local)
+    into.on_node(node, placed.trees.down(node, force), ZERO, at)
+
+
+# ---- friction, springs and rotors in the joints of the general form, and what rods require
 
 
 def require_rods(legs: Legs, motion: MechanismMotion, into: Required, counted: Counted) -> None:

@@ -14,19 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.general.carried import carried_numbers
-from nacelle.dynamics.general.inertial import heavy_ends
+from nacelle.dynamics.general.inertial import carried_numbers, heavy_ends
 from nacelle.dynamics.general.models import actuator_forces, is_direct, settled_way
 from nacelle.dynamics.general.regressor import linear_form, required_power
 from nacelle.dynamics.general.required import Counted
-from nacelle.kinematics.elements.from_encoders import elements_from_encoders
-from nacelle.kinematics.elements.from_pose import element_shapes
+from nacelle.kinematics.elements.from_inputs import element_samples, element_shapes, elements_from_encoders
 from nacelle.kinematics.elements.placement import ElementMotion
-from nacelle.kinematics.elements.samples import element_samples
 from nacelle.kinematics.general.legs import GivenMotion, Legs, MechanismMotion, factorised, motion_as_given
 from nacelle.kinematics.general.placed import WHOLE, Way, place_as_seen
 from nacelle.kinematics.general.plan import plan_of
-from nacelle.kinematics.iteration.samples import input_samples
+from nacelle.kinematics.samples import input_samples
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import sampled

@@ -1,7 +1,7 @@
 """Inertia and weight of all bodies in the general form.
 
 Every body counts with ten numbers, m, h = m c (3,) and second moments S (3, 3) about a reference point
-(`inertia`). With a (3,) the acceleration of that point less gravity and T (3, 3) the matrix of
+(`InertialNumbers`). With a (3,) the acceleration of that point less gravity and T (3, 3) the matrix of
 w' x r + w x (w x r) over r, the motion requires
 
     f = m a + T h,      n = h x a + sum over i, j of S_ij e_i x T e_j             [KI2007] (12)
@@ -13,20 +13,40 @@ w' x r + w x (w x r) over r, the motion requires
 - rods and bars as masses at their ends, rotors as i^2 J q'' along their rate.
 
 Forces in N, moments in N m; gravity is taken off all accelerations, so that weight needs no term of its own.
+
+Inertia of nodes and nacelle bodies by second moments: m, h = m c and the matrix S of second moments.
+
+Of a body with mass elements dm at r (3,) from a reference point, S = sum r r^T dm (3, 3), kg m^2, so that its
+inertia is I = trace(S) 1 - S, and S = trace(I)/2 1 - I. A point accelerates with a + T r, a (3,) that of the
+reference point (gravity taken off) and T (3, 3) the matrix of w' x r + w x (w x r) over r. Summed over the
+mass,
+
+    f = sum (a + T r) dm         = m a + T h
+    n = sum r x (a + T r) dm     = h x a + sum over i, j of S_ij e_i x T e_j
+
+about the reference point, N and N m: each second moment costs as much as the entries of T that it meets.
+
+Inertial numbers that a link passes on to what moves alike: by rules that hold for every geometry.
+
+What lies on the axis of a revolute joint moves as the link before it does, and so do the second moments of a
+link on a prismatic joint; the point where a link holds the nacelle moves with the nacelle. Of the numbers m,
+h, S of a link about its reference point
+
+    revolute    m, h along the axis, S along the axis        count on the link before, where the joint is
+    prismatic   S                                            counts on the link before: both turn alike
+    spherical   m                                            counts on the link before
+    at the end  m                                            counts on the nacelle's body, at that point
+
+([AGH2005] (21)-(23)). What is passed on to the base does nothing. Nothing is decided by numbers.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from nacelle.dynamics.general.bars.rod import rotor
-from nacelle.dynamics.general.inertia import (
-    InertialNumbers,
-    moved_inertia,
-    numbers_from_parameters,
-    second_moments,
-    wrench_in_own_axes,
-)
 from nacelle.dynamics.general.required import Required
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, merge
 from nacelle.kinematics.general.nacelle import MovingFrame
@@ -40,8 +60,89 @@ from nacelle.kinematics.general.vectors import (
     is_zero,
     scaled,
 )
-from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.spatial.scalar import Array, Scalar, pack, plus, product
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import body_parameters, has_mass
+from nacelle.spatial.inertia import inertia_matrix
+from nacelle.spatial.scalar import Array, Scalar, pack, plus, product, sum_of_products
+
+# Entries of S in the order of the numbers: xx, yy, zz, xy, xz, yz.
+PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def numbers_from_parameters(p: Array) -> Array:
+    """Ten numbers m, h (3), S (6), kg, kg m, kg m^2, from ten inertial parameters: S = trace(I)/2 - I."""
+    I = inertia_matrix(p)
+    half = 0.5 * (I[0, 0] + I[1, 1] + I[2, 2])
+    return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
+
+
+def moved_inertia(numbers: Array, R: Array, t: Array) -> Array:
+    """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
+
+    h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
+    """
+    m, h = numbers[0], product(R, numbers[1:4])
+    S = product(product(R, second_moments(numbers)), R.T)
+    # In order, and 0 where they cancel: what is 0 decides what is computed (`nacelle.spatial.rounding`).
+    moments = (sum_of_products([1.0, h[i], t[i], m * t[i]], [S[i, j], t[j], h[j], t[j]]) for i, j in PAIRS)
+    return pack([m, *plus(h, m * t), *moments])
+
+
+def second_moments(numbers: Array) -> Array:
+    """S (3, 3) from the numbers."""
+    S: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        S[i][j] = S[j][i] = value
+    return pack(S)
+
+
+def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
+    """Force f = m a + T h (N) and moment h x a + sum S_ij e_i x T e_j (N m) about the reference point."""
+    m, h = numbers[0], numbers[1:4]
+    f = scaled(m, a)
+    for k in range(3):
+        f = add(f, scaled(h[k], T[:, k]))
+    n = crossed(h, a) if not all_zero(h) else ZERO
+    for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
+        if is_zero(value):
+            continue
+        if i == j:
+            part = _unit_cross(i, T[:, j])
+        else:
+            # Of two entries on the diagonal of T only their difference counts: w_j^2 - w_i^2.
+            column = pack(
+                [0.0 if k == i else w[j] * w[j] - w[i] * w[i] if k == j else T[k, j] for k in range(3)]
+            )
+            other = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
+            part = add(_unit_cross(i, column), _unit_cross(j, other))
+        n = add(n, scaled(value, part))
+    return f, n
+
+
+def _unit_cross(k: int, vector: Array) -> Array:
+    """e_k x vector."""
+    product: list[Scalar] = [0.0, 0.0, 0.0]
+    i, j = (k + 1) % 3, (k + 2) % 3
+    product[i], product[j] = -vector[j], vector[i]
+    return pack(product)
+
+
+@dataclass(frozen=True)
+class InertialNumbers:
+    """The inertial numbers of a robot as the general form uses them.
+
+    Attributes:
+        nodes: for every node its ten numbers about its reference point.
+        bodies: for every nacelle body its ten numbers about its origin, own axes.
+        rates: for every rate an inertia along it.
+    """
+
+    nodes: dict[int, Array]
+    bodies: dict[int, Array]
+    rates: dict[int, Scalar]
+
+
+# ---- inertia and weight of all bodies in the general form
 
 
 def inertial_numbers(placed: Placed) -> InertialNumbers:
@@ -188,3 +289,52 @@ def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
     f, n = wrench_in_own_axes(values, a, w, acceleration_matrix(w, w_dot))
     return product(R, f), product(R, n)
+
+
+# ---- inertial numbers that a link passes on to what moves alike
+
+
+def carried_numbers(placed: Placed) -> InertialNumbers:
+    """The inertial numbers of a robot, with what links pass on taken to where it counts."""
+    numbers, trees, ends = inertial_numbers(placed), placed.trees, end_ties(placed)
+    nodes, bodies = dict(numbers.nodes), dict(numbers.bodies)
+    for index, (leg, number) in ends.items():
+        tie = placed.ties[leg][number]
+        if index in nodes and tie.local is not None:
+            mass, nodes[index] = _split(nodes[index], (0,))
+            body, local = tie.held
+            at_point = moved_inertia(mass, np.eye(3), local)
+            bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
+    # What counts about the point where a leg holds the nacelle stays there.
+    for index in reversed(range(1, len(trees.nodes))):
+        if index not in nodes or index in trees.roots or index in ends:
+            continue
+        node = trees.node(index)
+        passed, nodes[index] = _split(nodes[index], _passed_on(node.primitive))
+        if node.parent:
+            # Second moments alone have no place.
+            shift = (
+                node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
+            )
+            there = moved_inertia(passed, node.G.R, shift)
+            nodes[node.parent] = there if node.parent not in nodes else plus(nodes[node.parent], there)
+    return InertialNumbers(nodes, bodies, numbers.rates)
+
+
+def _split(numbers: Array, places: tuple[int, ...]) -> tuple[Array, Array]:
+    """Ten numbers as those at some places, and the others."""
+    listed = numbers.tolist()
+    return (
+        pack([value if k in places else 0.0 for k, value in enumerate(listed)]),
+        pack([0.0 if k in places else value for k, value in enumerate(listed)]),
+    )
+
+
+def _passed_on(primitive: Primitive) -> tuple[int, ...]:
+    """Places of the numbers that are passed on: m, h (3), S by `PAIRS`."""
+    if primitive is Primitive.SPHERICAL:
+        return (0,)
+    if not primitive.is_rotation:
+        return tuple(range(4, 10))
+    axis = primitive.axis
+    return (0, 1 + axis, 4 + PAIRS.index((axis, axis)))

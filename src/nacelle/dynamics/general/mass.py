@@ -20,10 +20,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nacelle.dynamics.general.bars.inertia import bar_inertia, residual_energy
-from nacelle.dynamics.general.bars.require import bars
-from nacelle.dynamics.general.inertia import PAIRS, InertialNumbers, second_moments
-from nacelle.dynamics.general.inertial import reference_point
+from nacelle.dynamics.general.bars.require import bar_inertia, bars, residual_energy
+from nacelle.dynamics.general.inertial import PAIRS, InertialNumbers, reference_point, second_moments
 from nacelle.kinematics.general.actuators import rotor_rates
 from nacelle.kinematics.general.legs import Legs, MechanismMotion, Rates
 from nacelle.kinematics.general.motion import angular_velocity, columns, velocity, with_root

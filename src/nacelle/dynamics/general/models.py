@@ -21,17 +21,16 @@ from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.energy import potential
 from nacelle.dynamics.formulations.bodies import mass_figure
 from nacelle.dynamics.general.bars.require import require_bars
-from nacelle.dynamics.general.carried import carried_numbers
-from nacelle.dynamics.general.dampers import require_dampers
 from nacelle.dynamics.general.efforts import (
     closure_acceleration,
     require_closures,
+    require_dampers,
     require_efforts,
+    require_line_springs,
     require_nacelle_closures,
     require_rods,
 )
-from nacelle.dynamics.general.inertial import heavy_ends, require_inertia
-from nacelle.dynamics.general.line_springs import require_line_springs
+from nacelle.dynamics.general.inertial import carried_numbers, heavy_ends, require_inertia
 from nacelle.dynamics.general.mass import kinetic_energy, mass_matrix
 from nacelle.dynamics.general.required import Counted, Required, inward, ties_on_nacelle
 from nacelle.dynamics.state import State

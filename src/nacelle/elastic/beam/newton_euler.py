@@ -1,4 +1,4 @@
-"""The generalised Newton-Euler model of a beam: what its motion requires, over any scalar ([BK2013] (4)).
+"""The generalised Newton-Euler model of a beam over any scalar: what motion requires ([BK2013] (4)).
 
 In the axes of the floating frame, with a the acceleration of its origin less gravity, w and w' its angular
 velocity and acceleration, q the elastic coordinates, p(xi) and theta(xi) as in `shapes`, e_i the direction of
@@ -18,6 +18,8 @@ of
 
 which tests derive anew. Forces are those that the neighbours must apply: f (3,), n (3,) about the origin, s
 (n,).
+
+Sums of scalars that leave out nothing and add no zero: terms of programs.
 """
 
 from __future__ import annotations
@@ -27,8 +29,18 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.elastic.beam.shapes import Shapes
-from nacelle.elastic.beam.sums import summed
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
+
+
+def summed(terms: list[Scalar]) -> Scalar:
+    """The sum of scalars in order; 0 if there are none."""
+    total: Scalar = 0.0
+    for term in terms:
+        total = term if isinstance(total, float) and total == 0.0 else total + term
+    return total
+
+
+# ---- the generalised Newton-Euler model of a beam
 
 
 class FrameMotion(NamedTuple):

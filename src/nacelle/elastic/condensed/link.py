@@ -32,9 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.newton_euler import elastic_forces
+from nacelle.elastic.beam.newton_euler import elastic_forces, summed
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
-from nacelle.elastic.beam.sums import summed
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
 

@@ -7,10 +7,34 @@ The rates y of the stumps and of the links' bending are independent (`natural`).
 with the links' forces condensed at their ends (`link`), linear in the accelerations of these. The
 accelerations that are not given follow from one system over the stumps' rates: of PRRRP the two of its
 platform.
+
+Energies of a robot in the small form, over any scalar.
+
+A link between A and P (`link`), moving with A + xi (P - A) + sum_i n_i d_i t_i, has
+
+    2 T = m/3 (v_A^2 + v_A . v_P + v_P^2) + t'^T D t' + sum_jk w_j w_k Q_jk
+          + 2 sum_i (c_i v_A + x_i v_P) . (n_i t_i' - w_i t_i e)
+    V   = strain energy - g . (m/2 (A + P) + sum_i C_i n_i t_i)
+
+The small model with lengths of links as coordinates.
+
+Inputs q_a and all elastic coordinates q_e ([BK2013] V).
+
+Where a point platform hangs on as many links as it has coordinates, its place follows from their lengths in
+closed form, in a plane from two circles about A_1, A_2 with d = A_2 - A_1, D = d . d, z the normal,
+
+    P = A_1 + a d + s h (z x d),     a = (1 + (l_1^2 - l_2^2) / D) / 2,     h = sqrt(l_1^2 / D - a^2)
+
+and in space from three spheres likewise, s = +-1 as in the reference pose. Its velocity follows from
+e_i . (v_P - v_A,i) = l_i'. Accelerations of lengths are l_i'' = e_i . (gamma_P - gamma_A,i) + l_i sum_j
+w_j^2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,15 +42,35 @@ import numpy as np
 from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.joint_effort import friction_effort
 from nacelle.dynamics.settings import Settings
-from nacelle.elastic.condensed.link import Ends, corrected, end_forces, link_end_inertia
-from nacelle.elastic.condensed.natural import Now, natural_of, now_at, position_rates
-from nacelle.elastic.dynamics.equations import beam_loads
-from nacelle.elastic.dynamics.models import of_inputs
+from nacelle.elastic.beam.newton_euler import strain_energy
+from nacelle.elastic.condensed.link import (
+    Driven,
+    Ends,
+    corrected,
+    end_forces,
+    link_end_inertia,
+    stretch_acceleration,
+)
+from nacelle.elastic.condensed.natural import (
+    Lengths,
+    Natural,
+    Now,
+    Tip,
+    natural_of,
+    now_at,
+    position_rates,
+    tip_points,
+)
+from nacelle.elastic.dynamics import energy
+from nacelle.elastic.dynamics.models import beam_loads, of_inputs
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
-from nacelle.model.leg import BASE
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, product
+from nacelle.program.identities.values import PreciseInputs
+from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product, sqrt
 from nacelle.spatial.solve import solve
 
 
@@ -221,3 +265,285 @@ def condensed_flow(
 def condensed_step(robot: Robot, p: Array, step: Array) -> Array:
     """Change of the positions with a small step (n,) of the rates."""
     return position_rates(now_at(natural_of(robot), p, step), p, step)
+
+
+# ---- energies of a robot in the small form, over any scalar
+
+
+def kinetic(now: Now) -> Scalar:
+    """Kinetic energy, J."""
+    total = energy.kinetic(now.frames, now.r)
+    for link, ends in zip(now.links, now.tips, strict=True):
+        total = total + _link_kinetic(link, ends)
+    return total
+
+
+def _link_kinetic(link: Driven, ends: tuple[Tip, Tip]) -> Scalar:
+    own, at, rates, part = link
+    a, b = ends[0].v, ends[1].v
+    twice = own.shapes.beam.mass / 3.0 * (dot(a, a) + dot(a, b) + dot(b, b))
+    if own.n:
+        twice = twice + dot(rates.t_rate, product(own.shapes.mass[1:, 1:], rates.t_rate))
+    for j in range(len(own.planes)):
+        for k in range(len(own.planes)):
+            twice = twice + rates.w[j] * rates.w[k] * part.q[j, k]
+    for i in range(own.n):
+        j = own.plane[i]
+        moved = own.c[i] * a + own.x[i] * b
+        across = rates.t_rate[i] * dot(at.n[j], moved) - rates.w[j] * rates.t[i] * dot(at.e, moved)
+        twice = twice + 2.0 * across
+    return 0.5 * twice
+
+
+def potential(now: Now) -> Scalar:
+    """Potential energy of strain, weight and springs, J."""
+    total = energy.potential(now.frames, now.state)
+    gravity = np.asarray(now.natural.structure.robot.gravity)
+    for link, (a, b) in zip(now.links, now.tips, strict=True):
+        own, at, rates, _ = link
+        coordinates = pack([at.length - own.shapes.beam.length, *rates.t])
+        total = total + strain_energy(own.shapes, coordinates)
+        moment = 0.5 * own.shapes.beam.mass * (a.p + b.p)
+        for i in range(own.n):
+            moment = moment + own.shapes.C[1 + i] * rates.t[i] * at.n[own.plane[i]]
+        total = total - dot(gravity, moment)
+    return total
+
+
+def dissipation(now: Now, settings: Settings) -> Scalar:
+    """Power that friction and damping take, W."""
+    total = energy.dissipation(now.frames, now.state, now.r, settings)
+    for link in now.links:
+        damping = link.own.shapes.damping
+        if np.any(damping):
+            rate = pack([link.now.stretch, *link.now.t_rate])
+            total = total + dot(rate, product(damping, rate))
+    return total + friction_power(now, settings)
+
+
+@physics(p=of_positions, y=of_rates)
+def condensed_energies(robot: Robot, p: Array, y: Array, **options: Any) -> dict[str, Any]:
+    """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
+    now = now_at(natural_of(robot), p, y)
+    return {
+        "kinetic": kinetic(now),
+        "potential": potential(now),
+        "dissipation": dissipation(now, Settings(**options)),
+        "rates": _robot_rates(robot, now),
+    }
+
+
+def _robot_rates(robot: Robot, now: Now) -> Array:
+    """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
+    stumps = now.natural.structure.stumps.robot
+    rates: list[Scalar] = list(now.r[: robot.platform_nv])
+    places = {joint.name: place for joint, place in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
+    for joint in robot.tree_joints:
+        place = places.get(joint.name)
+        m = robot.platform_nv
+        rates += [0.0] * joint.nv if place is None else list(now.r[m + place.start : m + place.stop])
+    return pack(rates)
+
+
+@physics(p=of_positions)
+def link_lengths(robot: Robot, p: Array) -> Array:
+    """Lengths (links,), m, of all links at positions p (size,)."""
+    now = now_at(natural_of(robot), p, np.zeros(natural_of(robot).n))
+    return pack([link.at.length for link in now.links])
+
+
+# ---- the small model with lengths of links as coordinates
+
+
+def reason_not(natural: Natural) -> str:
+    """Why the platform does not follow from lengths of links in closed form; empty if it does."""
+    structure = natural.structure
+    needed = 3 if structure.normal is None else 2
+    ends = [link for link in structure.links if link.end.body == PLATFORM and link.start.body != PLATFORM]
+    if structure.robot.nacelle.kind != "point" or len(ends) != needed or len(structure.links) != needed:
+        return f"its platform is no point on {needed} flexible links"
+    if structure.normal is None:
+        return "links in space carry directions of their own"
+    return ""
+
+
+def of_elastic(robot: Robot) -> tuple[int]:
+    """Shape of the elastic coordinates of all beams."""
+    return (natural_of(robot).structure.extended.ne,)
+
+
+def random_coordinates(
+    robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: Any = None
+) -> PreciseInputs | None:
+    """Random actuator and elastic coordinates near the reference pose.
+
+    With random rates and accelerations.
+    """
+    if groups is not None:
+        return None
+    _checked(robot)
+    reference = reference_actuators(robot)
+    random = Random(7)
+
+    def number(size: str) -> Decimal:
+        return (Decimal(random.randrange(-(10**50), 10**50)) / Decimal(10**50)) * Decimal(size)
+
+    def row() -> tuple[Decimal, ...]:
+        values: list[Decimal] = []
+        for name, (count,) in shapes.items():
+            if name == "qa":
+                values += [Decimal(value) + number("0.05") for value in reference]
+            else:
+                values += [number("0.01" if name == "qe" else "1") for _ in range(count)]
+        return tuple(values)
+
+    size = sum(count for (count,) in shapes.values())
+    with localcontext() as context:
+        context.prec = 60
+        return PreciseInputs(tuple(row() for _ in range(6)), tuple(row() for _ in range(4)), (1.0,) * size)
+
+
+def _checked(robot: Robot) -> Natural:
+    natural = natural_of(robot)
+    reason = reason_not(natural)
+    if reason:
+        raise KinematicsError(f"lengths of links do not place {robot.name}: {reason}")
+    return natural
+
+
+def _bending(natural: Natural, qe: Array) -> tuple[Array, Array, list[Array]]:
+    """Of q_e, or of its rates: lengths of links, coordinates of the stumps, and the bending of each link."""
+    structure = natural.structure
+    whole = structure.extended
+    numbers = [link.number for link in structure.links]
+    stumps = [value for k, part in enumerate(whole.slices) if k not in numbers for value in qe[part]]
+    axial = [qe[whole.slices[k].start] for k in numbers]
+    bent = [qe[whole.slices[k]][1:] for k in numbers]
+    return pack(axial), pack(stumps) if stumps else np.zeros(0), bent
+
+
+def _placed(natural: Natural, qa: Array, qe: Array) -> tuple[Array, Array]:
+    """Positions p with the platform placed by the lengths, and the lengths."""
+    structure = natural.structure
+    axial, stumps, bent = _bending(natural, qe)
+    lengths = axial + np.array([link.shapes.beam.length for link in structure.links])
+    p = pack([*np.zeros(3), *qa, *stumps, *(value for part in bent for value in part)])
+    first, second = (ends[0] for ends in tip_points(natural, p))
+    normal = structure.normal
+    assert normal is not None
+    d = second - first
+    reciprocal = divide(1.0, dot(d, d))
+    l1, l2 = lengths[0] * lengths[0], lengths[1] * lengths[1]
+    a = 0.5 + 0.5 * (l1 - l2) * reciprocal
+    h = sqrt(l1 * reciprocal - a * a)
+    point = first + a * d + (h if _side(natural) > 0.0 else -h) * cross(normal, d)
+    out = int(np.argmax(np.abs(normal)))
+    # Out of the plane the platform stays where it is in the reference pose.
+    place = pack([structure.robot.reference.p[k] if k == out else point[k] for k in range(3)])
+    return pack([*place, *p[3:]]), lengths
+
+
+def reference_actuators(robot: Robot) -> list[float]:
+    """Coordinates of the actuators in the reference pose."""
+    q = mechanism_of(robot).assembly.q
+    return [float(q[robot.q_slices[actuator.joint].start]) for actuator in robot.actuators]
+
+
+def _side(natural: Natural) -> float:
+    """On which side of A_2 - A_1 the platform is in the reference pose."""
+    from nacelle.elastic.extended import reference_poses
+
+    structure = natural.structure
+    robot = structure.robot
+    poses = reference_poses(robot)
+    starts = []
+    for link in structure.links:
+        joint = robot.joints[link.shapes.beam.start[0]]
+        starts.append((poses[joint.predecessor] @ joint.frame_predecessor).p)
+    assert structure.normal is not None
+    span = poses[PLATFORM].p - starts[0]
+    return float(np.sign(np.dot(np.cross(structure.normal, starts[1] - starts[0]), span)))
+
+
+def _moving(natural: Natural, inputs: tuple[Array, Array, Array, Array]) -> Now:
+    """The robot at q_a, q_e and their rates."""
+    qa, qe, va, ve = inputs
+    structure = natural.structure
+    p, lengths = _placed(natural, qa, qe)
+    stretch, stumps, bent = _bending(natural, ve)
+    tips = tip_points(natural, p)
+    normal = structure.normal
+    assert normal is not None
+    inside = [k for k in range(3) if abs(normal[k]) < 0.5]
+    places = [natural.order.index(k) for k in inside]
+    # Rates in y with the platform at rest give the velocities of the starts.
+    y = [0.0] * natural.n
+    y[: natural.na] = list(va)
+    for place, value in zip(
+        [k for k in range(natural.na, len(natural.order)) if k not in places], stumps, strict=True
+    ):
+        y[place] = value
+    for part, values in zip(natural.link_rates, bent, strict=True):
+        y[part] = list(values)
+    still = now_at(natural, p, pack(y), Lengths(lengths, stretch))
+    e = [(end - start) * divide(1.0, length) for (start, end), length in zip(tips, lengths, strict=True)]
+    right = [stretch[k] + dot(e[k], still.tips[k][0].v) for k in range(len(e))]
+    velocity = solve(pack([[row[k] for k in inside] for row in e]), pack(right))
+    for place, value in zip(places, velocity, strict=True):
+        y[place] = value
+    return now_at(natural, p, pack(y), Lengths(lengths, stretch))
+
+
+def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
+    """Accelerations of all elastic coordinates, in the order of q_e."""
+    whole = natural.structure.extended
+    result: list[Scalar] = [0.0] * whole.ne
+    numbers = {link.number: k for k, link in enumerate(natural.structure.links)}
+    nz = len(natural.structure.stumps.rigid_rates)
+    left = iter([natural.order.index(nz + k) for k in range(natural.structure.stumps.ne)])
+    for number, part in enumerate(whole.slices):
+        if number in numbers:
+            k = numbers[number]
+            a, b = now.tips[k]
+            starts, stops = a.bias + product(a.J, rate), b.bias + product(b.J, rate)
+            result[part] = [stretch_acceleration(now.links[k], starts, stops), *ends[k].t]
+        else:
+            result[part] = [rate[next(left)] for _ in range(part.stop - part.start)]
+    return pack(result)
+
+
+@sampled(random_coordinates)
+@physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, a=of_inputs)
+def lengths_inverse(
+    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, **options: Any
+) -> dict[str, Array]:
+    """Forces (na,), N or N m, of the actuators at their accelerations a (na,), and "elastic" ones (ne,).
+
+    Args:
+        robot: the robot.
+        qa: coordinates of the actuators (na,), rad or m.
+        qe: elastic coordinates (ne,).
+        va: rates of qa.
+        ve: rates of qe.
+        a: accelerations of qa.
+        options: as `Settings` has them.
+    """
+    natural = _checked(robot)
+    now = _moving(natural, (qa, qe, va, ve))
+    rate, ends, tau = accelerations(now, a, np.zeros(0), Settings(**options))
+    return {"force": tau, "elastic": _elastic(natural, now, rate, ends)}
+
+
+@sampled(random_coordinates)
+@physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, tau=of_inputs)
+def lengths_forward(
+    robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, **options: Any
+) -> dict[str, Array]:
+    """Accelerations of the actuators (na,), and "elastic" ones (ne,), at forces tau (na,), N or N m.
+
+    Other arguments as in `lengths_inverse`.
+    """
+    natural = _checked(robot)
+    now = _moving(natural, (qa, qe, va, ve))
+    rate, ends, _ = accelerations(now, None, tau, Settings(**options))
+    return {"acceleration": rate[: natural.na], "elastic": _elastic(natural, now, rate, ends)}

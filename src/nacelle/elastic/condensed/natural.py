@@ -1,4 +1,6 @@
-"""Positions and motion of a robot without its two-point links, over any scalar.
+"""Robots without their two-point links: which can be cut so, their positions and motion then.
+
+Positions and motion of a robot without its two-point links, over any scalar.
 
     p = [platform; joints of the stumps; elastic coordinates of the stumps; for each link t (and n_1)]
     y = [rates of the actuators; other rates of the stumps; for each link t']
@@ -6,10 +8,23 @@
 All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried
 along, n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its
 normal.
+
+Robots whose loops are all cut by flexible links that carry no moments.
+
+A link between two points that transmits forces only (its ends carry no moments) acts between these points
+with forces that depend on their motion and on the link's own coordinates. Take such links out with their
+joints: where what is left has no loop, the platform's motion and that of the legs' stumps are independent of
+each other, no closure remains, and the links' own coordinates are condensed at their ends (`link`).
+
+Such are all robots with flexible rods or struts between spherical joints, and planar ones with links between
+hinges. A section must bend alike in all planes, unless the robot is planar: a rod on spherical joints spins
+idly.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -17,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.dynamics.state import State
+from nacelle.elastic.beam.shapes import AXIAL, Shapes
 from nacelle.elastic.condensed.link import (
     Driven,
     LinkConstants,
@@ -25,13 +41,12 @@ from nacelle.elastic.condensed.link import (
     link_at,
     link_in_motion,
 )
-from nacelle.elastic.condensed.structure import CondensedStructure, LinkEnd, structure_of
 from nacelle.elastic.dynamics import positions
+from nacelle.elastic.extended import Extended, extended, extended_tree, plane_normal, reference_poses
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.configuration import Configuration, MovingConfiguration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.tree.configuration import Configuration
-from nacelle.kinematics.tree.rates import MovingConfiguration
 from nacelle.kinematics.tree.spanning_tree import (
     axis_coordinates,
     motion_of_steps,
@@ -40,9 +55,264 @@ from nacelle.kinematics.tree.spanning_tree import (
     steps_from_coordinates,
     tree_velocity,
 )
+from nacelle.model.joint import Joint, JointKind
+from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, pack, product
+
+
+class LinkEnd(NamedTuple):
+    """An end of a link: the body of the stumps' tree that carries it, and where it is in its frame (3,)."""
+
+    body: int
+    place: Array
+
+
+class LinkJoint(NamedTuple):
+    """A passive joint at the end of links, for its friction.
+
+    Index of the joint, links or bodies that it joins.
+
+    `first` and `second` are ("link", number) or ("body", index in the stumps' tree).
+    """
+
+    joint: int
+    first: tuple[str, int]
+    second: tuple[str, int]
+
+
+class TwoPointLink(NamedTuple):
+    """A flexible link between two points.
+
+    Attributes:
+        shapes: its shape functions; the first coordinate is the axial one.
+        number: of the beam among all of the robot.
+        start: its start.
+        end: its end.
+        normal: in a plane the normal z with z x e the direction in which it bends, else None.
+    """
+
+    shapes: Shapes
+    number: int
+    start: LinkEnd
+    end: LinkEnd
+    normal: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedStructure:
+    """A robot with its two-point links taken out.
+
+    Attributes:
+        extended: the whole robot as a tree of frames.
+        links: the links that were taken out.
+        stumps: what is left: the platform and the legs' stumps, without a loop.
+        joints: passive joints with friction at the ends of links.
+        normal: normal of the plane of a planar robot, else None.
+        free: rates of the stumps that are not zero throughout: platform, joints, elastic.
+    """
+
+    extended: Extended
+    links: tuple[TwoPointLink, ...]
+    stumps: Extended
+    joints: tuple[LinkJoint, ...]
+    normal: Array | None
+    free: tuple[int, ...]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot as described."""
+        return self.extended.robot
+
+
+def structure_of(robot: Robot) -> CondensedStructure | str:
+    """A robot with its two-point links taken out, or the reason why that does not cut all its loops."""
+    own = robot.numeric
+    return _structure(own, own.all_names)
+
+
+@lru_cache(maxsize=64)
+def _structure(robot: Robot, names: tuple[str, ...]) -> CondensedStructure | str:
+    del names  # only tells robots apart that differ in them alone
+    whole, normal = extended(robot), plane_normal(robot)
+    links = {
+        shapes.beam.body: (shapes, number)
+        for number, shapes in enumerate(whole.shapes)
+        if _two_point(shapes, normal is not None)
+    }
+    removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
+    kept = [j for j in range(len(robot.joints)) if j not in removed]
+    reason = _reason(robot, normal, set(links), kept)
+    if reason:
+        return reason
+    index = {body: k for k, body in enumerate(k for k in range(len(robot.bodies)) if k not in links)}
+    tree = extended_tree(_stumps(robot, kept, index), _stump_shapes(whole, kept, index))
+
+    def carrier(body: int, joint: int) -> int:
+        """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
+        return tree.section_of(index[body], _joint_end(whole, body, joint))
+
+    two_point_links = []
+    for place, (shapes, number) in links.items():
+        ends = []
+        for joints in (shapes.beam.start, shapes.beam.end):
+            end = _link_end(robot, set(links), place, joints, carrier)
+            if isinstance(end, str):
+                return end
+            ends.append(end)
+        two_point_links.append(
+            TwoPointLink(shapes, number, ends[0], ends[1], _bending_normal(robot, shapes, normal))
+        )
+    numbers = {link.shapes.beam.body: k for k, link in enumerate(two_point_links)}
+    friction = tuple(_friction(robot, removed, numbers, carrier))
+    return CondensedStructure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
+
+
+def _reason(robot: Robot, normal: Array | None, links: set[int], kept: list[int]) -> str:
+    """Why no links of a robot can be taken out, with these joints kept; empty if they can."""
+    if normal is not None and np.count_nonzero(normal) > 1:
+        return "its plane is not that of two base axes"
+    if not links:
+        return "no flexible link is free of moments at both ends"
+    for j in sorted(set(range(len(robot.joints))) - set(kept)):
+        if robot.joints[j].kind not in (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.POINT):
+            return f"joint {robot.joints[j].name!r} at an end of a flexible link is {robot.joints[j].kind}"
+    for j in kept:
+        if j >= robot.tree:
+            return f"joint {robot.joints[j].name!r} closes a loop of rigid links"
+    placed = {BASE, PLATFORM, *links, *(robot.joints[j].successor for j in kept)}
+    for k, body in enumerate(robot.bodies):
+        if k not in placed:
+            return f"body {body.name!r} hangs on a flexible link"
+    return ""
+
+
+def _stumps(robot: Robot, kept: list[int], index: dict[int, int]) -> Robot:
+    """The robot without its links: joints that are kept, bodies by their new numbers."""
+    joints = [robot.joints[j] for j in kept]
+    return dataclasses.replace(
+        robot,
+        bodies=tuple(robot.bodies[k] for k in index),
+        joints=tuple(
+            dataclasses.replace(joint, predecessor=index[joint.predecessor], successor=index[joint.successor])
+            for joint in joints
+        ),
+        tree=len(kept),
+        actuators=tuple(
+            dataclasses.replace(actuator, joint=kept.index(actuator.joint)) for actuator in robot.actuators
+        ),
+        payload=tuple(dataclasses.replace(load, body=index[load.body]) for load in robot.payload),
+        tools=(),
+        declaration=None,
+    )
+
+
+def _stump_shapes(whole: Extended, kept: list[int], index: dict[int, int]) -> tuple[Shapes, ...]:
+    """The beams that stay, by the numbers of the stumps."""
+
+    def numbers(joints: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(kept.index(j) for j in joints if j in kept)
+
+    return tuple(
+        dataclasses.replace(
+            s,
+            beam=dataclasses.replace(
+                s.beam, body=index[s.beam.body], start=numbers(s.beam.start), end=numbers(s.beam.end)
+            ),
+        )
+        for s in whole.shapes
+        if s.beam.body in index
+    )
+
+
+def _link_end(
+    robot: Robot, links: set[int], place: int, joints: tuple[int, ...], carrier: Callable[[int, int], int]
+) -> LinkEnd | str:
+    """Where an end of a link sits; if it cannot be taken out, why."""
+    held = [j for j in joints if _other(robot, place, j) not in links and not robot.joints[j].at_point]
+    if not held:
+        return f"an end of {robot.bodies[place].name!r} sits on other flexible links only"
+    if len(held) > 1:
+        return f"an end of {robot.bodies[place].name!r} holds two bodies together"
+    joint = robot.joints[held[0]]
+    frame = joint.frame_predecessor if joint.successor == place else joint.frame_successor
+    return LinkEnd(carrier(_other(robot, place, held[0]), held[0]), np.asarray(frame.p, dtype=float))
+
+
+def _two_point(shapes: Shapes, planar: bool) -> bool:
+    """Whether a beam transmits forces only, and is described by its ends and its bending."""
+    beam, (start, end) = shapes.beam, shapes.ends
+    kinds = [c.kind for c in shapes.coordinates]
+    if (
+        not beam.pinned
+        or kinds.count(AXIAL) != 1
+        or kinds[0] != AXIAL
+        or any(t is not None for t in beam.tips)
+    ):
+        return False
+    if not beam.start or not beam.end or np.any(shapes.R):
+        return False
+    bending = {2: 1, 1: 2}  # axis of rotation: kind of bending
+    if planar:
+        return not any((start[axis] or end[axis]) and bending[axis] in kinds for axis in (1, 2))
+    alike = abs(beam.section.Iy - beam.section.Iz) <= 1e-9 * beam.section.Iy
+    return alike and not any(start) and not any(end)
+
+
+def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array | None:
+    """The normal of the plane, or against it, for which a link bends along normal x e."""
+    if normal is None:
+        return None
+    kinds = {c.kind for c in shapes.coordinates} - {AXIAL}
+    axes = reference_poses(robot)[shapes.beam.body].R @ shapes.beam.frame.R
+    across = axes[:, kinds.pop()] if kinds else np.cross(normal, axes[:, 0])
+    return np.asarray(normal * np.sign(np.dot(np.cross(normal, axes[:, 0]), across)))
+
+
+def _other(robot: Robot, body: int, joint: int) -> int:
+    """The body that a joint connects with a body."""
+    own = robot.joints[joint]
+    return own.predecessor if own.successor == body else own.successor
+
+
+def _joint_end(whole: Extended, body: int, joint: int) -> str:
+    """At which end of a beam that is kept a joint sits; "" for a rigid body."""
+    for shapes in whole.shapes:
+        if shapes.beam.body == body:
+            return "start" if joint in shapes.beam.start else "end"
+    return ""
+
+
+def _friction(
+    robot: Robot, removed: set[int], numbers: dict[int, int], carrier: Callable[[int, int], int]
+) -> list[LinkJoint]:
+    """Joints at ends of links that have friction."""
+    result = []
+    for j in sorted(removed):
+        joint: Joint = robot.joints[j]
+        if joint.kind is JointKind.POINT or not any(joint.friction):
+            continue
+        sides = [
+            ("link", numbers[body]) if body in numbers else ("body", carrier(body, j))
+            for body in (joint.predecessor, joint.successor)
+        ]
+        result.append(LinkJoint(j, sides[0], sides[1]))
+    return result
+
+
+def _free(tree: Extended, normal: Array | None) -> tuple[int, ...]:
+    """Rates of the stumps that are not zero throughout: of a planar robot only motions in its plane."""
+    count = tree.embedding.shape[1]
+    if normal is None:
+        return tuple(range(count))
+    m = tree.robot.platform_nv
+    out = {k for k in range(3) if abs(normal[k]) > 0.5}
+    out |= {3 + k for k in range(3) if m == 6 and abs(normal[k]) <= 0.5}
+    return tuple(k for k in range(count) if k >= m or k not in out)
+
+
+# ---- positions and motion of a robot without its two-point links, over any scalar
 
 
 @dataclass(frozen=True, eq=False)

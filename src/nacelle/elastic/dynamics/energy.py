@@ -18,7 +18,7 @@ from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import first_moment, strain_energy
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.model.leg import BASE
-from nacelle.model.loaded import body_parameters, has_mass
+from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 

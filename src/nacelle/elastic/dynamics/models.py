@@ -1,35 +1,234 @@
-"""The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
+"""The elastodynamic model of a robot with flexible links: equations, physics functions, flow.
+
+The elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38)).
 
 Inputs are positions p that close all loops (`positions`), independent rates y = [q_a'; others] (`plan`) and
 the actuators' accelerations or forces:
 
     inverse   q_a'' -> tau and the others' accelerations        M_ee y_e'' = -(M_ea q_a'' + c_e)
     forward   tau -> all accelerations                          M y'' = [tau; 0] - c
+
+The elastodynamic model of a robot with flexible links, over any scalar ([BK2013] (38)).
+
+At positions p and independent rates y' = [q_a'; others] (`plan`):
+
+    r = J y'                                 all rates; J (r, n) from the closures           (34)
+    r' = J y'' + b                           b from closure accelerations at constant rates   (37)
+    [tau; 0] = J^T (M J y'' + M b + c)       M (r, r), c (r,) of the virtual system           (25), (26), (38)
+
+M and c are those of the tree of frames: rigid bodies by their wrenches, beams by the generalised Newton-Euler
+model; friction, springs and rotors of joints as for rigid robots. Actuator forces tau are along q_a.
+
+The flow of a robot with flexible links: the derivative of its state s = [p; y].
+
+Positions p (size,) follow all rates, which follow the independent ones y (n,), the actuators' first:
+
+    p' = P(p) r,   r = J(p) y
+    M y' + c = [tau; 0],   or with prescribed motion  M_ee z' = -(M_ea a + c_e)  of the other rates z
+
+P turns rates to changes of coordinates (quaternions). Inputs u (actuators,) are the actuators' forces tau, N
+or N m, or their accelerations a (prescribed motion). Loops are closed at every evaluation by one of Newton's
+steps from positions that were integrated, so that what is left open is the square of the integration's error.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.dynamics.formulations.tree import tree_forces
 from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
+from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
 from nacelle.elastic.dynamics import energy, positions
-from nacelle.elastic.dynamics.equations import (
-    loop_step,
-    motion_equations,
-    open_rows,
-    posed,
-    reduced_motion,
-    required_forces,
-    robot_in_motion,
-    second_rates,
+from nacelle.elastic.dynamics.plan import RatePlan, rate_choice
+from nacelle.elastic.frames import ElasticFrames
+from nacelle.kinematics.configuration import Configuration, MovingConfiguration, spin_biases
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.tree.closure import closure_bias, closure_gaps
+from nacelle.kinematics.tree.spanning_tree import (
+    TreeVelocity,
+    axis_coordinates,
+    motion_of_steps,
+    point_acceleration,
+    steps_from_coordinates,
+    tree_velocity,
 )
-from nacelle.elastic.dynamics.plan import rate_choice
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, pack, product
+from nacelle.spatial.scalar import Array, Scalar, pack, product
 from nacelle.spatial.solve import solve
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A robot with flexible links at positions p.
+
+    Attributes:
+        plan: which rates are independent.
+        p: positions.
+        frames: poses of all frames.
+        now: the tree of frames as a configuration.
+        A: closure rows that determine the dependent rates (d, r).
+    """
+
+    plan: RatePlan
+    p: Array
+    frames: ElasticFrames
+    now: Configuration
+    A: Array
+
+
+def posed(plan: RatePlan, p: Array) -> Posed:
+    """The robot at positions p (size,)."""
+    extended = plan.extended
+    platform, q, qe = positions.split_positions(extended, p)
+    coordinates = extended.coordinates(q, qe)
+    steps = steps_from_coordinates(extended.tree, coordinates)
+    motion = motion_of_steps(extended.tree, platform, steps)
+    frames = ElasticFrames(extended, qe, motion)
+    known = axis_coordinates(extended.tree, coordinates)
+    now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
+    return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
+
+
+def open_rows(at: Posed) -> Array:
+    """What the closures' chosen rows leave open (d,), lengths over the robot's size."""
+    plan = at.plan
+    mechanism = mechanism_of(plan.extended.robot)
+    gaps = closure_gaps(plan.extended.tree, at.frames.motion) / mechanism.row_scale
+    spins = sum(map(len, mechanism.spins))
+    return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
+
+
+def loop_step(at: Posed) -> Array:
+    """Step (r,) of the dependent rates towards closed loops: Newton's."""
+    change = solve(at.A[:, list(at.plan.dependent)], -open_rows(at))
+    return _placed(at.plan, change, np.zeros(at.plan.n))
+
+
+def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
+    entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
+    for place, value in zip(plan.dependent, dependent, strict=True):
+        entries[place] = value
+    for place, value in zip(plan.independent, independent, strict=True):
+        entries[place] = value
+    return pack(entries)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A robot with flexible links in motion.
+
+    Attributes:
+        at: where it is.
+        r: all rates.
+        state: the tree of frames, for rigid bodies and joints.
+    """
+
+    at: Posed
+    r: Array
+    state: State
+
+
+def robot_in_motion(at: Posed, r: Array) -> Moved:
+    """The robot at rates r (r,) that satisfy its closures."""
+    extended = at.plan.extended
+    u = product(extended.embedding, r)
+    velocity = tree_velocity(extended.tree, at.frames.motion, u)
+    # Of the rigid robot's rates only u counts here.
+    moving = MovingConfiguration(np.zeros((0, 0)), u, np.zeros(0), velocity)
+    return Moved(at, r, State(at.now, moving))
+
+
+def second_rates(motion: Moved) -> Array:
+    """Second derivatives (d,) of the closures' chosen rows where all rates stay constant."""
+    plan = motion.at.plan
+    mechanism = mechanism_of(plan.extended.robot)
+    tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
+    second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
+    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
+    return pack([*second, *spins])[list(plan.rows)]
+
+
+class Reduced(NamedTuple):
+    """A robot in motion with its independent rates.
+
+    Attributes:
+        motion: the robot in motion.
+        J: all rates from the independent ones (r, n).
+        bias: derivatives of all rates where the independent ones stay constant.
+    """
+
+    motion: Moved
+    J: Array
+    bias: Array
+
+
+def reduced_motion(at: Posed, y: Array) -> Reduced:
+    """The robot at independent rates y (n,)."""
+    plan = at.plan
+    A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
+    followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
+    rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
+    for place, row in zip(plan.dependent, followed, strict=True):
+        rows[place] = row
+    for k, place in enumerate(plan.independent):
+        rows[place] = np.eye(plan.n)[k]
+    J = np.stack(rows)
+    motion = robot_in_motion(at, product(J, y))
+    return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
+
+
+def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
+    """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
+    extended, tree = frames.extended, frames.motion
+    body = extended.shapes[beam].beam.body
+    pose, movers = frames.floating(beam), tree.movers[body]
+    u_dot = product(extended.embedding, rate)
+    twist = velocity.twists[body]
+    change = velocity.biases[body] + product(tree.columns[:, movers], u_dot[movers])
+    a = point_acceleration(twist, change, pose.p) - np.asarray(extended.robot.gravity)
+    back = pose.R.T
+    return FrameMotion(product(back, a), product(back, twist[3:]), product(back, change[3:]))
+
+
+def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Array:
+    """Forces (r,) that beams and springs of drives require at derivatives `rate` (r,) of the rates r."""
+    extended = frames.extended
+    nz = len(extended.rigid_rates)
+    total: Array = np.zeros(len(r))
+    for k, shapes in enumerate(extended.shapes):
+        part = extended.slices[k]
+        qe, qe_rate = frames.qe[part], r[nz + part.start : nz + part.stop]
+        elastic = ElasticMotion(qe, qe_rate, rate[nz + part.start : nz + part.stop])
+        f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
+        s = s + elastic_forces(shapes, qe, qe_rate)
+        total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
+    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
+        k = extended.slices[number].start
+        effort = drive.stiffness * frames.qe[k] + drive.damping * r[nz + k]
+        total = total + np.eye(len(r))[nz + k] * effort
+    return total
+
+
+def required_forces(motion: Moved, rate: Array, settings: Settings) -> Array:
+    """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
+    extended = motion.at.plan.extended
+    u_dot = product(extended.embedding, rate)
+    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, settings))
+    return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
+
+
+def motion_equations(now: Reduced, settings: Settings) -> tuple[Array, Array]:
+    """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
+    M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
+    return M, product(now.J.T, required_forces(now.motion, now.bias, settings))
+
+
+# ---- the elastodynamic models as physics functions: inverse, forward, energies ([BK2013] (38))
 
 
 def of_positions(robot: Robot) -> tuple[int]:
@@ -130,3 +329,30 @@ def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
     """Positions after a small step (n,) of the independent rates, loops open by its square."""
     plan = rate_choice(robot)
     return positions.stepped(plan.extended, p, reduced_motion(posed(plan, p), step).motion.r)
+
+
+# ---- the flow of a robot with flexible links: the derivative of its state s = [p; y]
+
+
+def state_size(robot: Robot) -> tuple[int]:
+    """Shape of the state."""
+    plan = rate_choice(robot)
+    return (positions.size(plan.extended) + plan.n,)
+
+
+@physics(s=state_size, u=of_inputs, constants=(1,))
+def elastic_flow(
+    robot: Robot, s: Array, u: Array, constants: Array, *, prescribed: bool = False, **options: Any
+) -> Array:
+    """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
+    plan = rate_choice(robot)
+    size = positions.size(plan.extended)
+    p, y = s[:size], s[size:]
+    p = positions.stepped(plan.extended, p, loop_step(posed(plan, p)))
+    if prescribed:
+        others = elastic_inverse(robot, p, y, u, **options)["acceleration"]
+        accelerations = [*u, *others]
+    else:
+        accelerations = list(elastic_forward(robot, p, y, u, **options)["acceleration"])
+    now = reduced_motion(posed(plan, p), y)
+    return pack([*positions.rates(plan.extended, p, now.motion.r), *accelerations])

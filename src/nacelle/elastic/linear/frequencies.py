@@ -1,4 +1,6 @@
-"""Natural frequencies and modes of a robot with flexible links ([BK2013], Table II).
+"""Natural frequencies and modes of a robot with flexible links, at poses and over a workspace.
+
+Natural frequencies and modes of a robot with flexible links ([BK2013], Table II).
 
 At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked actuators are rows of A, too):
 
@@ -6,6 +8,27 @@ At a pose, over the rates r = [z; e] that the closures allow (A r = 0; locked ac
 
 K of the unloaded robot, or the tangent stiffness at its equilibrium under load (`tangent`). Of light
 damping every mode has the ratio phi^T C phi / (2 w). Friction does not count.
+
+Modes of one linear model: K phi = w^2 M phi on the rates that the constraints allow.
+
+With r = N s and N^T M N = L L^T the eigenvalues are those of L^-1 N^T K N L^-T; shapes are phi = N L^-T u,
+so that phi^T M phi = 1. Directions without mass are condensed statically first. Motions that deform nothing
+(e = 0, springs at rest) are rigid: they are taken out beforehand, exactly, and the others are orthogonal to
+them in M.
+
+Natural frequencies over a workspace: a grid of poses, solved together.
+
+At every pose of the grid K phi = w^2 M phi on the rates that the constraints allow (`modes_of`), f = w / 2 pi
+in Hz; poses out of reach have NaN.
+
+How a robot moves in a mode: displacements of its bodies and the lines of its bent links, in base axes.
+
+A point of body b at p is displaced by the mode phi (r,) by
+
+    d = v_b + w_b x (p - p_b),      [v_b; w_b] = J_b phi  (6,), at the body's origin p_b
+
+times a factor; points along a flexible link also by its shape functions. m for mass-normalised shapes times
+the factor.
 """
 
 from __future__ import annotations
@@ -13,23 +36,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from nacelle.elastic.extended import extended
-from nacelle.elastic.linear.eigen import Modes, modes_of
+from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import (
     Matrices,
+    Subspace,
     actuator_scale,
     jacobian_at,
     matrices_at,
+    null_spaces,
     place_of,
+    rate_scales,
+    straight_frames,
     weights_at,
 )
-from nacelle.elastic.linear.subspace import Subspace, null_spaces, rate_scales
-from nacelle.errors import KinematicsError
+from nacelle.errors import KinematicsError, NacelleError
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import failed
+from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
@@ -37,6 +65,77 @@ from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from nacelle.elastic.linear.statics import StaticDeflection
+
+
+# Directions with less than this part of the largest mass have none.
+_MASSLESS = 1e-13
+
+
+class Modes(NamedTuple):
+    """Modes: w^2 (k,), rad^2/s^2, ascending after `rigid` zeros; shapes (r, k) with phi^T M phi = 1."""
+
+    values: Array
+    shapes: Array
+    rigid: int
+
+
+def modes_of(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
+    """The modes on a subspace.
+
+    Args:
+        M: mass matrix (r, r).
+        K: stiffness matrix (r, r).
+        N: basis (r, k) of the rates that are allowed.
+        rigid: basis (r, m) of those among them that deform nothing.
+    """
+    still = np.zeros((M.shape[0], 0))
+    if rigid.shape[1]:
+        still = rigid @ _whitening(rigid.T @ M @ rigid)
+        # What is left is orthogonal to them in M: the null space of rigid^T M N.
+        q, _ = np.linalg.qr((still.T @ M @ N).T, mode="complete")
+        N = N @ q[:, still.shape[1] :]
+    Mr, Kr = _symmetric(N.T @ M @ N), _symmetric(N.T @ K @ N)
+    N, Mr, Kr = _with_mass(N, Mr, Kr)
+    if not N.shape[1]:
+        return Modes(np.zeros(still.shape[1]), still, still.shape[1])
+    W = _whitening(Mr)
+    values, vectors = np.linalg.eigh(_symmetric(W.T @ Kr @ W))
+    shapes = np.concatenate([still, N @ (W @ vectors)], axis=1)
+    return Modes(np.concatenate([np.zeros(still.shape[1]), values]), shapes, still.shape[1])
+
+
+def _symmetric(A: Array) -> Array:
+    return np.asarray(0.5 * (A + A.T))
+
+
+def _whitening(M: Array) -> Array:
+    """W with W^T M W = 1, of a positive definite matrix."""
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T)
+
+
+def _with_mass(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array]:
+    """The subspace and its matrices without massless directions, these moved as statics require."""
+    if not N.shape[1]:
+        return N, M, K
+    try:
+        lowest = float(np.min(np.diag(np.linalg.cholesky(M)))) ** 2
+    except np.linalg.LinAlgError:
+        lowest = 0.0
+    if lowest > 1e3 * _MASSLESS * float(np.max(np.diag(M))):
+        return N, M, K
+    masses, vectors = np.linalg.eigh(M)
+    heavy = masses > _MASSLESS * masses[-1]
+    if heavy.all():
+        return N, M, K
+    light = vectors[:, ~heavy]
+    # Massless directions that nothing holds move nothing: least squares leaves them out.
+    moved = np.linalg.lstsq(light.T @ K @ light, light.T @ K @ vectors[:, heavy], rcond=1e-12)[0]
+    T = vectors[:, heavy] - light @ moved
+    return N @ T, T.T @ M @ T, T.T @ K @ T
+
+
+# ---- natural frequencies and modes of a robot with flexible links ([BK2013], Table II)
+
 
 # Poses whose modes are found at a time: keeps memory bounded.
 _BLOCK = 256
@@ -358,3 +457,146 @@ def _poles(M: Array, C: Array, K: Array, N: Array) -> Array:
     system[k:, k:] = -Q.T @ C @ Q
     values = np.linalg.eigvals(system)
     return np.asarray(values[np.lexsort((values.real, np.abs(values.imag)))])
+
+
+# ---- natural frequencies over a workspace: a grid of poses, solved together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyMap(Drawn):
+    """Natural frequencies on a grid of poses.
+
+    Attributes:
+        grid: the grid: its coordinates, poses, reach and limits.
+        modes: the modes at all poses; NaN out of reach.
+    """
+
+    grid: Workspace
+    modes: NaturalFrequencies
+
+    @property
+    def frequencies(self) -> Array:
+        """Hz (..., modes), one axis for each coordinate of the grid."""
+        return self.modes.frequencies
+
+    def lowest(self, mode: int = 0) -> tuple[float, Array]:
+        """The lowest frequency of a mode (Hz) within the limits of the robot, and its pose (nx,)."""
+        values = np.where(self.grid.inside_limits, self.frequencies[..., mode], np.nan)
+        place = np.unravel_index(int(np.nanargmin(values)), values.shape)
+        return float(values[place]), self.modes.x[place]
+
+
+def frequency_map(
+    robot: Robot,
+    over: Mapping[str, tuple[float, float] | tuple[float, float, int]],
+    *,
+    at: Any = None,
+    modes: int = 3,
+    tool: str | None = None,
+    **options: Any,
+) -> FrequencyMap:
+    """Natural frequencies over one to three coordinates of the pose.
+
+    Args:
+        robot: the robot.
+        over: the coordinates with their ranges, as in `workspace`.
+        at: the pose (nx,) that gives the other coordinates; the reference pose if None.
+        modes: how many, the lowest.
+        tool: name of a tool whose coordinates vary.
+        **options: of `natural_frequencies`: locked, gravity, external, planar.
+    """
+    grid = workspace(robot, over, at=at, conditioned=False, tool=tool)
+    return FrequencyMap(grid, natural_frequencies(robot, grid.x, modes=modes, **options))
+
+
+# ---- how a robot moves in a mode
+
+
+# Pieces of which a bent link is drawn.
+_PIECES = 24
+
+
+class ModeShape:
+    """Displacements of points in a mode at one pose.
+
+    Attributes:
+        modes: the modes.
+        frames: the frames about which they are.
+        phi: the mode (r,), mass-normalised.
+        links: for each flexible link, by the name of its body, its place among the beams.
+    """
+
+    def __init__(self, modes: NaturalFrequencies, mode: int) -> None:
+        """Take a mode, from 0, of modes at one pose.
+
+        Raises:
+            NacelleError: if there is no such mode, or the modes are at several poses.
+        """
+        if modes.flags.ndim:
+            raise NacelleError("the shape of a mode belongs to one pose")
+        count = modes.frequencies.shape[-1]
+        if not 0 <= mode < count:
+            raise NacelleError(f"there is no mode {mode}: {modes.robot.name} has modes 0 to {count - 1} here")
+        self.modes, self.phi = modes, modes.shapes[:, mode]
+        self.frames = _frames(modes)
+        self.links = {shapes.beam.name: k for k, shapes in enumerate(self.frames.extended.shapes)}
+
+    def twist(self, body: int) -> Array:
+        """Twist [v; w] (6,) of a frame at its origin."""
+        return (
+            np.asarray(self.frames.jacobian(body, self.frames.motion.poses[body].p), dtype=float) @ self.phi
+        )
+
+    def at(self, body: int, point: Array) -> Array:
+        """Displacement of points (..., 3) of a body."""
+        twist, origin = self.twist(body), self.frames.motion.poses[body].p
+        return np.asarray(twist[:3] + np.cross(twist[3:], point - origin))
+
+    def link(self, beam: int, factor: float) -> Array:
+        """Points (points, 3) along a link, displaced by a factor."""
+        own = self.frames.extended
+        shapes, part, pose = own.shapes[beam], own.slices[beam], self.frames.floating(beam)
+        e = self.phi[len(own.rigid_rates) + part.start : len(own.rigid_rates) + part.stop]
+        q = np.asarray(self.frames.qe[part], dtype=float)
+        points = []
+        for xi in np.linspace(0.0, 1.0, _PIECES + 1):
+            d = shapes.movement(float(xi))[:3]
+            place = pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + d @ q)
+            points.append(place + factor * (self.at(shapes.beam.body, place) + pose.R @ (d @ e)))
+        return np.array(points)
+
+    def levers(self, beam: int, factor: float) -> list[Array]:
+        """Rigid pieces (2, 3) from the ends of a link to its joints beside them, displaced by a factor."""
+        own = self.frames.extended
+        link, pieces = own.shapes[beam].beam, []
+        line = self.link(beam, factor)
+        for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):
+            section = own.section_of(link.body, word)
+            for index in joints:
+                joint = own.tree.joints[own.joint_of[index]]
+                frame = joint.frame_predecessor if joint.predecessor == section else joint.frame_successor
+                if joint.at_point or section not in (joint.predecessor, joint.successor):
+                    continue
+                place = (self.frames.motion.poses[section] @ frame).p
+                pieces.append(np.array([end, place + factor * self.at(section, place)]))
+        return pieces
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest displacement of a link or of a body's origin, for a factor of 1."""
+        reach = [self.link(k, 1.0) - self.link(k, 0.0) for k in self.links.values()]
+        bodies = range(1, len(self.modes.robot.bodies))
+        origins = [self.at(body, self.frames.motion.poses[body].p) for body in bodies]
+        return float(np.max(np.linalg.norm(np.concatenate([*reach, origins]), axis=1)))
+
+    def factor(self, size: float) -> float:
+        """The factor that makes the largest displacement so large, m."""
+        return size / self.largest if self.largest > 0.0 else 0.0
+
+
+def _frames(modes: NaturalFrequencies) -> ElasticFrames:
+    """The frames about which the modes are."""
+    if modes.load is not None:
+        return modes.load.balances[()].state.frames()
+    own = extended(modes.robot, planar=modes.planar)
+    return straight_frames(own, configuration(modes.robot, modes.x, modes.model.y))

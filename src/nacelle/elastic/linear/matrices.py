@@ -1,4 +1,6 @@
-"""Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
+"""Small motions of an undeformed robot: matrices over many poses, and the rates that are allowed.
+
+Mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses.
 
 About a pose where nothing is deformed the small motion is linear over the rates r = [z; e]
 (`nacelle.elastic.frames`), z of platform and joints, e of the elastic coordinates:
@@ -8,32 +10,162 @@ About a pose where nothing is deformed the small motion is linear over the rates
 M (r, r) is the sum of J^T I J over frames, A (rows, r) locks the closures and idle spins, B (actuators, r)
 has the rates of the actuators, and springs where loops are cut have rows of rates of their own. K and C of
 beams and of springs in the tree are constant. SI units, base axes.
+
+Which entries of M and of the rows of constraints can differ from zero.
+
+A body that rates i and j both move gives M_ij = J_i . I J_j; a row of a closure has the rates of its two
+bodies. So by the tree alone, whatever the numbers,
+
+    M_ij != 0    only if some frame with mass is moved by i and by j
+    A_ki != 0    only if a body of closure k is moved by i
+
+The large matrices of a robot with flexible links have few such entries, and a program computes only these,
+M's on and above the diagonal.
+
+Rates that the constraints allow: the null space of A (rows, r), with the gap that decides its rank.
+
+Rows and columns are made pure numbers first: translations over the robot's size, elastic coordinates by the
+size of their shape functions, so that the result does not depend on units or on the size of the robot. A
+has the rank of its singular values above 1e-8 of the largest; those of overconstrained and redundant robots
+that are zero are of the size of rounding, and what lies between (`kept`, `dropped`) says how clear the
+decision is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nacelle.dynamics.external import load_names
-from nacelle.dynamics.joint_effort import rate_rows
+from nacelle.dynamics.joint_effort import rate_rows, rotors
+from nacelle.elastic.beam.functions import integral_of_product
 from nacelle.elastic.extended import Extended, extended
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
-from nacelle.elastic.linear.pattern import pattern_of
 from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import margins
+from nacelle.kinematics.mechanism.assembly import rate_scale
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import evaluated
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_unknowns
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps
+from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps, tree_movers
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.loaded import body_parameters, has_mass
-from nacelle.model.robot import Robot
+from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack, product
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Places of entries, as index arrays (rows, columns).
+
+    Attributes:
+        mass: of M (r, r), on and above the diagonal.
+        constraints: of A (rows, r), closures and idle spins.
+        actuators: of the rates of the actuators (actuators, r).
+        rates: r.
+        rows: of A.
+    """
+
+    mass: tuple[Array, ...]
+    constraints: tuple[Array, ...]
+    actuators: tuple[Array, ...]
+    rates: int
+    rows: int
+
+
+def moved_rates(extended: Extended) -> Array:
+    """For every frame of the tree which rates r = [z; e] move it (frames, r), of bool."""
+    return np.asarray(tree_movers(extended.tree) @ (extended.embedding != 0.0))
+
+
+def joint_pattern(extended: Extended, moved: Array, index: int) -> Array:
+    """Which rates the rate of a joint may have (r,), of bool."""
+    tree = extended.tree
+    if index < tree.tree:
+        return np.asarray(extended.embedding[tree.platform_nv + tree.v_slices[index].start] != 0.0)
+    joint = tree.joints[index]
+    return np.asarray(moved[joint.predecessor] | moved[joint.successor])
+
+
+@lru_cache(maxsize=64)
+def pattern_of(extended: Extended) -> Pattern:
+    """The places of a robot."""
+    tree, moved = extended.tree, moved_rates(extended)
+    size = moved.shape[1]
+    nz = len(extended.rigid_rates)
+    masks = [moved[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
+    for k, shapes in enumerate(extended.shapes):
+        mask = moved[shapes.beam.body].copy()
+        mask[nz + extended.slices[k].start : nz + extended.slices[k].stop] = True
+        masks.append(mask)
+    masks += [joint_pattern(extended, moved, index) for index, _ in rotors(tree)]
+    mass = np.zeros((size, size), dtype=bool)
+    for mask in masks:
+        mass |= np.outer(mask, mask)
+    rows = [moved[j.predecessor] | moved[j.successor] for j in tree.closures for _ in j.locks]
+    rows += [moved[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
+    constraints = np.array(rows).reshape(len(rows), size)
+    actuators = np.array([joint_pattern(extended, moved, a.joint) for a in tree.actuators]).reshape(-1, size)
+    return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))
+
+
+# ---- rates that the constraints allow
+
+
+# Singular values below this part of the largest are zero.
+_RANK = 1e-8
+
+
+class Subspace(NamedTuple):
+    """A null space.
+
+    Attributes:
+        basis: N (r, k), its columns orthonormal in scaled rates.
+        kept: smallest singular value that counts, over the largest.
+        dropped: largest one that does not; 0 where there is none.
+    """
+
+    basis: Array
+    kept: float
+    dropped: float
+
+
+@lru_cache(maxsize=64)
+def rate_scales(extended: Extended) -> Array:
+    """Sizes (r,) of rates: the robot's size for translations, 1 for rotations, shapes of unit size."""
+    robot = extended.robot
+    sizes = rate_scale(robot).tolist()
+    for shapes in extended.shapes:
+        for c in shapes.coordinates:
+            moved = 0.0 if c.d is None else integral_of_product(c.d, c.d) / robot.size**2
+            turned = 0.0 if c.r is None else integral_of_product(c.r, c.r)
+            sizes.append(1.0 / float(np.sqrt(moved + turned)))
+    for drive in extended.springs:
+        sizes.append(1.0 if robot.joints[drive.joint].primitives[0].is_rotation else robot.size)
+    return np.array(sizes)
+
+
+def null_spaces(A: Array, scale: Array) -> list[Subspace]:
+    """Null spaces of matrices (N, rows, r), which must be finite; `scale` (r,) are sizes of the rates."""
+    if A.shape[-2] == 0:
+        return [Subspace(np.diag(scale), np.inf, 0.0) for _ in A]
+    _, values, right = np.linalg.svd(A * scale, full_matrices=True)
+    result = []
+    for sigma, V in zip(values, right, strict=True):
+        size = max(float(sigma[0]), np.finfo(float).tiny)
+        rank = int(np.count_nonzero(sigma > _RANK * size))
+        dropped = float(sigma[rank]) / size if rank < len(sigma) else 0.0
+        kept = float(sigma[rank - 1]) / size if rank else np.inf
+        result.append(Subspace(scale[:, None] * V[rank:].T, kept, dropped))
+    return result
+
+
+# ---- mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses
 
 
 def straight_frames(own: Extended, now: Configuration) -> ElasticFrames:

@@ -1,13 +1,34 @@
-"""Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
+"""Statics of a loaded robot with flexible links: deflection, equilibrium, buckling.
 
-Linear: on the rates r = N s that closures and locked actuators allow (`subspace`),
+Static deflection of a robot with flexible links under gravity and external wrenches, actuators locked.
+
+Linear: on the rates r = N s that closures and locked actuators allow (`null_spaces`),
 
     N^T K N s = N^T f,      f = sum over bodies of J^T [m g; 0] + sum of J^T w        (r,): N, N m
 
 with external wrenches w at bodies or tools. The displacement of a body is J r (6,): m, rad, base axes.
-Nonlinear: the equilibrium of the deformed robot with von Karman's stretch (`equilibrium`), about which the
+Nonlinear: the equilibrium of the deformed robot with von Karman's stretch (`balanced`), about which the
 loaded natural frequencies are; its tangent is the stiffness there. The load factor says by how much the load
 may grow before that tangent is singular (`buckling`).
+
+Equilibria of a loaded robot with flexible links, actuators locked where the rigid robot has them.
+
+Out of balance are h = dV + A^T lambda (r,) and the gaps phi of closures and actuators. With N the rates
+that the constraints allow, a step moves by d and keeps the forces lambda of the constraints that balance
+best:
+
+    A d = -phi,     N^T (h + D h d) = 0,     lambda = -(A^T)^+ dV
+
+D h is the exact derivative (`tangent`). The first step, from straight links, is the linear solution.
+
+Buckling of a robot with flexible links: by what factor a load may grow.
+
+To first order a load adds the stiffness G to that of the straight robot (axial forces in beams, forces of
+closures and loads that act on what moves). The robot buckles at the factors mu of the load where
+
+    (K + mu G) phi = 0 on the rates N that closures and locked actuators allow: -G phi = (1 / mu) K phi
+
+The smallest positive factor counts; below 1 the robot has buckled under the load, and near 1 it is about to.
 """
 
 from __future__ import annotations
@@ -20,20 +41,295 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.elastic.extended import extended
-from nacelle.elastic.linear.buckling import NEAR, at, buckling_modes, loads_of
-from nacelle.elastic.linear.equilibrium import Balance, balanced, linear_balance
-from nacelle.elastic.linear.matrices import Matrices, damping_matrix, place_jacobian, place_of, weights
-from nacelle.elastic.linear.state import Deformed, undeformed_at
-from nacelle.elastic.linear.tangent import ExternalLoads
-from nacelle.errors import BucklingError
+from nacelle.dynamics.external import checked_wrenches
+from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.linear.matrices import (
+    Matrices,
+    actuator_scale,
+    damping_matrix,
+    null_spaces,
+    place_jacobian,
+    place_of,
+    rate_scales,
+    weights,
+)
+from nacelle.elastic.linear.tangent import (
+    Deformed,
+    ExternalLoads,
+    Forces,
+    LoadedRobot,
+    gaps,
+    stressed,
+    undeformed_at,
+)
+from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
-from nacelle.spatial.rotation_path import quat_from_matrices, quat_log
+from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
+
+_ITERATIONS = 40
+# A step goes no further than this in scaled rates (rad, parts of the robot's size).
+_LONGEST = 0.2
+# Where a step is this short in scaled rates the equilibrium is reached.
+_FOUND = 1e-12
+# Steps that no longer become shorter end the iteration at rounding.
+_ROUNDING = 1e-9
+# Loads are put on in so many steps, more of them where fewer do not lead to an equilibrium.
+_STAGES = (1, 4, 20)
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """A robot at or near an equilibrium.
+
+    Attributes:
+        state: where it is.
+        tangent: its stiffness D h (r, r).
+        rows: constraints with locked actuators (rows, r), scaled.
+        basis: N (r, k).
+        closures: forces of the closures (locks,), N or N m.
+        actuators: forces of the actuators (actuators,), N or N m, that hold it.
+    """
+
+    state: Deformed
+    tangent: Array
+    rows: Array
+    basis: Array
+    closures: Array
+    actuators: Array
+
+    @property
+    def reduced(self) -> Array:
+        """The stiffness N^T D h N (k, k), its symmetric part."""
+        K = self.basis.T @ self.tangent @ self.basis
+        return np.asarray(0.5 * (K + K.T))
+
+    @property
+    def stable(self) -> bool:
+        """Whether every motion that the constraints allow needs work."""
+        size = len(self.basis.T)
+        return not size or float(np.linalg.eigvalsh(self.reduced)[0]) > 0.0
+
+
+def constraint_rows(loaded: LoadedRobot) -> Array:
+    """Closures, idle spins and locked actuators (rows, r), scaled."""
+    frames = loaded.frames
+    rows = frames.actuator_rows() / actuator_scale(loaded.extended.robot)[:, None]
+    return np.asarray(np.concatenate([frames.constraints(), rows]), dtype=float)
+
+
+def _multipliers(own: Extended, rows: Array, gradient: Array) -> tuple[Array, Array]:
+    """Forces of closures and actuators in SI units that balance a gradient of V best."""
+    scale = rate_scales(own)
+    values = -np.linalg.lstsq((rows * scale).T, scale * gradient, rcond=1e-8)[0]
+    locks = row_scale(own.tree)
+    count = len(own.robot.actuators)
+    closures = values[: len(locks)] / locks
+    return closures, values[len(values) - count :] / actuator_scale(own.robot)
+
+
+def linear_balance(start: Deformed, loads: ExternalLoads) -> tuple[Balance, Array]:
+    """The linear equilibrium, with its motion (r,) from straight links.
+
+    The stiffness is that of the unloaded robot.
+    """
+    own, loaded = start.extended, LoadedRobot(start)
+    rows = constraint_rows(loaded)
+    (space,) = null_spaces(rows[None], rate_scales(own))
+    N = space.basis
+    K = loaded.strained().D + loaded.springs(preload=False).D
+    f = loaded.outside(loads).h + loaded.springs(preload=True).h
+    moved = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ f, rcond=None)[0]
+    closures, actuators = _multipliers(own, rows, K @ moved + f)
+    return Balance(start, K, rows, N, closures, actuators), moved
+
+
+def load_stiffness(start: Deformed, loads: ExternalLoads) -> Array:
+    """What a load adds to the stiffness (r, r) of the straight robot, to first order: linear in the load.
+
+    Of axial forces in beams, of forces in closures and actuators that turn with their bodies, and of the
+    loads.
+    """
+    own, loaded = start.extended, LoadedRobot(start)
+    rows = constraint_rows(loaded)
+    (space,) = null_spaces(rows[None], rate_scales(own))
+    N = space.basis
+    K = loaded.strained().D + loaded.springs(preload=False).D
+    outside = loaded.outside(loads)
+    moved = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ outside.h, rcond=None)[0]
+    forces = _multipliers(own, rows, K @ moved + outside.h)
+    G = outside.D + loaded.held(*forces).D + stressed(own, moved[len(own.rigid_rates) :])
+    return np.asarray(G)
+
+
+def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
+    """The equilibrium under loads near the straight robot; None if none is found."""
+    for stages in _STAGES:
+        state: Deformed | None = start
+        result = None
+        for k in range(1, stages + 1):
+            result = None if state is None else _newton(start, state, loads.scaled(k / stages))
+            state = None if result is None else result.state
+        if result is not None:
+            return result
+    return None
+
+
+def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance | None:
+    own = start.extended
+    scale = rate_scales(own)
+    before = np.inf
+    for _ in range(_ITERATIONS):
+        loaded = LoadedRobot(state)
+        rows = constraint_rows(loaded)
+        gap = gaps(state, start, loaded.frames, len(rows) - len(own.robot.actuators))
+        (space,) = null_spaces(rows[None], scale)
+        N = space.basis
+        inner = loaded.strained().plus(loaded.springs(preload=True))
+        gradient: Forces = inner.plus(loaded.outside(loads))
+        closures, actuators = _multipliers(own, rows, gradient.h)
+        D = gradient.D + loaded.held(closures, actuators).D
+        step = scale * np.linalg.lstsq(rows * scale, -gap, rcond=1e-8)[0]
+        K = N.T @ D @ N
+        try:
+            step = step - N @ np.linalg.solve(K, N.T @ (gradient.h + D @ step))
+        except np.linalg.LinAlgError:
+            return None
+        size = float(np.max(np.abs(step / scale), initial=0.0))
+        if not np.isfinite(size):
+            return None
+        if size < _FOUND or (size < _ROUNDING and size >= 0.5 * before):
+            return Balance(state, D, rows, N, closures, actuators)
+        before = size
+        state = state.moved(step * min(1.0, _LONGEST / size))
+    return None
+
+
+# ---- buckling of a robot with flexible links: by what factor a load may grow
+
+
+# A robot whose load may grow by less than this factor is near buckling.
+NEAR = 1.25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckling(Drawn):
+    """Load factors at which a robot buckles, at poses (...).
+
+    Attributes:
+        robot: the robot.
+        x: poses (..., nx).
+        factors: (..., modes), ascending positive load factors; infinite where there are no more of them.
+        shapes: buckling shapes (..., r, modes) over r = [z; e], largest scaled rate 1.
+        flags: for every pose what was found (`Flag`).
+    """
+
+    robot: Robot
+    x: Array
+    factors: Array
+    shapes: Array
+    flags: Array
+
+    @property
+    def factor(self) -> Array:
+        """The smallest factor (...), a pure number, by which the load may grow until the robot buckles."""
+        return np.asarray(self.factors[..., 0])
+
+    @property
+    def near(self) -> Array:
+        """Where (...) the load may grow by less than a quarter before the robot buckles, or not at all."""
+        return np.asarray(self.factor < NEAR)
+
+
+def buckling(
+    robot: Robot,
+    x: Any,
+    *,
+    gravity: bool = True,
+    external: Mapping[str, Any] | None = None,
+    modes: int = 3,
+    planar: bool | None = None,
+) -> Buckling:
+    """Load factors at which a robot with locked actuators buckles under gravity and external wrenches.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        gravity: whether its gravity is part of the load.
+        external: wrenches on bodies and tools, as in `inverse_dynamics`.
+        modes: how many factors.
+        planar: whether links deform in the robot's plane only; None: where the robot is planar.
+
+    Raises:
+        KinematicsError: if no link is flexible, there is no load, or shapes are wrong.
+        UnreachableError: of a single pose, as in `inverse_kinematics`.
+    """
+    if modes < 1:
+        raise KinematicsError(f"modes={modes} must be above zero")
+    own = extended(robot, planar=planar)
+    loads = loads_of(robot, gravity, external)
+    if not np.any(loads.gravity) and not any(np.any(w) for w in loads.wrenches.values()):
+        raise KinematicsError(
+            f"{robot.name} has no load to buckle under: its gravity is zero or left out, and no wrench acts"
+        )
+    solution = inverse_kinematics(robot, x, limits=False)
+    batch, size = solution.flags.shape, own.embedding.shape[1]
+    factors = np.full((*batch, modes), np.nan)
+    shapes = np.full((*batch, size, modes), np.nan)
+    for place in np.ndindex(batch):
+        if failed(solution.flags[place]):
+            continue
+        start = undeformed_at(own, solution.x[place], solution.y[place])
+        factors[place], shapes[place] = buckling_modes(start, at(loads, place), modes)
+    return Buckling(robot, solution.x, factors, shapes, solution.flags)
+
+
+def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> ExternalLoads:
+    """The loads as given by a user; wrenches (..., 6)."""
+    return ExternalLoads(
+        np.array(robot.numeric.gravity) if gravity else np.zeros(3), checked_wrenches(robot, external)
+    )
+
+
+def at(loads: ExternalLoads, place: tuple[int, ...]) -> ExternalLoads:
+    """The loads at one place of a batch."""
+    return ExternalLoads(
+        loads.gravity,
+        {k: wrench[place] if wrench.ndim > 1 else wrench for k, wrench in loads.wrenches.items()},
+    )
+
+
+def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
+    """Load factors (modes,) and shapes (r, modes) of a straight robot."""
+    own: Extended = start.extended
+    loaded, scale = LoadedRobot(start), rate_scales(start.extended)
+    (space,) = null_spaces(constraint_rows(loaded)[None], scale)
+    N = space.basis
+    K = N.T @ (loaded.strained().D + loaded.springs(preload=False).D) @ N
+    G = N.T @ load_stiffness(start, loads) @ N
+    factors = np.full(modes, np.inf)
+    shapes = np.full((own.embedding.shape[1], modes), np.nan)
+    try:
+        W = np.linalg.inv(np.linalg.cholesky(0.5 * (K + K.T))).T
+    except np.linalg.LinAlgError:
+        # Something moves freely: no load factor is determined.
+        return np.full(modes, np.nan), shapes
+    values, vectors = np.linalg.eigh(-0.5 * W.T @ (G + G.T) @ W)
+    order = np.argsort(-values)[:modes]
+    # A factor that is larger by this many decades is rounding.
+    order = order[values[order] > 1e-9 * max(1.0, float(np.max(np.abs(values), initial=0.0)))]
+    factors[: len(order)] = 1.0 / values[order]
+    moved = N @ (W @ vectors[:, order])
+    shapes[:, : len(order)] = moved / np.max(np.abs(moved / scale[:, None]), axis=0, initial=1e-300)
+    return factors, shapes
+
+
+# ---- static deflection under gravity and external wrenches, actuators locked
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,19 +5,329 @@ with 2 it has 255. What does not fit the assembler would spill to local memory, 
 speed. So values are put aside by choice: the one needed last makes room (Belady), is stored once to a slot
 of the block's shared memory, and is loaded where it is needed again. Inputs lie in shared memory already and
 need no store.
+
+Operations of a program as a graphics processor has them.
+
+Division and root have slow paths that cut a straight-line program into blocks, and cost as much as twenty
+products. In the *fast* form a quotient is a product with a reciprocal,
+
+    a / b = a rcp(b),     √x = x rsqrt(x),     a / √x = a rsqrt(x),
+
+rcp and rsqrt by the processor's estimate and one cubic step, each computed once for all quotients that share
+the divisor. They are within two units in the last place of IEEE's, and NaN where IEEE gives 0 or an
+infinity: at 0, infinities and subnormal numbers; but √0 = 0, since robots at rest have rates of length zero.
+Sines and cosines are NaN beyond 105615 rad. The *ieee* form keeps division and root, and has no such bounds.
+
+In both forms products that only sums use are fused into them (`nacelle.emit.jit.plan.fuse`).
+
+Which values a thread holds in registers, and which are put aside in shared memory.
+
+A value stays in a register until it makes room: the one needed last goes first (Belady). Unlike native code's
+(`nacelle.emit.jit.order`), no value is in memory beforehand: inputs are read once, into registers.
+
+The order of operations for a thread with a hundred registers: candidates, and the best of them.
+
+To the orders of the native target (`nacelle.emit.jit.order`) two are added:
+
+- *depth first*: from the results, of two operands first the one that needs more values at once;
+- *clusters*: always the small group of operations next that leaves the fewest values alive.
+
+Each is made eager: an operation that frees a register comes as soon as its operands are there. The best is
+the one with the fewest loads and stores of values that the registers do not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nacelle.emit.cuda.lower import Code, lowered
-from nacelle.emit.cuda.order import flow_of, ordered, set_aside
-from nacelle.emit.cuda.residence import residence
+from nacelle.emit.jit import order as native
+from nacelle.emit.jit.plan import fuse
 from nacelle.emit.schedule import Slots, assign_slots
-from nacelle.program.program import Program
+from nacelle.program.program import Instruction, Program
+
+Code = tuple[Instruction | None, ...]
+"""Instructions; None marks one that is not needed."""
+
+
+def lowered(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, ...]]:
+    """The operations of a program for the processor, and the one that makes each result.
+
+    Args:
+        program: what is lowered.
+        ieee: whether quotients and roots stay as they are.
+    """
+    made = _Rewritten()
+    places: list[int] = []
+    for op, *arguments in program.code:
+        if op in ("const", "input"):
+            places.append(made.node(op, *arguments))
+            continue
+        operands = [places[k] for k in arguments]
+        if op == "sqrt" and not ieee:
+            places.append(made.root(operands[0]))
+        elif op == "div" and not ieee:
+            places.append(made.quotient(*operands))
+        else:
+            places.append(made.node(op, *operands))
+    results = tuple(places[k] for k in program.results)
+    fused = fuse(Program(program.name, program.inputs, program.outputs, tuple(made.code), results))
+    return fused, results
+
+
+class _Rewritten:
+    """Instructions as they are made; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.code: list[Instruction] = []
+        self._table: dict[Instruction, int] = {}
+        # The radicand of every value that is a root.
+        self._radicands: dict[int, int] = {}
+
+    def node(self, *instruction: object) -> int:
+        """The index of an instruction, new or old."""
+        place = self._table.setdefault(instruction, len(self.code))
+        if place == len(self.code):
+            self.code.append(instruction)
+        return place
+
+    def root(self, x: int) -> int:
+        """√x = x rsqrt(x), and 0 at 0."""
+        value = self.node("root", x, self.node("rsqrt", x))
+        self._radicands[value] = x
+        return value
+
+    def quotient(self, a: int, b: int) -> int:
+        """A / b = a rcp(b), and a rsqrt(x) if b = √x."""
+        radicand = self._radicands.get(b)
+        inverse = self.node("rcp", b) if radicand is None else self.node("rsqrt", radicand)
+        return inverse if self.code[a] == ("const", 1.0) else self.node("mul", a, inverse)
+
+
+# ---- which values a thread holds in registers, and which are put aside in shared memory
+
+
+Needs = Mapping[int, tuple[int, ...]]
+
+
+def residence(
+    listed: Sequence[int], reads: Needs, registers: int, ends: Collection[int] = ()
+) -> list[tuple[int, ...]]:
+    """Tell for every operation which of its values must come from memory.
+
+    A value stays in a register until it makes room: the one needed last goes first (Belady).
+
+    Args:
+        listed: the order.
+        reads: the values that each operation reads.
+        registers: how many values the machine holds.
+        ends: positions before which no value stays in a register.
+    """
+    uses: dict[int, list[int]] = {}
+    for position in range(len(listed) - 1, -1, -1):
+        for a in reads[listed[position]]:
+            uses.setdefault(a, []).append(position)
+    held: dict[int, int] = {}
+    farthest: list[tuple[int, int]] = []
+    fetched: list[tuple[int, ...]] = []
+    for position, k in enumerate(listed):
+        if position in ends:
+            held.clear()
+        fetched.append(tuple(a for a in reads[k] if a not in held))
+        for a in reads[k]:
+            later = uses[a]
+            later.pop()
+            if later:
+                held[a] = later[-1]
+                heapq.heappush(farthest, (-later[-1], a))
+            else:
+                held.pop(a, None)
+        if k in uses:
+            held[k] = uses[k][-1]
+            heapq.heappush(farthest, (-held[k], k))
+        while len(held) > registers:
+            last, a = heapq.heappop(farthest)
+            if held.get(a) == -last:
+                del held[a]
+    return fetched
+
+
+def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], registers: int) -> int:
+    """Count the loads and stores of an order.
+
+    Args:
+        listed: the order.
+        reads: the values that each operation reads.
+        in_memory: inputs and results, which have a place in memory; other values that are loaded are stored
+            once. A store counts twice: processors store half as fast as they load.
+        registers: how many values the machine holds.
+    """
+    fetched = residence(listed, reads, registers)
+    stored = {a for values in fetched for a in values}.difference(in_memory)
+    return sum(map(len, fetched)) + 2 * len(stored)
+
+
+# ---- the order of operations for a thread with a hundred registers: candidates, and the best of them
+
+
+# Operations of a cluster, and of a program up to which clusters are tried: they take seconds beyond.
+_CLUSTER = 16
+# The order of native code counts so many registers for its own use.
+_SPARE_IN_ORDER = 2
+_LONG = 4000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Who needs what in a program.
+
+    Attributes:
+        given: the operations in the program's order.
+        reads: for each the values that it reads, constants left out.
+        needs: of these those that are operations.
+        users: for every value the operations that read it.
+    """
+
+    given: list[int]
+    reads: Mapping[int, tuple[int, ...]]
+    needs: Mapping[int, tuple[int, ...]]
+    users: Mapping[int, list[int]]
+
+
+def flow_of(code: Code) -> Flow:
+    """Who needs what among the operations of a program."""
+    given = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
+    reads = native.values_read(code, given)
+    operations = set(given)
+    users: dict[int, list[int]] = {k: [] for k in given}
+    for k in given:
+        for a in reads[k]:
+            users.setdefault(a, []).append(k)
+    return Flow(given, reads, {k: tuple(a for a in reads[k] if a in operations) for k in given}, users)
+
+
+def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
+    """List the operations so that few loads and stores are needed with so many values in registers."""
+    flow = flow_of(code)
+    listed = [native.order(code, results, registers + _SPARE_IN_ORDER)]
+    if len(flow.given) <= _LONG:
+        wanted = [k for k in dict.fromkeys(results) if k in flow.needs]
+        made = fewest_values_first(wanted, flow), clusters(flow)
+        listed += [native.eager(order, flow.needs, flow.users) for order in made]
+    return min(listed, key=lambda order: set_aside(order, flow, results, registers))
+
+
+def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], registers: int) -> int:
+    """Loads and stores of an order, those of inputs and results left out that every order has."""
+    kept = {a for a in flow.users if a not in flow.needs} | set(results)
+    return moves(order, flow.reads, kept, registers)
+
+
+def fewest_values_first(results: Sequence[int], flow: Flow) -> list[int]:
+    """From the results down, the operand that needs more values at once first (Sethi and Ullman 1970)."""
+    label: dict[int, int] = {}
+    for k in flow.given:
+        below = sorted((label[a] for a in flow.needs[k]), reverse=True)
+        label[k] = max((n + place for place, n in enumerate(below)), default=1)
+    done: dict[int, None] = {}
+    for root in results:
+        _make(root, flow, label, done)
+    return list(done)
+
+
+def _make(root: int, flow: Flow, label: Mapping[int, int], done: dict[int, None]) -> None:
+    """Add an operation and what it needs, operands of the highest label first."""
+    stack = [root]
+    while stack:
+        k = stack[-1]
+        missing = [a for a in flow.needs[k] if a not in done]
+        if k not in done and missing:
+            stack += sorted(missing, key=lambda a: (label[a], a))
+            continue
+        stack.pop()
+        done[k] = None
+
+
+def clusters(flow: Flow) -> list[int]:
+    """Always next the operation, with all that it needs, that leaves the fewest values alive."""
+    return _Clusters(flow).order()
+
+
+class _Clusters:
+    """Clusters that can be made next: for each operation that needs few others the values it leaves alive."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.done: dict[int, None] = {}
+        self.left = {a: len(users) for a, users in flow.users.items()}
+        self.figures: dict[int, tuple[int, int]] = {}
+
+    def order(self) -> list[int]:
+        """Make clusters until nothing is left."""
+        limit = _CLUSTER
+        self._weigh(self.flow.given, limit)
+        while len(self.done) < len(self.flow.given):
+            if not self.figures:
+                limit *= 2
+                self._weigh([k for k in self.flow.given if k not in self.done], limit)
+                continue
+            best = min(self.figures, key=lambda k: (self.figures[k], k))
+            cluster: dict[int, None] = dict.fromkeys(self.done)
+            size = len(cluster)
+            _make(best, self.flow, {k: k for k in self.flow.given}, cluster)
+            new = list(cluster)[size:]
+            touched: dict[int, None] = {}
+            for k in new:
+                self.done[k] = None
+                self.figures.pop(k, None)
+                for a in self.flow.reads[k]:
+                    self.left[a] -= 1
+                    touched.update(dict.fromkeys(self.flow.users[a]))
+                touched.update(dict.fromkeys(self.flow.users[k]))
+            self._weigh([k for k in touched if k not in self.done], limit)
+        return list(self.done)
+
+    def _weigh(self, changed: Sequence[int], limit: int) -> None:
+        """Weigh operations anew, and those above them as far as a cluster reaches."""
+        queue, seen = list(changed), set(changed)
+        while queue:
+            k = queue.pop()
+            cluster = self._cluster(k, limit)
+            if cluster is None:
+                self.figures.pop(k, None)
+                continue
+            self.figures[k] = (self._alive(cluster), len(cluster))
+            above = [user for user in self.flow.users[k] if user not in seen]
+            seen.update(above)
+            queue += above
+
+    def _cluster(self, root: int, limit: int) -> list[int] | None:
+        """What has to be made for an operation, itself included; None if that is too much."""
+        cluster, members = [root], {root}
+        for k in cluster:
+            for a in self.flow.needs[k]:
+                if a not in self.done and a not in members:
+                    if len(cluster) == limit:
+                        return None
+                    members.add(a)
+                    cluster.append(a)
+        return cluster
+
+    def _alive(self, cluster: Sequence[int]) -> int:
+        """By how much the number of values alive changes if a cluster is made; inputs are alive at first."""
+        used: dict[int, int] = {}
+        for k in cluster:
+            for a in self.flow.reads[k]:
+                used[a] = used.get(a, 0) + 1
+        new = sum(self.left[k] > used.get(k, 0) for k in cluster)
+        members = set(cluster)
+        return new - sum(self.left[a] == count for a, count in used.items() if a not in members)
+
+
+# ---- how a program is laid out for a thread: its order, what stays in registers, what is put aside
+
 
 THREADS = 128
 """Threads of a block."""

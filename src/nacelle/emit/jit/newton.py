@@ -14,20 +14,23 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
     DEFAULT,
     JitOptions,
+    Library,
+    address,
+    aligned_memory,
     compile_two,
     info,
     make_plan,
     module,
     objects,
+    share,
+    step_of,
     vector_width,
 )
-from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
-from nacelle.emit.jit.vectors import splat
+from nacelle.emit.jit.vectors import Text, begin_samples, end_samples, splat
 from nacelle.emit.newton import ITERATION_CAP, NewtonResult, Rules, Solver, newton_sizes, sample_count
 from nacelle.program.program import Program
 

@@ -1,4 +1,4 @@
-"""The order of the operations of a straight-line program, chosen to keep few values alive.
+"""The order of operations of a program, and which of their values are held in registers.
 
 Values that do not fit into registers are stored and loaded again. Finding the order with the fewest such
 moves is hard, so a few orders are made, the moves that each would cost are counted, and the best is taken:
@@ -8,15 +8,230 @@ moves is hard, so a few orders are made, the moves that each would cost are coun
 - *upward*: made from the results; always the operation that needs the fewest new values.
 
 Each is then made *eager*: an operation that frees a register comes as soon as its operands are there.
+
+Which values are held in registers, and which are loaded from memory when they are read.
+
+A value stays in a register until it makes room. The one needed last goes first (Belady), but those that are
+in memory anyway (inputs, constants, values stored before) go before those that would have to be stored: a
+store takes the place of an operation on some processors, a load runs beside them.
+
+The order of operations for a processor that waits: others run while a value is being made.
+
+An order with few values alive has long runs in which every operation needs the one before it. Processors
+look ahead by some dozen operations only. Here the next operation is chosen among those within a *window* of
+that order whose operands are ready by then: the one from which the way to the results takes longest, mostly
+one that leads to a quotient or a root. While many values are alive, it is the first one of that order.
 """
 
 from __future__ import annotations
 
+import bisect
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
-from nacelle.emit.jit.residence import Needs, moves
 from nacelle.program.program import Instruction
+
+Needs = Mapping[int, tuple[int, ...]]
+
+
+class Residence(NamedTuple):
+    """Where the values that operations read come from.
+
+    Attributes:
+        fetched: for every operation, the values that are loaded for it.
+        anew: for some operations, a value that is loaded for it alone, while a register holds it as well.
+    """
+
+    fetched: list[tuple[int, ...]]
+    anew: dict[int, int]
+
+
+class Memory(NamedTuple):
+    """What is known of memory beside the order.
+
+    Attributes:
+        stored: values that are in memory from the start.
+        ends: positions before which no value stays in a register.
+        consumed: for some operations, the operand whose register they write their value into. If it is
+            needed again and is in memory, it is loaded anew, which saves a copy.
+    """
+
+    stored: Collection[int] = ()
+    ends: Collection[int] = ()
+    consumed: Mapping[int, int] = MappingProxyType({})
+
+
+NOTHING = Memory()
+"""No value is in memory, and none has to be."""
+
+
+def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING) -> Residence:
+    """Choose for every operation which of its values come from memory.
+
+    Args:
+        listed: the order.
+        reads: the values that each operation reads.
+        registers: how many values are held.
+        memory: what is in memory, and when.
+    """
+    uses: dict[int, list[int]] = {}
+    for position in range(len(listed) - 1, -1, -1):
+        for a in reads[listed[position]]:
+            uses.setdefault(a, []).append(position)
+    stored = set(memory.stored) | set(_crossing(listed, uses, memory.ends))
+    held: dict[int, int] = {}
+    # By the next use, the latest first: values in memory, and the others.
+    clean: list[tuple[int, int]] = []
+    dirty: list[tuple[int, int]] = []
+    fetched: list[tuple[int, ...]] = []
+    anew: dict[int, int] = {}
+
+    def hold(a: int, next_use: int) -> None:
+        held[a] = next_use
+        heapq.heappush(clean if a in stored else dirty, (-next_use, a))
+
+    def latest(heap: list[tuple[int, int]]) -> int:
+        """The next use of the value in this heap that is needed last; -1 if it is empty."""
+        while heap and (held.get(heap[0][1]) != -heap[0][0] or (heap is dirty) == (heap[0][1] in stored)):
+            heapq.heappop(heap)
+        return -heap[0][0] if heap else -1
+
+    for position, k in enumerate(listed):
+        if position in memory.ends:
+            held.clear()
+        loaded = [a for a in reads[k] if a not in held]
+        for a in reads[k]:
+            later = uses[a]
+            later.pop()
+            if later:
+                hold(a, later[-1])
+            else:
+                held.pop(a, None)
+        lost = memory.consumed.get(k)
+        if lost in held and lost in stored:
+            if lost in loaded:
+                del held[lost]
+            else:
+                loaded.append(lost)
+                anew[k] = lost
+        fetched.append(tuple(loaded))
+        if k in uses:
+            hold(k, uses[k][-1])
+        while len(held) > registers:
+            first, second = latest(clean), latest(dirty)
+            # What is needed at once would only be loaded again.
+            a = heapq.heappop(clean if first > position + registers // 2 or first >= second else dirty)[1]
+            del held[a]
+            stored.add(a)
+    return Residence(fetched, anew)
+
+
+def _crossing(listed: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]) -> Iterable[int]:
+    """Values that are used beyond the next end."""
+    edges = sorted(ends)
+    for position, k in enumerate(listed):
+        place = bisect.bisect_right(edges, position)
+        if k in uses and place < len(edges) and uses[k][0] >= edges[place]:
+            yield k
+
+
+def moves(
+    listed: Sequence[int], reads: Needs, inputs: Collection[int], results: Collection[int], registers: int
+) -> int:
+    """Count the loads and stores of an order.
+
+    Args:
+        listed: the order.
+        reads: the values that each operation reads.
+        inputs: values that are in memory from the start.
+        results: values that are stored in any case; others that are loaded are stored once. A store counts
+            twice: processors store half as fast as they load.
+        registers: how many values are held.
+    """
+    fetched = residence(listed, reads, registers, Memory(inputs)).fetched
+    stored = {a for values in fetched for a in values}.difference(inputs, results)
+    return sum(map(len, fetched)) + 2 * len(stored)
+
+
+# ---- the order of operations for a processor that waits: others run while a value is being made
+
+
+# Cycles until a value may be used; other operations are sequences of instructions.
+_CYCLES = {"add": 2, "sub": 2, "neg": 2, "mul": 3, "fma": 4, "fms": 4, "fnma": 4, "div": 12, "sqrt": 14}
+_OTHER = 8
+# Operations that are begun in a cycle.
+_AT_ONCE = 2
+
+
+def latency_order(
+    listed: Sequence[int], code: Sequence[Instruction | None], needs: Needs, window: int, registers: int
+) -> list[int]:
+    """Order operations so that their operands are ready.
+
+    Args:
+        listed: an order with few values alive.
+        code: the instructions.
+        needs: the operations whose values each of them reads.
+        window: how many operations beyond the first that is not done may be chosen.
+        registers: how many values are held; inputs and constants take some of them, too.
+    """
+    users: dict[int, list[int]] = {k: [] for k in listed}
+    for k in listed:
+        for a in needs[k]:
+            users[a].append(k)
+    cycles = {k: _AT_ONCE * _CYCLES.get((code[k] or ("",))[0], _OTHER) for k in listed}
+    height: dict[int, int] = {}
+    for k in reversed(listed):
+        height[k] = cycles[k] + max((height[user] for user in users[k]), default=0)
+    missing = {k: len(needs[k]) for k in listed}
+    uses = {k: len(users[k]) for k in listed}
+    # Times are counted in operations begun.
+    when = dict.fromkeys(listed, 0)
+    waiting: list[tuple[int, int, int]] = []
+    highest: list[tuple[int, int, int]] = []
+    earliest: list[tuple[int, int]] = []
+    place = {k: position for position, k in enumerate(listed)}
+    done: dict[int, None] = {}
+    most = 3 * registers // 4
+    front = entered = alive = 0
+    for now in range(len(listed)):
+        while listed[front] in done:
+            front += 1
+        while entered < min(front + window, len(listed)):
+            k = listed[entered]
+            entered += 1
+            if not missing[k]:
+                heapq.heappush(waiting, (when[k], place[k], k))
+        while waiting and waiting[0][0] <= now:
+            _, position, k = heapq.heappop(waiting)
+            heapq.heappush(highest, (-height[k], position, k))
+            heapq.heappush(earliest, (position, k))
+        while highest and highest[0][2] in done:
+            heapq.heappop(highest)
+        while earliest and earliest[0][1] in done:
+            heapq.heappop(earliest)
+        if not highest:
+            k = heapq.heappop(waiting)[2]
+        else:
+            k = heapq.heappop(earliest)[1] if alive > most else heapq.heappop(highest)[2]
+        done[k] = None
+        alive += uses[k] > 0
+        for a in needs[k]:
+            uses[a] -= 1
+            alive -= not uses[a]
+        made = max(now, when[k]) + cycles[k]
+        for user in users[k]:
+            missing[user] -= 1
+            when[user] = max(when[user], made)
+            if not missing[user] and place[user] < entered:
+                heapq.heappush(waiting, (when[user], place[user], user))
+    return list(done)
+
+
+# ---- the order of the operations of a straight-line program, chosen to keep few values alive
+
 
 Code = Sequence[Instruction | None]
 

@@ -5,15 +5,17 @@ The plan is made once for a program and then written out for any vector width:
 1. *fuse*: a product whose every use is a sum becomes part of fused multiply-adds (one rounding less);
 2. *sign*: on some machines values are kept as v or -v, so that no negations are needed (`signs`);
 3. *order*: the operations are listed so that few values are alive at a time (`order`), and then so that
-   operands are ready when they are needed (`latency`);
+   operands are ready when they are needed (`order`);
 4. *cut*: the list is cut into chunks, each a function of its own, because the time that a compiler
    takes grows faster than the length of a function;
-5. *hold*: values stay in registers as long as there are any (`residence`), none beyond the end of a chunk;
+5. *hold*: values stay in registers as long as there are any (`order`), none beyond the end of a chunk;
 6. *place*: a value that is needed again after it made room is given a slot of the tile, the block of memory
    that holds one evaluation: the inputs, the slots, the results.
 
 Compilers allocate registers too, but not knowing that a value is in the tile they store it again on
 the stack before they load it: explicit loads save those stores.
+
+How native code is laid out for a family of machines.
 """
 
 from __future__ import annotations
@@ -22,14 +24,70 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from nacelle.emit.jit.latency import latency_order
-from nacelle.emit.jit.order import order, values_read
-from nacelle.emit.jit.residence import Memory, Residence, residence
+from nacelle.emit.jit.order import Memory, Residence, latency_order, order, residence, values_read
 from nacelle.emit.jit.signs import FUSED, operands, without_negations
-from nacelle.emit.jit.style import Style
 from nacelle.emit.schedule import assign_slots
 from nacelle.program.program import Instruction, Program
+
+if TYPE_CHECKING:
+    from nacelle.emit.machine import Machine
+
+
+@dataclass(frozen=True)
+class Style:
+    """Choices for a family of machines.
+
+    Attributes:
+        fma: fuse products with sums.
+        accumulates: fused operations are c + a * b and c - a * b, into the register of c (NEON): signs are
+            chosen so that no negation is needed, and what is needed again is loaded anew instead of copied.
+        registers: how many values are held in registers; the machine has some more, which hold what is just
+            being made.
+        window: among how many operations of the order with few values the next one is chosen; 0 keeps it.
+        table: constants come from a table in memory and are held in registers as other values are. Where
+            they are not, they are operands of instructions, which repeat one number over the lanes.
+        chunk: about how many operations one function has.
+        whole: a program of up to so many is not cut.
+        tiles: how many vectors of samples go through one function of a cut program before the next.
+        centred: offsets from a pointer are short to both sides (x86); else to one.
+    """
+
+    fma: bool = True
+    accumulates: bool = False
+    registers: int = 28
+    window: int = 0
+    table: bool = False
+    chunk: int = 300
+    whole: int = 1500
+    tiles: int = 1
+    centred: bool = True
+
+
+def style_of(machine: Machine) -> Style:
+    """Choose for a machine.
+
+    On a Neoverse-N1 all of it was measured (`benchmarks/program.py`); for x86, what LLVM stores on the stack
+    was counted in the code that it writes.
+    """
+    if not machine.is_x86:
+        return Style(
+            fma=machine.fma,
+            accumulates=machine.accumulates,
+            registers=28,
+            window=256,
+            table=True,
+            chunk=2000,
+            whole=4000,
+            tiles=3,
+            centred=False,
+        )
+    many = machine.registers == 32
+    return Style(fma=machine.fma, registers=28 if many else 12, window=32 if many else 16, table=not many)
+
+
+# ---- how a straight-line program is laid out for native code: fused, ordered, cut, and placed in memory
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,22 @@ from numpy.typing import NDArray
 
 from nacelle.emit.jit.entries import around
 from nacelle.emit.jit.instructions import evaluation, stride
-from nacelle.emit.jit.library import Library, address, aligned_memory, share, step_of
 from nacelle.emit.jit.plan import NativePlan
-from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, info, make_plan, module, vector_width
-from nacelle.emit.jit.vector_text import Text, begin_samples, end_samples
-from nacelle.emit.jit.vectors import splat
+from nacelle.emit.jit.target import (
+    DEFAULT,
+    JitOptions,
+    Library,
+    address,
+    aligned_memory,
+    compile_text,
+    info,
+    make_plan,
+    module,
+    share,
+    step_of,
+    vector_width,
+)
+from nacelle.emit.jit.vectors import Text, begin_samples, end_samples, splat
 from nacelle.emit.rk4 import IntegrationTask, Integrator, sizes
 from nacelle.program.program import Program
 

@@ -2,23 +2,462 @@
 
 Frames of bodies, their inertia and the coordinates of joints are those of MuJoCo: a joint that stands at
 `ref` in the drawn pose keeps that number, its frame is turned back by it.
+
+What acts along the hinges and slides of an MJCF file: friction, springs, rotors, limits, actuators.
+
+An actuator with the gain of a motor gives the force gear times control; one with a law of its own
+(position, velocity, general) is a drive whose law belongs to a controller and is left out. Inertia at the
+joint (`armature`) becomes that of a rotor behind the gear; inertia and damping of the actuator itself count
+with the square of the gear, its quadratic and cubic damping with rates of the joint or tendon that it
+pulls. A tendon that is a sum of joints is driven through the one that the others follow. A negative gear
+stays negative: forces are those at the joint, along its axis.
+
+Equalities and tendons of MJCF: closures, couplings, springs between bodies.
+
+A `connect` is a spherical closure, a `weld` a fixed one; a `joint` equality
+
+    q1 - q1_0 = a0 + a1 (q2 - q2_0) + a2 (q2 - q2_0)^2 + ...
+
+is a coupling where a2 and all later coefficients vanish, and likewise for the lengths of fixed tendons; a
+polynomial is refused at its place.
+
+Fixed tendons of MJCF: sums of joint coordinates, length = sum of coef q.
+
+Where all joints of a sum follow one of them by linear couplings, the length is that of the leader alone,
+
+    L = ratio (q - q_0) + L_0
+
+and what acts along the tendon acts along the leader: with stiffness k, damping c, dry friction f and armature
+a of the tendon  ratio^2 k, ratio^2 c, |ratio| f  and  ratio^2 a;  quadratic and cubic damping count with
+|ratio|^3 and ratio^4. A spring that is slack between two lengths is an end stop of the leader beyond them,
+and a range of the length one of the leader.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco as mj
 import numpy as np
 
-from nacelle.exchange.graph import Axis, ExchangeReport, Graph, Link, Shape, Solid, broken
+from nacelle.exchange.graph import (
+    Axis,
+    Coupling,
+    ExchangeReport,
+    Graph,
+    Link,
+    Motor,
+    Names,
+    Shape,
+    Solid,
+    Strut,
+    broken,
+)
 from nacelle.exchange.mjcf.compiled import CompiledMjcf, compile_mjcf, quaternion_rotation
-from nacelle.exchange.mjcf.drives import axes_by_joint
-from nacelle.exchange.mjcf.equalities import Ties, equalities
-from nacelle.exchange.names import Names
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+
+# ---- fixed tendons
+
+
+_JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
+UNBOUNDED = (-math.inf, math.inf)
+# Ends of a range beyond this are written where there is none, rad or m.
+FAR = 1e6
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The joint that a fixed tendon moves with.
+
+    Attributes:
+        joint: its number.
+        ratio: the tendon's rate over the joint's.
+        length: of the tendon where the joint is drawn.
+    """
+
+    joint: int
+    ratio: float
+    length: float
+
+
+def fixed_terms(model: mj.MjModel, tendon: int) -> dict[int, float] | None:
+    """Joints and coefficients of a fixed tendon; None of a spatial one."""
+    first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+    if any(int(model.wrap_type[k]) != _JOINT for k in range(first, first + count)):
+        return None
+    terms: dict[int, float] = {}
+    for k in range(first, first + count):
+        joint = int(model.wrap_objid[k])
+        terms[joint] = terms.get(joint, 0.0) + float(model.wrap_prm[k])
+    return terms
+
+
+def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
+    """The joint of a sum that all others of it follow by linear couplings; None if there is none."""
+    couplings: dict[int, tuple[int, float, float]] = {}
+    for k in range(model.neq):
+        linear = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) and not any(model.eq_data[k, 2:5])
+        if linear and model.eq_active0[k] and int(model.eq_obj2id[k]) >= 0:
+            offset, ratio = (float(v) for v in model.eq_data[k, :2])
+            couplings[int(model.eq_obj1id[k])] = int(model.eq_obj2id[k]), ratio, offset
+    total: dict[int, float] = {}
+    length = 0.0
+    for start, coefficient in terms.items():
+        joint, factor, seen = start, coefficient, {start}
+        length += coefficient * float(model.qpos0[model.jnt_qposadr[start]])
+        while joint in couplings and couplings[joint][0] not in seen:
+            other, ratio, offset = couplings[joint]
+            length += factor * offset
+            joint, factor = other, factor * ratio
+            seen.add(joint)
+        total[joint] = total.get(joint, 0.0) + factor
+    if len(total) != 1:
+        return None
+    ((joint, ratio),) = total.items()
+    return Leader(joint, ratio, length) if ratio else None
+
+
+def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeReport) -> None:
+    """Put what acts along fixed tendons on the axes of their leaders."""
+    for tendon in range(model.ntendon):
+        terms = fixed_terms(model, tendon)
+        if terms is None:
+            continue
+        acts = any(
+            np.any(getattr(model, f"tendon_{what}")[tendon])
+            for what in ("stiffness", "damping", "dampingpoly", "frictionloss", "armature")
+        )
+        limited = bool(model.tendon_limited[tendon])
+        name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, tendon) or f"tendon{tendon}"
+        leader = followed(model, terms) if acts or limited else None
+        if leader is None or leader.joint not in axes:
+            why = "its joints do not follow one of them"
+            if acts:
+                report.lost(f"spring, damper and friction of the tendon {name!r} left out: {why}")
+            if limited:
+                report.lost(f"the limit of the tendon {name!r} left out: {why}")
+            continue
+        tie = _Tie(model, tendon, name, leader)
+        axes[leader.joint] = tie.bounded(tie.sprung(tie.damped(axes[leader.joint]), report), report)
+
+
+@dataclass(frozen=True)
+class _Tie:
+    """A fixed tendon and the joint that it moves with."""
+
+    model: mj.MjModel
+    tendon: int
+    name: str
+    leader: Leader
+
+    def at(self, length: float) -> float:
+        """The coordinate of the leader at a length of the tendon."""
+        joint = self.leader.joint
+        drawn = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
+        return drawn + (length - self.leader.length) / self.leader.ratio
+
+    def damped(self, axis: Axis) -> Axis:
+        model, k, ratio = self.model, self.tendon, abs(self.leader.ratio)
+        quadratic, cubic = (float(v) for v in model.tendon_dampingpoly[k])
+        return replace(
+            axis,
+            damping=axis.damping + ratio**2 * float(model.tendon_damping[k]),
+            quadratic=axis.quadratic + ratio**3 * quadratic,
+            cubic=axis.cubic + ratio**4 * cubic,
+            coulomb=axis.coulomb + ratio * float(model.tendon_frictionloss[k]),
+            armature=axis.armature + ratio**2 * float(model.tendon_armature[k]),
+        )
+
+    def sprung(self, axis: Axis, report: ExchangeReport) -> Axis:
+        """With the spring; one with a slack is an end stop beyond both ends of the slack."""
+        k = self.leader.ratio**2 * float(self.model.tendon_stiffness[self.tendon])
+        ends = [float(v) for v in self.model.tendon_lengthspring[self.tendon]]
+        if not k:
+            return axis
+        if ends[0] == ends[1]:
+            total = axis.stiffness + k
+            rest = (axis.stiffness * axis.rest + k * self.at(ends[0])) / total
+            return replace(axis, stiffness=total, rest=rest)
+        lower, upper = sorted((self.at(ends[0]), self.at(ends[1])))
+        free = bounded_ends(lower, upper)
+        if axis.limits not in (UNBOUNDED, free) or (axis.stop and axis.limits != free):
+            report.lost(
+                f"the slack spring of the tendon {self.name!r} left out: its joint has other limits than "
+                f"{lower:g} and {upper:g}"
+            )
+            return axis
+        return replace(axis, limits=free, stop=axis.stop + k)
+
+    def bounded(self, axis: Axis, report: ExchangeReport) -> Axis:
+        """With the tendon's range, which is one of the joint where that has no end stops."""
+        if not self.model.tendon_limited[self.tendon]:
+            return axis
+        lower, upper = sorted(self.at(float(end)) for end in self.model.tendon_range[self.tendon])
+        if axis.stop:
+            report.lost(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
+            return axis
+        low, high = bounded_ends(lower, upper)
+        return replace(axis, limits=(max(axis.limits[0], low), min(axis.limits[1], high)))
+
+
+def bounded_ends(lower: float, upper: float) -> tuple[float, float]:
+    """Ends of a range; those that are farther than any joint goes are none."""
+    return (lower if lower > -FAR else -math.inf, upper if upper < FAR else math.inf)
+
+
+# ---- friction, springs, rotors, limits and actuators of hinges and slides
+
+
+_HINGE, _SLIDE = int(mj.mjtJoint.mjJNT_HINGE), int(mj.mjtJoint.mjJNT_SLIDE)
+
+
+def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
+    """The axes of all hinges and slides by the numbers of their joints; the values are not set."""
+    model, report = read.model, read.report
+    axes = {
+        joint: _axis(model, joint)
+        for joint in range(model.njnt)
+        if int(model.jnt_type[joint]) in (_HINGE, _SLIDE)
+    }
+    along_tendons(model, axes, report)
+    given = Names()
+    for actuator in range(model.nu):
+        name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
+        target = _driven(model, actuator)
+        if target is None or target[0] not in axes:
+            report.lost(f"the actuator {name!r} left out: it drives no single hinge or slide")
+            continue
+        joint, gear, ratio = target
+        if axes[joint].motor is not None:
+            driven = read.joints[joint]
+            report.lost(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
+            continue
+        made = given.new(name, f"actuator{actuator}")
+        quadratic, cubic = (float(c) for c in model.actuator_dampingpoly[actuator])
+        axes[joint] = replace(
+            axes[joint],
+            motor=_motor(read, actuator, made, (joint, gear)),
+            damping=axes[joint].damping + gear**2 * float(model.actuator_damping[actuator]),
+            quadratic=axes[joint].quadratic + gear**2 * abs(ratio) * quadratic,
+            cubic=axes[joint].cubic + gear**2 * ratio**2 * cubic,
+            armature=axes[joint].armature + gear**2 * float(model.actuator_armature[actuator]),
+        )
+    return axes
+
+
+def _axis(model: mj.MjModel, joint: int) -> Axis:
+    v, q = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
+    limits = UNBOUNDED
+    if model.jnt_limited[joint]:
+        limits = bounded_ends(float(model.jnt_range[joint, 0]), float(model.jnt_range[joint, 1]))
+    quadratic, cubic = (float(c) for c in model.dof_dampingpoly[v])
+    return Axis(
+        direction=np.array(model.jnt_axis[joint]),
+        turns=int(model.jnt_type[joint]) == _HINGE,
+        damping=float(model.dof_damping[v]),
+        coulomb=float(model.dof_frictionloss[v]),
+        quadratic=quadratic,
+        cubic=cubic,
+        armature=float(model.dof_armature[v]),
+        stiffness=float(model.jnt_stiffness[joint]),
+        rest=float(model.qpos_spring[q]),
+        limits=limits,
+    )
+
+
+def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None:
+    """The joint that an actuator drives, the force at it for one of the actuator, the rate of its target."""
+    kind, target = int(model.actuator_trntype[actuator]), int(model.actuator_trnid[actuator, 0])
+    gear = float(model.actuator_gear[actuator, 0])
+    if kind in (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT)):
+        return target, gear, 1.0
+    if kind != int(mj.mjtTrn.mjTRN_TENDON):
+        return None
+    terms = fixed_terms(model, target)
+    leader = None if terms is None else followed(model, terms)
+    return None if leader is None else (leader.joint, gear * leader.ratio, leader.ratio)
+
+
+def _motor(read: CompiledMjcf, actuator: int, name: str, target: tuple[int, float]) -> Motor:
+    model, report = read.model, read.report
+    joint, gear = target
+    plain = (
+        int(model.actuator_gaintype[actuator]) == int(mj.mjtGain.mjGAIN_FIXED)
+        and int(model.actuator_biastype[actuator]) == int(mj.mjtBias.mjBIAS_NONE)
+        and int(model.actuator_dyntype[actuator]) == int(mj.mjtDyn.mjDYN_NONE)
+    )
+    if not plain:
+        report.lost(
+            f"the law of the actuator {name!r} left out: it drives its joint with the force given to it"
+        )
+    ends: list[tuple[float, float]] = []
+    if model.actuator_forcelimited[actuator]:
+        ends.append(tuple(gear * model.actuator_forcerange[actuator]))
+    if plain and model.actuator_ctrllimited[actuator]:
+        gain = float(model.actuator_gainprm[actuator, 0])
+        with np.errstate(over="ignore"):  # beyond all numbers: no limit
+            ends.append(tuple(gear * gain * model.actuator_ctrlrange[actuator]))
+    if model.jnt_actfrclimited[joint]:
+        ends.append(tuple(model.jnt_actfrcrange[joint]))
+    for lower, upper in ends:
+        if not np.isclose(-lower, upper):
+            report.lost(f"the force of the actuator {name!r} is limited alike in both directions")
+    force = min((max(abs(lower), abs(upper)) for lower, upper in ends), default=np.inf)
+    return Motor(name, gear or 1.0, float(force))
+
+
+# ---- equalities and tendons: closures, couplings, springs between bodies
+
+
+_SITE = int(mj.mjtObj.mjOBJ_SITE)
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """What ties bodies and joints together beside the tree."""
+
+    closures: tuple[Link, ...]
+    couplings: tuple[Coupling, ...]
+    struts: tuple[Strut, ...]
+
+
+def equalities(read: CompiledMjcf) -> Ties:
+    """Read all equalities and tendons.
+
+    Raises:
+        DescriptionError: if one is no joint of rigid bodies.
+    """
+    reader = _Ties(read)
+    for k in range(read.model.neq):
+        reader.equality(k)
+    for tendon in range(read.model.ntendon):
+        reader.tendon(tendon)
+    return Ties(tuple(reader.closures), tuple(reader.couplings), tuple(reader.struts))
+
+
+class _Ties:
+    def __init__(self, read: CompiledMjcf) -> None:
+        self.read, self.model, self.report = read, read.model, read.report
+        self.bodies, self.joints = read.bodies, read.joints
+        self.names = Names()
+        self.closures: list[Link] = []
+        self.couplings: list[Coupling] = []
+        self.struts: list[Strut] = []
+
+    def equality(self, k: int) -> None:
+        model = self.model
+        kind = int(model.eq_type[k])
+        given = self.read.name("EQUALITY", k)
+        first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        if not model.eq_active0[k]:
+            self.report.lost(f"the equality {given or k} left out: it is not active")
+        elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
+            self._closure(k, given)
+        elif kind == int(mj.mjtEq.mjEQ_JOINT):
+            self._coupling(k, given, {first: 1.0}, {} if second < 0 else {second: 1.0})
+        elif kind == int(mj.mjtEq.mjEQ_TENDON):
+            left = fixed_terms(model, first)
+            right = {} if second < 0 else fixed_terms(model, second)
+            if left is None or right is None:
+                raise self.read.equality(k).fault(
+                    "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
+                    "write it as a rod between two ball joints",
+                )
+            self._coupling(k, given, left, right)
+        else:
+            self.report.lost(f"the equality {given or k} left out: it is none of rigid bodies")
+
+    def _closure(self, k: int, given: str) -> None:
+        model = self.model
+        first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
+        data = np.array(model.eq_data[k])
+        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
+        if int(model.eq_objtype[k]) == _SITE:
+            at, child_at = self._site(first), self._site(second)
+            if not is_weld:
+                at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
+            first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
+        elif is_weld:
+            at, child_at = Pose(quaternion_rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
+        else:
+            at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+        word = "weld" if is_weld else "connect"
+        parent, child = self.bodies[first], self.bodies[second]
+        name = self.names.new(given or f"{parent}-to-{child}", f"{word}{k}")
+        line = self.read.equality(k).line
+        self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
+
+    def _site(self, site: int) -> Pose:
+        return Pose(quaternion_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
+
+    def _coupling(self, k: int, given: str, left: dict[int, float], right: dict[int, float]) -> None:
+        """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
+        model = self.model
+        a = [float(value) for value in model.eq_data[k, :5]]
+        joint, *_ = left
+        name = self.names.new(given or f"{self.joints[joint]}-coupling", f"coupling{k}")
+        if any(a[2:]) and right:
+            raise self.read.equality(k).fault(
+                f"the joint {self.joints[joint]!r} follows another by a polynomial: couplings are linear",
+                "keep its first two coefficients, or model the mechanism that makes the polynomial",
+            )
+        slope = a[1] if right else 0.0
+        terms: dict[int, float] = {}
+        for other, factor in left.items():
+            terms[other] = terms.get(other, 0.0) + factor
+        for other, factor in right.items():
+            terms[other] = terms.get(other, 0.0) - slope * factor
+        # sum terms (q - q0) = a0
+        offset = a[0] + sum(factor * self.read.drawn(other) for other, factor in terms.items())
+        own = terms.pop(joint)
+        follows = {self.joints[other]: -factor / own for other, factor in terms.items() if factor}
+        self.couplings.append(Coupling(name, self.joints[joint], follows, offset / own))
+
+    def tendon(self, tendon: int) -> None:
+        model = self.model
+        name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
+        if fixed_terms(model, tendon) is not None:
+            return
+        if model.tendon_limited[tendon]:
+            low, high = model.tendon_range[tendon]
+            self.report.lost(f"the limit of the tendon {name!r} left out: {low:g} m to {high:g} m")
+        if np.any(model.tendon_dampingpoly[tendon]):
+            self.report.lost(f"higher terms of the damping of the tendon {name!r} left out")
+        if model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
+            self.report.lost(f"dry friction and armature of the tendon {name!r} left out")
+        stiffness, damping = float(model.tendon_stiffness[tendon]), float(model.tendon_damping[tendon])
+        if not stiffness and not damping:
+            return
+        first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+        kinds = [int(model.wrap_type[k]) for k in range(first, first + count)]
+        lower, upper = (float(v) for v in model.tendon_lengthspring[tendon])
+        straight = kinds == [int(mj.mjtWrap.mjWRAP_SITE)] * 2
+        if not straight or (stiffness and lower != upper):
+            why = (
+                f"it is slack from {lower:g} m to {upper:g} m" if straight else "it is not one straight line"
+            )
+            self.report.lost(f"spring and damper of the tendon {name!r} left out: {why}")
+            return
+        sites = [int(model.wrap_objid[k]) for k in (first, first + 1)]
+        ends = [int(model.site_bodyid[site]) for site in sites]
+        points = [np.array(model.site_pos[site]) for site in sites]
+        self.struts.append(
+            Strut(
+                self.names.new(name, f"tendon{tendon}"),
+                (self.bodies[ends[0]], self.bodies[ends[1]]),
+                (points[0], points[1]),
+                stiffness,
+                lower,
+                damping,
+            )
+        )
+
+
+# ---- the graph
+
 
 _FREE, _BALL = int(mj.mjtJoint.mjJNT_FREE), int(mj.mjtJoint.mjJNT_BALL)
 

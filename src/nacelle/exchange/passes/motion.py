@@ -1,26 +1,30 @@
-"""Independent coordinates of a mechanism, by rank: the nacelle's first, then driven joints, then others.
+"""Independent coordinates of a mechanism, by rank, and the motors that they leave.
 
-With the rows J of all closures at the assembly, scaled to be without units, the rates that keep the loops
-closed are u = N z, N a basis of the null space of J. Coordinates are independent as long as their rows of N
-are. Of the nacelle's six the first is taken whose row has at least half of the largest part that those before
-do not span; a joint where its row has a part of at least 0.05 that those before do not span, and in a second
-round where it has any. The spin of an axisymmetric rod between two balls is idle and counts for nothing; it
-stays where nothing acts on it. Another spherical joint has no coordinate that could be independent: where its
-rotations are among the motions (a ball pendulum, the spin of an uneven rod) it is written as three hinges,
-the last along the rod.
+The nacelle's coordinates are taken first, then driven joints, then others. With the rows J of all closures at
+the assembly, scaled to be without units, the rates that keep the loops closed are u = N z, N a basis of the
+null space of J. Coordinates are independent as long as their rows of N are. Of the nacelle's six the first is
+taken whose row has at least half of the largest part that those before do not span; a joint where its row has
+a part of at least 0.05 that those before do not span, and in a second round where it has any. The spin of an
+axisymmetric rod between two balls is idle and counts for nothing; it stays where nothing acts on it. Another
+spherical joint has no coordinate that could be independent: where its rotations are among the motions (a ball
+pendulum, the spin of an uneven rod) it is written as three hinges, the last along the rod.
+
+What is driven where a file does not say: joints with a limit of effort that loops leave independent.
+
+Files often limit the effort of every joint, of those too that loops move. Motors that are only suggested are
+kept at joints that are independent of each other, chosen from the base outwards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Solid, broken
-from nacelle.exchange.text.description import Written, described
-from nacelle.exchange.text.legs import legs_in_order
-from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale
-from nacelle.kinematics.mechanism.closed import scaled_closures
+from nacelle.exchange.description import Written, described, legs_in_order
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, broken
+from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
@@ -28,6 +32,9 @@ from nacelle.spatial.inertia import is_axisymmetric, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z, rotation_quat
 from nacelle.spatial.scalar import Array
+
+# ---- independent coordinates
+
 
 # Singular values below this part of the largest are digits of the file.
 _RANK = 1e-5
@@ -294,3 +301,35 @@ def _spin_frame(graph: Graph, joint: Link) -> Array:
     line = joint.child_at.R.T @ (ends[0][1] - joint.child_at.p) if ends else np.zeros(3)
     long = float(np.linalg.norm(line))
     return frame_with_z(line / long) if long > 0.0 else np.eye(3)
+
+
+# ---- what is driven where a file does not say
+
+
+def without_dependent_motors(graph: Graph) -> Graph:
+    """The graph without motors that are suggested at joints that depend on others.
+
+    Raises:
+        DescriptionError: if the loops do not close, or nothing moves.
+    """
+    suggested = [link for link in (*graph.joints, *graph.closures) if link.motor and not link.motor.sure]
+    if not suggested:
+        return graph
+    kept = {link.name for link in suggested}
+    if graph.closures or graph.couplings:
+        # What this choice does to the graph is done again later, and reported there.
+        kept &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
+    names = ", ".join(link.name for link in suggested if link.name in kept) or "no joint"
+    graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
+    return replace(
+        graph,
+        joints=tuple(_kept(link, kept) for link in graph.joints),
+        closures=tuple(_kept(link, kept) for link in graph.closures),
+    )
+
+
+def _kept(link: Link, kept: Collection[str]) -> Link:
+    if link.motor is None or link.motor.sure:
+        return link
+    motor = replace(link.motor, sure=True) if link.name in kept else None
+    return replace(link, axes=(replace(link.axes[0], motor=motor),))

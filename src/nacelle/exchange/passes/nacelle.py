@@ -1,21 +1,53 @@
-"""The nacelle: the body that the legs carry. It is placed by coordinates of its own, so its joint is cut.
+"""The nacelle: the body, or the articulated bodies, that the legs carry.
 
-Without base and nacelle the mechanism falls apart into its legs. A body is taken as the nacelle where this
-leaves at least three pieces that touch both, at least two of them driven, and no other body has as many
-driven ones, or as many with as many others. Where legs meet in a point there is no such body: the last link
-of one of them, on which the others end in that point, is none.
+It is placed by coordinates of its own, so its joint is cut. Without base and nacelle the mechanism falls
+apart into its legs. A body is taken as the nacelle where this leaves at least three pieces that touch both,
+at least two of them driven, and no other body has as many driven ones, or as many with as many others. Where
+legs meet in a point there is no such body: the last link of one of them, on which the others end in that
+point, is none.
+
+An articulated nacelle: several bodies on joints without drives that legs hold together.
+
+No single body tells how such a robot moves: the half plates of a Quattro only translate, the tool on the
+plate of a Delta turns by itself. With the twists V_b (6, n) of the bodies along the n motions of the robot,
+a set C of bodies around one of them, p, shows all of it where rank [V_b, b in C] = n; its own motions are
+as many as rank [V_b - V_p, b in C]. From p the set grows
+
+1. by bodies that show motions which it does not show yet, until it shows all;
+2. by bodies that bring no motions of their own beyond those that it has (the second half plate, links).
+
+It is a nacelle where no body of it is on the base or the last link of a leg that ends in a point, the rest
+leaves at least three legs between it and the base, two of them driven, and the drives move it in all n
+motions. Of several the one with the fewest motions of its own is taken, then that with the most legs; p is
+the body that the most legs hold.
+
+How the bodies of a mechanism can move: their twists along all motions that its joints leave.
+
+The unknowns are the twists [v / size; w] of all bodies, v of the point of a body at the centre of the
+robot, in base axes. A joint between two bodies leaves their relative twist in the span of its axes: about
+the direction d through the point p it is [p x d; d], along d it is [d; 0]. What is perpendicular to these
+columns is a row a joint, and the motions are the null space of all rows. So the tree of the file plays no
+part. A body between two balls spins about the line between them without moving anything else; that spin is
+no motion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.exchange.graph import BASE, Graph, Link, broken
+from nacelle.exchange.passes.motion import at_assembly
+from nacelle.exchange.passes.roots import at_pose
+from nacelle.exchange.tree import spanned
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+
+# ---- one body
+
 
 # So many legs make a body the nacelle, so many of them driven.
 LEGS, DRIVEN = 3, 2
@@ -153,3 +185,242 @@ def _ball(graph: Graph, piece: Collection[str], body: str) -> Array | None:
         return None
     (ball,) = joined
     return ball.at.p if ball.parent == body else ball.child_at.p
+
+
+# ---- how bodies can move
+
+
+# Singular values below this part of the largest are digits of the file.
+_RANK = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """The motions of a mechanism in its assembly.
+
+    Attributes:
+        count: how many there are.
+        twists: of each body and the base (6, count), without units.
+        rates: of joints and closures with one axis (count,), by their names, without units.
+    """
+
+    count: int
+    twists: dict[str, Array]
+    rates: dict[str, Array]
+
+
+def rank_above(rows: Array, part: float, largest: float | None = None) -> int:
+    """How many singular values of some rows (rows, count) are more than a part of the largest.
+
+    Args:
+        rows: twists or rates along the motions.
+        part: the part.
+        largest: the largest singular value, if it is not that of the rows.
+    """
+    if not rows.size:
+        return 0
+    s = np.linalg.svd(rows, compute_uv=False)
+    return int(np.sum(s > max(part * (s[0] if largest is None else largest), 1e-9)))
+
+
+def freedom(graph: Graph) -> Freedom:
+    """The motions of a graph whose loops are closed; a floating body is free."""
+    poses = graph.poses()
+    centre = np.mean([pose.p for pose in poses.values()], axis=0)
+    poses = {body: Pose(pose.R, pose.p - centre) for body, pose in poses.items()}
+    size = max(float(np.linalg.norm(pose.p)) for pose in poses.values()) or 1.0
+    bodies = list(graph.bodies)
+    place = {body: 6 * k for k, body in enumerate(bodies)}
+    columns = 6 * len(bodies)
+    links = (*graph.joints, *graph.closures)
+    axes = {link.name: _columns(link, poses[link.parent], size) for link in links}
+    rows = [np.zeros((0, columns))]
+    for link in links:
+        S = axes[link.name]
+        U, s, _ = np.linalg.svd(S, full_matrices=True)
+        locked = U[:, int(np.sum(s > 1e-9)) :].T
+        rows.append(_between(locked, link, place, columns))
+    single = {link.name: link for link in links if len(link.axes) == 1}
+    rates = {
+        name: _between(np.linalg.pinv(axes[name]), link, place, columns)[0] for name, link in single.items()
+    }
+    for coupling in graph.couplings:
+        row = rates[coupling.joint].copy()
+        for other, ratio in coupling.follows.items():
+            units = (1.0 if single[coupling.joint].axes[0].turns else size) / (
+                1.0 if single[other].axes[0].turns else size
+            )
+            row -= ratio / units * rates[other]
+        rows.append(row[None])
+    rows += [_spin(graph, body, poses[body], place[body], columns) for body in bodies]
+    _, s, Vt = np.linalg.svd(np.concatenate(rows), full_matrices=True)
+    N = Vt[int(np.sum(s > _RANK * max(s[0], 1e-300))) if len(s) else 0 :].T
+    twists = {body: N[at : at + 6] for body, at in place.items()}
+    count = N.shape[1]
+    return Freedom(
+        count, twists | {BASE: np.zeros((6, count))}, {name: row @ N for name, row in rates.items()}
+    )
+
+
+def _columns(link: Link, parent: Pose, size: float) -> Array:
+    """Relative twists (6, freedoms) that a joint leaves, base axes."""
+    at = parent @ link.at
+    if link.spherical:
+        return np.column_stack([_turn(at.p, d, size) for d in np.eye(3)])
+    columns = []
+    for axis in link.axes:
+        d = at.R @ axis.direction
+        columns.append(_turn(at.p, d, size) if axis.turns else np.concatenate([d, np.zeros(3)]))
+        at = at @ axis.pose(axis.value)
+    return np.column_stack(columns) if columns else np.zeros((6, 0))
+
+
+def _turn(point: Array, direction: Array, size: float) -> Array:
+    return np.concatenate([np.cross(point, direction) / size, direction])
+
+
+def _between(rows: Array, link: Link, place: dict[str, int], columns: int) -> Array:
+    """Rows over a relative twist as rows over all twists."""
+    made = np.zeros((len(rows), columns))
+    for body, sign in ((link.child, 1.0), (link.parent, -1.0)):
+        if body != BASE:
+            made[:, place[body] : place[body] + 6] += sign * rows
+    return made
+
+
+def _spin(graph: Graph, body: str, pose: Pose, at: int, columns: int) -> Array:
+    """The row that holds the spin of a body between two balls; none for other bodies."""
+    ends = [(link, link.at) for link in (*graph.joints, *graph.closures) if link.parent == body]
+    ends += [(link, link.child_at) for link in (*graph.joints, *graph.closures) if link.child == body]
+    row = np.zeros((1, columns))
+    if len(ends) != 2 or not all(link.spherical for link, _ in ends):
+        return row[:0]
+    line = pose.R @ (ends[1][1].p - ends[0][1].p)
+    row[0, at + 3 : at + 6] = line / max(float(np.linalg.norm(line)), 1e-300)
+    return row
+
+
+# ---- an articulated nacelle
+
+
+# Motions below this part of the largest come from tolerances of the legs.
+_CLEAR = 0.03
+# Drives below this part of the strongest move nothing.
+_DRIVEN = 1e-3
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    main: str
+    bodies: tuple[str, ...]
+    own: int
+    legs: LegCount
+    held: LegCount
+
+    @property
+    def worth(self) -> tuple[int, ...]:
+        return self.own, *(-n for n in (*self.legs.order, *self.held.order)), len(self.bodies)
+
+
+def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
+    """The graph with an articulated nacelle; None if it has none.
+
+    Args:
+        graph: a graph in which no body floats.
+        name: of the body that coordinates place; chosen if None.
+
+    Raises:
+        DescriptionError: if the loops do not close.
+    """
+    if len(_motors(graph)) < DRIVEN or not graph.closures:
+        return None
+    graph = at_assembly(graph)
+    found = _cluster(graph, name)
+    if found is None:
+        return None
+    others = [body for body in found.bodies if body != found.main]
+    graph.report.done(
+        f"the nacelle is {found.main!r} with {', '.join(repr(body) for body in others)}, "
+        f"which {found.legs} carry"
+    )
+    return _placed(graph, found)
+
+
+def _motors(graph: Graph) -> list[Link]:
+    return [link for link in (*graph.joints, *graph.closures) if link.motor is not None]
+
+
+def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
+    motion = freedom(graph)
+    driven = np.array([motion.rates[link.name] for link in _motors(graph)])
+    if not motion.count or rank_above(driven, _DRIVEN) < motion.count:
+        return None
+    links = (*graph.joints, *graph.closures)
+    barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
+    barred |= {body for body in graph.bodies if ends_a_leg(graph, body)}
+    choices = [body for body in graph.bodies if body not in barred and name in (None, body)]
+    clusters = [_grown(graph, motion, body, barred) for body in choices]
+    fit = [
+        cluster
+        for cluster in clusters
+        if cluster is not None and len(cluster.bodies) > 1 and cluster.legs.enough
+    ]
+    return min(fit, key=lambda cluster: cluster.worth, default=None)
+
+
+def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _Cluster | None:
+    """The set of bodies around one; None where it does not show all motions."""
+    bodies = [main]
+
+    def seen(more: Sequence[str] = ()) -> int:
+        return rank_above(np.concatenate([motion.twists[body] for body in (*bodies, *more)]), _CLEAR)
+
+    def own(more: Sequence[str] = ()) -> int:
+        relative = [motion.twists[body] - motion.twists[main] for body in (*bodies, *more)]
+        return rank_above(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
+
+    while seen() < motion.count:
+        showing = [body for body in _beside(graph, bodies, barred) if seen([body]) > seen()]
+        if not showing:
+            return None
+        bodies.append(min(showing, key=lambda body: own([body])))
+    while more := [body for body in _beside(graph, bodies, barred) if own([body]) == own()]:
+        bodies.append(more[0])
+    order = tuple(body for body in graph.bodies if body in bodies)
+    return _Cluster(main, order, own(), legs_of(graph, bodies), legs_of(graph, bodies, main))
+
+
+def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:
+    """Bodies that joints without drives connect to some others, in the order of the file."""
+    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    near = set()
+    for link in (*graph.joints, *graph.closures):
+        ends = {link.parent, link.child}
+        if link.motor is None and link.name not in coupled and len(ends & set(bodies)) == 1:
+            near |= ends - set(bodies)
+    return [body for body in graph.bodies if body in near and body not in barred]
+
+
+def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
+    """The graph with the nacelle's tree on its main body and the legs' on the base.
+
+    None where a coupled joint would close a loop.
+    """
+    inside = set(cluster.bodies)
+    poses = graph.poses()
+
+    def phase(link: Link) -> int:
+        within = len(inside & {link.parent, link.child})
+        return {2: 0, 0: 1, 1: 2}[within]
+
+    closing = {closure.name for closure in graph.closures}
+    made = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
+    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    if coupled & {closure.name for closure in made.closures}:
+        return None
+    joints = tuple(
+        at_pose(joint, poses[joint.parent].inverse() @ poses[joint.child]) if joint.name in closing else joint
+        for joint in made.joints
+    )
+    parts = tuple(body for body in cluster.bodies if body != cluster.main)
+    return replace(made, joints=joints, parts=parts)

@@ -3,25 +3,519 @@
 A model is a graph: joints may form loops, and a link has a pose of its own. The spanning tree is chosen here;
 what is welded, driven, sprung or coupled is in it first. A model that no joint holds to the world floats,
 with its canonical link as the nacelle.
+
+Frames of an SDF model: links, joints, frames and nested models, each placed in another.
+
+A frame says in which it is placed (`relative_to`; a link in its model, a joint in its child, a frame in what
+it is attached to, if it does not) and belongs to the link to which it is attached. Names within a nested
+model are looked up there first; from outside they are written as `inner::name`.
+
+Joints of SDF: hinges, slides, balls, universal joints, screws and gearboxes.
+
+A joint has two frames that coincide in the drawn pose, one on each link. A universal joint and a revolute2
+are two hinges one after the other; a screw is a hinge with a slide that follows it by pitch / (2 pi). A
+gearbox is no joint but a coupling of two hinges on its reference body: with the angles theta_1 of its parent
+about its first axis and theta_2 of its child about its second, theta_2 = -ratio theta_1. Pitches:
+`screw_thread_pitch` in m/turn, right-handed; the older `thread_pitch` in rad/m, left-handed.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from nacelle.exchange.fields import finite_numbers, possible_solid, symmetric
-from nacelle.exchange.graph import BASE, ExchangeReport, Graph, Solid
-from nacelle.exchange.names import Names
-from nacelle.exchange.sdf.frames import WORLD, Frames, frames_of
-from nacelle.exchange.sdf.joints import driven, joints_of
-from nacelle.exchange.sdf.shapes import shapes_of
-from nacelle.exchange.sdf.texts import is_true, pose_of, value
-from nacelle.exchange.tree import massless, spanned
-from nacelle.exchange.xml import Element
-from nacelle.spatial.pose import identity
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    Coupling,
+    ExchangeReport,
+    Graph,
+    Link,
+    Motor,
+    Names,
+    Shape,
+    Solid,
+)
+from nacelle.exchange.tree import massless, single_axes, spanned
+from nacelle.exchange.xml import Element, finite_numbers, possible_solid, symmetric, unit_direction
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
+
+# ---- values in the texts of elements: numbers, vectors, poses, names of frames
+
+
+def word(element: Element | None, tag: str, default: str = "") -> str:
+    """The text of a child; the default where the child or the element is missing."""
+    child = None if element is None else element.first(tag)
+    return default if child is None else child.text.strip()
+
+
+def is_true(element: Element | None, tag: str) -> bool:
+    """Whether the text of a child says yes."""
+    return word(element, tag) in ("1", "true", "True")
+
+
+def value(element: Element | None, tag: str, default: float) -> float:
+    """The number in a child; the default where it is missing."""
+    child = None if element is None else element.first(tag)
+    return default if child is None else float(finite_numbers(child, child.text, 1, f"<{tag}>")[0])
+
+
+def limit_value(element: Element | None, tag: str, default: float) -> float:
+    """The limit in a child; the default where it is missing. Infinite ones are written as inf or 1e16."""
+    child = None if element is None else element.first(tag)
+    if child is None:
+        return default
+    if child.text.strip().lstrip("+-") in ("inf", "Inf", "infinity"):
+        return -math.inf if child.text.strip().startswith("-") else math.inf
+    return float(finite_numbers(child, child.text, 1, f"<{tag}>", math.inf)[0])
+
+
+def unit_axis(axis: Element) -> Array:
+    """The unit vector of an axis; z where none is given."""
+    child = axis.first("xyz")
+    if child is None:
+        return np.array([0.0, 0.0, 1.0])
+    return unit_direction(child, finite_numbers(child, child.text, 3, "<xyz>"))
+
+
+def pose_of(element: Element | None) -> Pose:
+    """The pose in an element: x y z, then roll pitch yaw about fixed axes (rad or deg) or a quaternion."""
+    if element is None or not element.text.strip():
+        return identity()
+    if element.get("rotation_format") == "quat_xyzw":
+        values = finite_numbers(element, element.text, 7, "<pose> with a quaternion")
+        long = np.linalg.norm(values[3:])
+        if long < 1e-9:
+            raise element.fault("a quaternion of zeros is no rotation")
+        return Pose(rotation_quat(values[3:] / long), values[:3])
+    values = finite_numbers(element, element.text, 6, "<pose>")
+    angles = np.radians(values[3:]) if element.get("degrees") in ("1", "true") else values[3:]
+    return Pose(rotation_rpy(angles), values[:3])
+
+
+# ---- frames
+
+
+WORLD = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame: its element, what it is placed in and attached to, in which scope, and its pose there."""
+
+    element: Element
+    placed_in: str
+    attached_to: str
+    scope: str
+    pose: Pose
+
+
+@dataclass(eq=False)
+class Frames:
+    """All frames of a model by their full names, with links and joints in the order of the file."""
+
+    frames: dict[str, Frame] = field(default_factory=dict)
+    links: dict[str, Element] = field(default_factory=dict)
+    joints: dict[str, tuple[Element, str]] = field(default_factory=dict)
+    placed: dict[str, Pose] = field(default_factory=dict)
+
+    def full(self, name: str, scope: str, element: Element) -> str:
+        """The full name of a frame that is named within a scope.
+
+        Raises:
+            DescriptionError: at the element, if there is none.
+        """
+        if name == WORLD:
+            return WORLD
+        if name == "__model__":
+            return _model(scope)
+        inner = f"{scope}{name}"
+        for candidate in (inner, f"{inner}::__model__"):
+            if candidate in self.frames:
+                return candidate
+        raise element.fault(f"there is no link, joint or frame {name!r}")
+
+    def pose(self, name: str) -> Pose:
+        """The pose of a frame in the world.
+
+        Raises:
+            DescriptionError: if frames are placed in each other.
+        """
+        chain: list[str] = []
+        while name not in self.placed and name != WORLD:
+            frame = self.frames[name]
+            if name in chain:
+                raise frame.element.fault(f"the frame {name!r} is placed in itself, over others")
+            chain.append(name)
+            name = self.full(frame.placed_in, frame.scope, frame.element)
+        at = identity() if name == WORLD else self.placed[name]
+        for own in reversed(chain):
+            at = self.placed[own] = at @ self.frames[own].pose
+        return at
+
+    def link(self, name: str) -> str:
+        """The link to which a frame belongs; the world's name for the world."""
+        seen: set[str] = set()
+        while name not in self.links and name != WORLD:
+            frame = self.frames[name]
+            if name in seen:
+                raise frame.element.fault(f"the frame {name!r} is attached to itself, over others")
+            seen.add(name)
+            name = self.full(frame.attached_to, frame.scope, frame.element)
+        return name
+
+
+def frames_of(model: Element) -> Frames:
+    """All frames of a model and of those within it.
+
+    Raises:
+        DescriptionError: at what has no name or one that is there already, and at what is included.
+    """
+    found = Frames()
+    _add_model(found, model, "", WORLD)
+    return found
+
+
+def _model(scope: str) -> str:
+    return f"{scope}__model__"
+
+
+def _add_model(found: Frames, model: Element, scope: str, outside: str) -> None:
+    """Add a model whose contents have names within a scope, placed in a frame outside."""
+    own, outer = model.first("pose"), "" if not scope else scope[:-2].rpartition("::")[0]
+    outer = f"{outer}::" if outer else ""
+    placed_in = _relative(own) or outside
+    first = next((link.get("name") for link in model.named("link")), "")
+    canonical = (
+        model.get("canonical_link") or first or next((m.get("name") for m in model.named("model")), "")
+    )
+    found.frames[_model(scope)] = Frame(
+        model, placed_in, f"{scope[len(outer) :]}{canonical}", outer, pose_of(own)
+    )
+    for element in model.children:
+        if element.tag == "include":
+            raise element.fault("<include> is not read", "write the included model in its place")
+        if element.tag == "link":
+            full = _add(found, element, scope, "__model__", "")
+            found.links[full] = element
+        elif element.tag == "joint":
+            child = element.first("child")
+            name = word(element, "child") or (child.get("link") if child is not None else "")
+            full = _add(found, element, scope, name, name)
+            found.joints[full] = (element, scope)
+        elif element.tag == "frame":
+            attached = element.get("attached_to") or "__model__"
+            _add(found, element, scope, attached, attached)
+        elif element.tag == "model":
+            if not element.get("name"):
+                raise element.fault("a <model> has no name")
+            _add_model(found, element, f"{scope}{element.get('name')}::", "__model__")
+
+
+def _add(found: Frames, element: Element, scope: str, placed_in: str, attached_to: str) -> str:
+    name = element.get("name")
+    if not name:
+        raise element.fault(f"a <{element.tag}> has no name")
+    full = f"{scope}{name}"
+    if full in found.frames:
+        first = found.frames[full].element
+        raise element.fault(f"two elements are called {name!r}", f"the first is in line {first.line}")
+    pose = element.first("pose")
+    frame = Frame(element, _relative(pose) or placed_in, attached_to, scope, pose_of(pose))
+    found.frames[full] = frame
+    return full
+
+
+def _relative(pose: Element | None) -> str:
+    """In what a pose is given; `frame` is the attribute's name in old versions."""
+    return "" if pose is None else pose.get("relative_to") or pose.get("frame")
+
+
+# ---- joints
+
+
+# Limits from here on are none.
+_FAR = 1e15
+_FIXED, _BALL, _GEARBOX = "fixed", "ball", "gearbox"
+_AXES = {
+    "revolute": (True,),
+    "continuous": (True,),
+    "prismatic": (False,),
+    "universal": (True, True),
+    "revolute2": (True, True),
+    "screw": (True, False),
+}
+
+
+@dataclass(eq=False)
+class Joints:
+    """What joints of a file become: joints of the graph with massless bodies between, and couplings.
+
+    Attributes:
+        links: joints of the graph.
+        carriers: names of massless bodies.
+        couplings: of screws, gearboxes and mimic axes.
+        axes: for each joint of the file the joint of the graph of each of its axes.
+    """
+
+    links: list[Link]
+    carriers: list[str]
+    couplings: list[Coupling]
+    axes: dict[str, list[Link]]
+
+
+def joints_of(frames: Frames, bodies: dict[str, str], names: Names, in_model: bool = False) -> Joints:
+    """Read all joints.
+
+    Args:
+        frames: frames of the model.
+        bodies: names in the graph of links and the world.
+        names: of bodies in the graph, which massless ones join.
+        in_model: whether axes are in the model's frame where they do not say, as before version 1.5.
+    """
+    reader = _Reader(frames, bodies, names, in_model)
+    for full, (element, scope) in frames.joints.items():
+        reader.joint(full, element, scope)
+    for full, (element, scope) in frames.joints.items():
+        reader.couple(full, element, scope)
+    return reader.made
+
+
+class _Reader:
+    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names, in_model: bool) -> None:
+        self.frames, self.bodies, self.body_names, self.in_model = frames, bodies, names, in_model
+        self.names, self.coupling_names = Names(), Names()
+        self.made = Joints([], [], [], {})
+
+    def ends(self, element: Element, scope: str) -> tuple[str, str]:
+        """Full names of the links that a joint joins."""
+        found = []
+        for tag in ("parent", "child"):
+            end = element.first(tag)
+            if end is None:
+                raise element.fault(f"the joint {element.get('name')!r} has no {tag}")
+            found.append(self.frames.link(self.frames.full(end.text.strip() or end.get("link"), scope, end)))
+        if found[0] == found[1]:
+            raise element.fault(f"the joint {element.get('name')!r} joins a link to itself")
+        return found[0], found[1]
+
+    def joint(self, full: str, element: Element, scope: str) -> None:
+        kind = element.get("type")
+        parent, child = self.ends(element, scope)
+        if kind == _GEARBOX:
+            return
+        here = self.frames.pose(full)
+        at, child_at = self.frames.pose(parent).inverse() @ here, self.frames.pose(child).inverse() @ here
+        name = self.names.new(full.replace("::", "-"), "joint")
+        link = Link(name, self.bodies[parent], self.bodies[child], at, child_at, line=element.line)
+        if kind == _FIXED:
+            self.made.links.append(link)
+            return
+        if kind == _BALL:
+            self.made.links.append(replace(link, spherical=True))
+            return
+        if kind not in _AXES:
+            raise element.fault(f"the joint {element.get('name')!r} has the type {kind!r}, which is not read")
+        axes = self.axes(element, scope, here, kind)
+        own = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
+        links, carriers = single_axes(link, axes, own, self.body_names)
+        self.made.links += links
+        self.made.carriers += carriers
+        self.made.axes[full] = links
+
+    def axes(self, element: Element, scope: str, here: Pose, kind: str) -> list[Axis]:
+        """The axes of a joint in its frame."""
+        turns = _AXES[kind]
+        given = [element.first(tag) for tag in ("axis", "axis2")[: len(turns)]]
+        if kind == "screw":
+            given[1] = None
+        if given[0] is None or (kind in ("universal", "revolute2") and given[1] is None):
+            raise element.fault(f"the joint {element.get('name')!r} has no axis")
+        axes = [
+            _axis(axis, self.axis_direction(axis, scope, here), turn, kind != "continuous")
+            for axis, turn in zip(given, turns, strict=True)
+            if axis is not None
+        ]
+        if kind == "screw":
+            axes.append(Axis(axes[0].direction, turns=False))
+        return axes
+
+    def axis_direction(self, axis: Element, scope: str, here: Pose) -> Array:
+        """The direction of an axis in the joint's frame, whatever frame it is expressed in."""
+        xyz = axis.first("xyz")
+        given = unit_axis(axis)
+        frame = "" if xyz is None else xyz.get("expressed_in")
+        if not frame and (self.in_model or is_true(axis, "use_parent_model_frame")):
+            frame = "__model__"
+        if not frame:
+            return given
+        turned = self.frames.pose(self.frames.full(frame, scope, axis)).R
+        return np.asarray(here.R.T @ turned @ given)
+
+    # ---- couplings
+
+    def couple(self, full: str, element: Element, scope: str) -> None:
+        if element.get("type") == "screw":
+            hinge, slide = self.made.axes[full]
+            self.add(hinge.name, slide, {hinge.name: _pitch(element) / (2.0 * math.pi)}, 0.0)
+        if element.get("type") == _GEARBOX:
+            self.gearbox(element, scope)
+        for k, tag in enumerate(("axis", "axis2")):
+            axis = element.first(tag)
+            mimic = None if axis is None else axis.first("mimic")
+            if mimic is not None:
+                self.mimic(full, k, mimic, scope)
+
+    def add(self, name: str, joint: Link, follows: dict[str, float], offset: float) -> None:
+        kept = {other: ratio for other, ratio in follows.items() if ratio}
+        own = self.coupling_names.new(f"{name}-coupling", "coupling")
+        self.made.couplings.append(Coupling(own, joint.name, kept, offset))
+
+    def mimic(self, full: str, k: int, mimic: Element, scope: str) -> None:
+        """Position = multiplier (leader's position - reference) + offset."""
+        leader = self.made.axes.get(self.frames.full(mimic.get("joint"), scope, mimic), [])
+        place = 1 if mimic.get("axis") == "axis2" else 0
+        followers = self.made.axes.get(full, [])
+        if place >= len(leader) or k >= len(followers):
+            raise mimic.fault(f"{mimic.get('joint')!r} has no axis to follow")
+        ratio, offset = value(mimic, "multiplier", 1.0), value(mimic, "offset", 0.0)
+        offset -= ratio * value(mimic, "reference", 0.0)
+        self.add(followers[k].name, followers[k], {leader[place].name: ratio}, offset)
+
+    def gearbox(self, element: Element, scope: str) -> None:
+        parent, child = self.ends(element, scope)
+        name = word(element, "gearbox_reference_body")
+        body = element.first("gearbox_reference_body")
+        if body is None:
+            raise element.fault(f"the gearbox {element.get('name')!r} has no reference body")
+        reference = self.bodies[self.frames.link(self.frames.full(name, scope, body))]
+        here = self.frames.pose(self.frames.full(element.get("name"), scope, element))
+        hinges = []
+        for tag, end in (("axis", parent), ("axis2", child)):
+            axis = element.first(tag) or element.first("axis")
+            if axis is None:
+                raise element.fault(f"the gearbox {element.get('name')!r} has no axis")
+            wanted = here.R @ self.axis_direction(axis, scope, here)
+            hinges.append(self.hinge(element, reference, end, wanted))
+        (first, one), (second, other) = hinges
+        ratio = -value(element, "gearbox_ratio", 1.0) * one * other
+        self.add(self.names.new(element.get("name"), "gearbox"), second, {first.name: ratio}, 0.0)
+
+    def hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
+        """The hinge between a gearbox's reference body and one of its links, and the sign of its angle."""
+        for joint in self.made.links:
+            if {joint.parent, joint.child} == {reference, self.bodies[link]} and joint.kind == "revolute":
+                # The frame on the link is the joint's own, which is at zero in the drawn pose.
+                own = joint.child_at if joint.child == self.bodies[link] else joint.at
+                along = float(axis @ (self.frames.pose(link).R @ own.R @ joint.axes[0].direction))
+                if abs(abs(along) - 1.0) > 1e-6:
+                    raise element.fault(f"the hinge {joint.name!r} is not along the axis of the gearbox")
+                return joint, math.copysign(1.0, along) * (1.0 if joint.parent == reference else -1.0)
+        raise element.fault(
+            f"the gearbox {element.get('name')!r} needs hinges between its reference body and its links"
+        )
+
+
+def _pitch(element: Element) -> float:
+    """The stroke of a screw for a turn, m, positive for a right-handed thread."""
+    if element.first("screw_thread_pitch") is not None or element.first("thread_pitch") is None:
+        return value(element, "screw_thread_pitch", 1.0)
+    old = value(element, "thread_pitch", 1.0)
+    if old == 0.0:
+        raise element.fault("a <thread_pitch> of zero radians for a metre")
+    return -2.0 * math.pi / old
+
+
+def _axis(element: Element, along: Array, turns: bool, limited: bool) -> Axis:
+    dynamics, limit = element.first("dynamics"), element.first("limit")
+    lower, upper = limit_value(limit, "lower", -math.inf), limit_value(limit, "upper", math.inf)
+    if lower > upper:
+        raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
+    if not limited:
+        lower, upper = -math.inf, math.inf
+    return Axis(
+        along,
+        turns,
+        damping=value(dynamics, "damping", 0.0),
+        coulomb=value(dynamics, "friction", 0.0),
+        stiffness=value(dynamics, "spring_stiffness", 0.0),
+        rest=value(dynamics, "spring_reference", 0.0),
+        limits=(lower if lower > -_FAR else -math.inf, upper if upper < _FAR else math.inf),
+    )
+
+
+def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Element]) -> list[Link]:
+    """The joints with their motors: those that plugins name, otherwise those with a limit of effort.
+
+    Args:
+        joints: the joints.
+        elements: those of the file, by their full names.
+        plugins: elements of plugins.
+    """
+    named = {entry.text.strip() for plugin in plugins for entry in plugin.named("joint_name")}
+    chosen = {full for full in joints.axes if full in named}
+    sure = bool(chosen)
+    if not sure:
+        chosen = {full for full in joints.axes if _effort(elements[full]) < math.inf}
+    followers = {coupling.joint for coupling in joints.couplings}
+    motors: dict[str, Link] = {}
+    for full in chosen:
+        link = joints.axes[full][0]
+        if link.name in followers:
+            continue
+        axis = elements[full].first("axis")
+        limit = None if axis is None else axis.first("limit")
+        speed = limit_value(limit, "velocity", -1.0)
+        motor = Motor(link.name, 1.0, _effort(elements[full]), speed if speed > 0.0 else math.inf, sure)
+        motors[link.name] = _with_motor(link, motor)
+    return [motors.get(link.name, link) for link in joints.links]
+
+
+def _effort(element: Element) -> float:
+    axis = element.first("axis")
+    effort = limit_value(None if axis is None else axis.first("limit"), "effort", -1.0)
+    return effort if 0.0 < effort < _FAR else math.inf
+
+
+def _with_motor(link: Link, motor: Motor) -> Link:
+    return replace(link, axes=(replace(link.axes[0], motor=motor),))
+
+
+# ---- shapes to draw: boxes, cylinders, capsules and spheres
+
+
+def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
+    """What is drawn of a link, in its frame."""
+    shapes = []
+    for visual in link.named("visual"):
+        at = pose_of(visual.first("pose"))
+        for geometry in visual.named("geometry"):
+            for solid in geometry.children:
+                size = solid.first("size")
+                if solid.tag == "box" and size is not None:
+                    x, y, z = finite_numbers(size, size.text, 3, "<size>")
+                    shapes.append(Shape("box", (float(x), float(y), float(z)), at))
+                elif solid.tag in ("cylinder", "capsule"):
+                    shapes.append(
+                        Shape("cylinder", (value(solid, "radius", 0.5), value(solid, "length", 1.0)), at)
+                    )
+                elif solid.tag == "sphere":
+                    shapes.append(Shape("sphere", (value(solid, "radius", 1.0),), at))
+                elif solid.tag == "mesh":
+                    report.lost("meshes left out: bodies are drawn by their joints")
+                elif solid.tag != "empty":
+                    report.lost(f"shapes <{solid.tag}> left out")
+    return tuple(shape for shape in shapes if min(shape.size) > 0.0)
+
+
+# ---- the graph
+
 
 # What a world has if it does not say.
 GRAVITY = (0.0, 0.0, -9.8)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Shape, Solid
 from nacelle.exchange.write.inertia import heavy_enough
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
 from nacelle.spatial.pose import Pose

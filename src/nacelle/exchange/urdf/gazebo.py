@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Link
-from nacelle.exchange.names import Names
-from nacelle.exchange.sdf.texts import pose_of, unit_axis
-from nacelle.exchange.urdf.places import Links
+from nacelle.exchange.graph import BASE, Axis, Link, Names
+from nacelle.exchange.sdf.read import pose_of, unit_axis
+from nacelle.exchange.urdf.loops import Links
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
 

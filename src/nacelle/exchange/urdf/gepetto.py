@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Link, broken
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import Link, Names, broken
 from nacelle.files import why_unread
 from nacelle.model.source.node import Node
 from nacelle.model.source.yaml import read_yaml

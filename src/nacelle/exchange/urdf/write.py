@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, Shape, Solid
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Graph, Link, Solid
-from nacelle.exchange.names import Names
+from nacelle.exchange.graph import BASE, Graph, Link, Names, Solid
 from nacelle.spatial.pose import identity
 
 

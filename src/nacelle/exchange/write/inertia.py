@@ -15,8 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import ExchangeReport, Graph, Solid
-from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale
-from nacelle.kinematics.mechanism.closed import generic_poses, scaled_closures
+from nacelle.kinematics.mechanism.assembly import Assembly, generic_poses, rate_scale, scaled_closures
 from nacelle.kinematics.tree.closure import ClosureState
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.robot import Robot

@@ -1,15 +1,34 @@
-"""A robot as a graph: a tree from the base that reaches every body, and the joints that close its loops.
+"""A robot as a graph: a tree from the base to every body, and the joints that close its loops.
 
 The robot's own tree has legs on the base and a platform that moves by itself. Here the platform hangs on
 the first leg that holds it: the first closure between the two parts becomes a joint of the tree, and joints
 of the part beyond are turned round where they are met from their other end. A part that nothing holds
 floats.
+
+Joints of a robot as joints of one kind of motion, one after the other, with what acts along their axes.
+
+A revolute, prismatic, universal, spherical or fixed joint is one link of the graph; a cylindrical joint is a
+stroke and a hinge, a spherical joint on a plane two strokes and a ball, with massless bodies between.
+
+A point nacelle taken away: the joints that meet in it act between the bodies of the legs themselves.
+
+Bodies 1 to k have a common point. Where a joint of the description acts between two of them it becomes a
+joint in full (a revolute one there locks the position, too); bodies that are not yet joined so are joined
+by spherical ones. The mass m of the point is divided among the k bodies, m / k at the point of each, which
+is the same mass at the same place.
+
+Angular dampers between bodies as damping of the joint between the same bodies.
+
+The torque -d (w_2 - w_1) has in a spherical joint and along a hinge between the two bodies the power of the
+damping d of that joint; along a slide it has none. Formats have no others: dampers between bodies that no
+such joint joins are left out and reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,27 +40,337 @@ from nacelle.exchange.graph import (
     ExchangeReport,
     Graph,
     Link,
+    Motor,
     NamedFrame,
+    Names,
     RotationDamper,
     Solid,
     Strut,
 )
-from nacelle.exchange.names import Names
-from nacelle.exchange.passes.merge import without_fixed_joints
+from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.tree import massless, single_axes, spanned
-from nacelle.exchange.write.dampers import in_joints
 from nacelle.exchange.write.inertia import completed
-from nacelle.exchange.write.joints import JointLinks, placed
-from nacelle.exchange.write.points import Joined, is_one_point, without_point
 from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
 from nacelle.model import leg as numbers
-from nacelle.model.joint import Joint
+from nacelle.model.data import Actuator
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Primitive
+from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.spatial.inertia import inertia_about_com
+from nacelle.spatial.inertia import inertia_about_com, transform_parameters
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
+
+# ---- a point nacelle taken away
+
+
+# What is left of a joint where the point locks the position already.
+_AT_POINT = {JointKind.PRISMATIC: JointKind.FIXED, JointKind.CYLINDRICAL: JointKind.REVOLUTE}
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A robot's closures without its point.
+
+    Attributes:
+        closures: between bodies of the legs; couplings among them.
+        shares: for each body its share of the point's inertia, ten parameters in its frame.
+        holder: a body that has the point, and the point in it: what else is at the point goes there.
+    """
+
+    closures: tuple[Joint, ...]
+    shares: dict[int, Array]
+    holder: tuple[int, Pose]
+
+
+def is_one_point(robot: Robot) -> bool:
+    """Whether all that acts on a point nacelle acts in one point; if not it is a body that never turns."""
+    meeting = [joint for joint in robot.closures if PLATFORM in _ends(joint)]
+    points = [_point_frame(joint).p for joint in meeting]
+    points += [
+        np.array(point, dtype=float)
+        for spring in robot.springs
+        for body, point in zip(spring.bodies, spring.points, strict=True)
+        if body == PLATFORM
+    ]
+    alike = all(np.allclose(point, points[0], rtol=0.0, atol=1e-12 * robot.size) for point in points)
+    return alike and not any(PLATFORM in (joint.predecessor, joint.successor) for joint in robot.tree_joints)
+
+
+def without_point(robot: Robot) -> Joined:
+    """The closures of a robot whose nacelle is a point."""
+    held = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
+    bodies = list(held)
+    # Each body with those that joints at the point hold it to.
+    parts = {body: {body} for body in bodies}
+    closures: list[Joint] = []
+    for joint in robot.closures:
+        if PLATFORM in _ends(joint):
+            continue
+        if joint.at_point:
+            joint = _in_full(joint, held)
+            _unite(parts, joint.predecessor, joint.successor)
+        closures.append(joint)
+    first = bodies[0]
+    for other in bodies[1:]:
+        if other not in parts[first]:
+            _unite(parts, first, other)
+            meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and other in _ends(j))
+            closures.append(
+                replace(
+                    meeting,
+                    kind=JointKind.SPHERICAL,
+                    predecessor=first,
+                    successor=other,
+                    frame_predecessor=held[first],
+                    frame_successor=held[other],
+                )
+            )
+    # What never turns has a mass alone.
+    loads = [load.inertia[0] for load in robot.payload if load.body == PLATFORM]
+    mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
+    ten = np.array([mass] + [0.0] * 9)
+    shares = {body: transform_parameters(np.eye(3), held[body].p, ten) for body in bodies}
+    return Joined(tuple(closures), shares, (first, held[first]))
+
+
+def _unite(parts: dict[int, set[int]], one: int, other: int) -> None:
+    whole = parts[one] | parts[other]
+    for body in whole:
+        parts[body] = whole
+
+
+def _ends(joint: Joint) -> Sequence[int]:
+    return () if joint.is_coupling else (joint.predecessor, joint.successor)
+
+
+def _leg_body(joint: Joint) -> int:
+    return joint.successor if joint.predecessor == PLATFORM else joint.predecessor
+
+
+def _leg_frame(joint: Joint) -> Pose:
+    """The point in the frame of the leg's body."""
+    own = joint.frame_successor if joint.predecessor == PLATFORM else joint.frame_predecessor
+    return Pose(np.eye(3), own.p)
+
+
+def _point_frame(joint: Joint) -> Pose:
+    """The frame on the point of a joint that holds it."""
+    return joint.frame_predecessor if joint.predecessor == PLATFORM else joint.frame_successor
+
+
+def _in_full(joint: Joint, held: dict[int, Pose]) -> Joint:
+    """A joint at the point that locks the position itself."""
+    one, two = held.get(joint.predecessor), held.get(joint.successor)
+    first = joint.frame_predecessor if one is None else Pose(joint.frame_predecessor.R, one.p)
+    second = joint.frame_successor if two is None else Pose(joint.frame_successor.R, two.p)
+    kind = _AT_POINT.get(joint.kind, joint.kind)
+    skipped = int(joint.kind is JointKind.CYLINDRICAL)
+    return replace(
+        joint,
+        kind=kind,
+        frame_predecessor=first,
+        frame_successor=second,
+        at_point=False,
+        **{what: getattr(joint, what)[skipped:] for what in ("friction", "springs", "stops", "limits")},
+    )
+
+
+# ---- joints of one kind of motion, one after the other
+
+
+# Basis functions that a graph has, by the names of its numbers.
+_FRICTION = {"viscous": "damping", "coulomb": "coulomb", "quadratic": "quadratic", "cubic": "cubic"}
+_TURN = 2.0 * math.pi
+Ends = tuple[str, str]
+
+
+class JointLinks:
+    """Joints as links of a graph; what no link holds is reported."""
+
+    def __init__(
+        self, drives: Mapping[str, Actuator], name: Callable[[str], str], report: ExchangeReport
+    ) -> None:
+        """With the actuators by the names of their joints, and a function that gives new names."""
+        self.drives, self.name, self.report = drives, name, report
+        self._left_out: dict[str, list[str]] = {}
+
+    def note_losses(self) -> None:
+        """Report what was left out, joints with the same loss in one sentence."""
+        for sentence, joints in self._left_out.items():
+            names = ", ".join(dict.fromkeys(joints))
+            self.report.lost(sentence.format(names))
+
+    def _lost(self, sentence: str, joint: Joint) -> None:
+        """Note a loss; the sentence has a place for the names of all its joints."""
+        self._left_out.setdefault(sentence, []).append(joint.name)
+
+    def links(self, joint: Joint, made: str, ends: Ends, values: list[float]) -> list[Link]:
+        """The links of a joint, from its predecessor to its successor.
+
+        Args:
+            joint: the joint.
+            made: its name in the graph.
+            ends: names of its two bodies.
+            values: its coordinates in the assembly.
+        """
+        steps: list[tuple[Axis, ...] | Array] = []
+        place = 0
+        for number, primitive in enumerate(joint.primitives):
+            value = values[place : place + primitive.nq]
+            place += primitive.nq
+            if primitive is Primitive.SPHERICAL:
+                steps.append(np.array(value))
+                continue
+            axis = self._axis(joint, number, primitive, value[0])
+            if joint.kind is JointKind.UNIVERSAL and steps:
+                steps[0] = (*steps[0], axis)
+            else:
+                steps.append((axis,))
+        if not steps:
+            steps.append(())
+        return self._chain(joint, made, ends, steps)
+
+    def _chain(
+        self, joint: Joint, made: str, ends: Ends, steps: list[tuple[Axis, ...] | Array]
+    ) -> list[Link]:
+        links: list[Link] = []
+        parent, at = ends[0], joint.frame_predecessor
+        for k, step in enumerate(steps):
+            last = k == len(steps) - 1
+            child = (
+                ends[1]
+                if last
+                else self.name(f"{made}-carrier{k + 1}" if len(steps) > 2 else f"{made}-carrier")
+            )
+            child_at = joint.frame_successor if last else identity()
+            own = made if len(steps) == 1 else f"{made}-{k + 1}"
+            if isinstance(step, tuple):
+                links.append(Link(own, parent, child, at, child_at, step))
+            else:
+                damping, armature = self._ball(joint)
+                ball = Link(own, parent, child, at, child_at, spherical=True, quat=step)
+                links.append(replace(ball, damping=damping, armature=armature))
+            parent, at = child, identity()
+        return links
+
+    def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
+        """One axis, with the part of what acts in the joint that acts along it."""
+        direction = np.eye(3)[primitive.axis]
+        turns = primitive.is_rotation
+        forces = dict.fromkeys(_FRICTION.values(), 0.0)
+        for term in joint.friction[number] if joint.friction else ():
+            self._add(joint, term, forces)
+        spring = joint.springs[number] if joint.springs else None
+        stop = joint.stops[number] if joint.stops else None
+        limits = joint.limits[number] if joint.limits else (-math.inf, math.inf)
+        if stop is not None and stop.damping:
+            self._lost("dampers of end stops left out: {}", joint)
+        first = number == 0
+        return Axis(
+            direction=direction,
+            turns=turns,
+            value=_within(value, limits) if turns else value,
+            damping=forces["damping"],
+            coulomb=forces["coulomb"],
+            quadratic=forces["quadratic"],
+            cubic=forces["cubic"],
+            armature=joint.gear_ratio**2 * joint.rotor_inertia if first else 0.0,
+            stiffness=0.0 if spring is None else spring.stiffness,
+            rest=0.0 if spring is None else spring.rest,
+            limits=limits,
+            stop=0.0 if stop is None else stop.stiffness,
+            motor=self._motor(joint) if first else None,
+        )
+
+    def _add(self, joint: Joint, term: FrictionTerm, forces: dict[str, float]) -> None:
+        if term.basis in _FRICTION:
+            forces[_FRICTION[term.basis]] += term.coefficient
+        elif term.basis == "coulomb-smooth":
+            forces["coulomb"] += term.coefficient
+            self._lost("smooth Coulomb friction changes its sign at once: {}", joint)
+        elif term.coefficient:
+            self._lost(f"{term.basis} friction left out: {{}}", joint)
+
+    def _ball(self, joint: Joint) -> tuple[float, float]:
+        """Damping and rotor inertia of the spherical part of a joint."""
+        damping = 0.0
+        number = joint.primitives.index(Primitive.SPHERICAL)
+        for term in joint.friction[number] if joint.friction else ():
+            if term.basis == "viscous":
+                damping += term.coefficient
+            elif term.coefficient:
+                words = f"{term.basis} friction of spherical joints left out, which acts along their angular"
+                self._lost(f"{words} velocity and not axis by axis: {{}}", joint)
+        spherical = joint.kind is JointKind.SPHERICAL
+        return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
+
+    def _motor(self, joint: Joint) -> Motor | None:
+        drive = self.drives.get(joint.name)
+        if drive is None:
+            return None
+        if joint.drive_stiffness:
+            self._lost("elasticity of drives left out, motor and load move as one: {}", joint)
+        if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
+            self.report.lost("constants of motors and encoders left out")
+        place = list(self.drives).index(joint.name)
+        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=place)
+
+
+def _within(angle: float, limits: tuple[float, float]) -> float:
+    """The angle, by whole turns, that is within the limits; as it is where none is."""
+    for turned in (angle, angle + _TURN, angle - _TURN):
+        if limits[0] <= turned <= limits[1]:
+            return turned
+    return angle
+
+
+def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
+    """The pose of a joint's second frame in its first, from those of all bodies."""
+    first = poses[joint.predecessor] @ joint.frame_predecessor
+    return first.inverse() @ poses[joint.successor] @ joint.frame_successor
+
+
+# ---- angular dampers as damping of joints
+
+
+def in_joints(graph: Graph) -> Graph:
+    """The graph without dampers between bodies."""
+    joints, closures = list(graph.joints), list(graph.closures)
+    lost = []
+    for damper in graph.dampers:
+        links, k = _between(joints, closures, damper)
+        if k < 0:
+            lost.append(damper.name)
+        else:
+            links[k] = _damped(links[k], damper.damping)
+    if lost:
+        graph.report.lost(
+            f"angular dampers between bodies that no single joint joins left out: {', '.join(lost)}"
+        )
+    return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
+
+
+def _between(joints: list[Link], closures: list[Link], damper: RotationDamper) -> tuple[list[Link], int]:
+    """The list and place of a joint of one axis, or spherical, between the bodies of a damper; -1 if none."""
+    for links in (joints, closures):
+        for k, link in enumerate(links):
+            if {link.parent, link.child} == set(damper.bodies) and len(link.axes) < 2:
+                return links, k
+    return joints, -1
+
+
+def _damped(link: Link, damping: float) -> Link:
+    if link.spherical:
+        return replace(link, damping=link.damping + damping)
+    turning = tuple(
+        replace(axis, damping=axis.damping + damping) if axis.turns else axis for axis in link.axes
+    )
+    return replace(link, axes=turning)
+
+
+# ---- the graph
 
 
 def assembled_graph(robot: Robot) -> Graph:

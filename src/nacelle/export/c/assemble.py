@@ -7,7 +7,7 @@ import math
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING
-from nacelle.export.loop.assembly import ASSEMBLY
+from nacelle.export.loop import ASSEMBLY
 from nacelle.kinematics.iteration.unknowns import centred
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

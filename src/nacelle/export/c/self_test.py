@@ -1,17 +1,149 @@
-"""The self-test of a C package: reference vectors against every function, in both precisions."""
+"""The self-test of a C package: reference numbers against every function, in both precisions.
+
+Functions are held against reference vectors, a controller against samples in a row, memory carried on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nacelle.emit.c.interface import COptions, Interface
+import numpy as np
+
+from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
+from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.samples_test import samples_check, samples_data
+from nacelle.export.c.loop import names_of
 from nacelle.export.entry import Entry
-from nacelle.export.loop.recorded import RecordedSamples
-from nacelle.export.vectors import CAP, ClosedLegs, Vectors
+from nacelle.export.loop import memory_of
+from nacelle.export.vectors import CAP, ClosedLegs, RecordedSamples, Vectors
 from nacelle.spatial.scalar import Array
+
+# ---- a controller: samples in a row, memory carried on
+
+
+_INPUTS = ("q", "x", "v", "a")
+
+_CHECK = """\
+/* {step}: all samples in a row, after a reset. */
+static int check_{label}(void)
+{{
+    {struct} c;
+{arrays}
+    {real} start[{nx}];
+    double worst[{count}] = {{0.0}};
+    int wrong = 0;
+    int bad = 0;
+    for (int j = 0; j < {nz}; ++j) {{
+        c.memory[j] = 7;
+    }}
+    for (int j = 0; j < {nx}; ++j) {{
+        start[j] = ({real})controller_start[j];
+    }}
+    wrong += {reset}(&c, start) != 0;
+    for (int i = -1; i < SAMPLES; ++i) {{
+        if (i >= 0) {{
+{filled}
+            wrong += {step}(&c, q, x, v, a, force) != controller_status[i];
+            for (int j = 0; j < {m}; ++j) {{
+                worst[0] = worse(worst[0], (double)force[j], controller_force[i][j], controller_scale[0]);
+            }}
+        }}
+        for (int j = 0; j < {nz}; ++j) {{
+            const int part = controller_part[j];
+            worst[part] = worse(worst[part], (double)c.memory[j], controller_memory[i + 1][j],
+                                controller_scale[part]);
+        }}
+    }}
+{reports}
+    bad += report("{step}", "status", (double)wrong, 0.0);
+    return bad;
+}}
+"""
+
+
+def _samples_table(name: str, values: Array, count: str) -> str:
+    rows = []
+    for row in values.tolist():
+        texts = [c_constant(value, "double") for value in row]
+        lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
+        rows.append("    {" + ",\n     ".join(lines) + "},")
+    return "\n".join([f"static const double {name}[{count}][{values.shape[1]}] = {{", *rows, "};", ""])
+
+
+def _row(kind: str, name: str, texts: list[str]) -> str:
+    lines = [f"    {', '.join(texts[k : k + 8])}," for k in range(0, len(texts), 8)]
+    return "\n".join([f"static const {kind} {name}[{len(texts)}] = {{", *lines, "};", ""])
+
+
+def _parts(controller: Controller) -> list[str]:
+    """What is compared: forces, and the parts of the memory that have numbers."""
+    return ["force", *(name for name, size in memory_of(controller).sizes.items() if size)]
+
+
+def samples_data(package: Package, controller: Controller, samples: RecordedSamples) -> str:
+    """Tables of the samples."""
+    fields, parts = memory_of(controller), _parts(controller)
+    places = [parts.index(name, 1) for name, size in fields.sizes.items() for _ in range(size)]
+    rows = np.concatenate([samples.first[None], samples.memory])
+    return "\n".join(
+        [
+            f"/* {package.name}_controller: samples in a row */",
+            f"#define SAMPLES {len(samples.force)}",
+            "",
+            *(_samples_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
+            _samples_table("controller_force", samples.force, "SAMPLES"),
+            _samples_table("controller_memory", rows, "SAMPLES + 1"),
+            _row(
+                "double",
+                "controller_start",
+                [c_constant(value, "double") for value in samples.start.tolist()],
+            ),
+            _row("double", "controller_scale", [c_constant(samples.scale[name], "double") for name in parts]),
+            _row("int", "controller_status", [str(status) for status in samples.status]),
+            _row("int", "controller_part", [str(place) for place in places]),
+        ]
+    )
+
+
+def samples_check(
+    package: Package, controller: Controller, samples: RecordedSamples, real: str
+) -> tuple[str, str]:
+    """Name of the function that compares, and its text."""
+    struct, reset, step = names_of(package, real)
+    parts = _parts(controller)
+    sizes = {name: samples.inputs[name].shape[1] for name in _INPUTS} | {"force": samples.force.shape[1]}
+    filled = []
+    for name in _INPUTS:
+        filled += [
+            f"            for (int j = 0; j < {sizes[name]}; ++j) {{",
+            f"                {name}[j] = ({real})controller_{name}[i][j];",
+            "            }",
+        ]
+    limits = samples.tolerance[real]
+    reports = [
+        f'    bad += report("{step}", "{name}", worst[{k}], {limits[name]!r});'
+        for k, name in enumerate(parts)
+    ]
+    label = struct.removeprefix(f"{package.name}_")
+    return f"check_{label}", _CHECK.format(
+        label=label,
+        struct=struct,
+        reset=reset,
+        step=step,
+        real=real,
+        arrays="\n".join(f"    {real} {name}[{size}];" for name, size in sizes.items()),
+        nx=sizes["x"],
+        count=len(parts),
+        nz=memory_of(controller).size,
+        filled="\n".join(filled),
+        m=sizes["force"],
+        reports="\n".join(reports),
+    )
+
+
+# ---- every function
+
 
 _HEAD = """\
 /*
@@ -111,7 +243,7 @@ def _interface(package: Package, entry: Entry, real: str) -> Interface:
     return Interface(entry.program, COptions(real="float" if real == "float" else "double", name=name))
 
 
-def _table(name: str, values: Array) -> str:
+def _states_table(name: str, values: Array) -> str:
     rows = []
     for row in values.tolist():
         texts = [repr(value) for value in row]
@@ -124,15 +256,15 @@ def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
     """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
     tables = [f"/* {package.name}_{entry.label} */"]
     for k, values in enumerate(vectors.inputs.values()):
-        tables.append(_table(f"{entry.label}_in{k}", values))
+        tables.append(_states_table(f"{entry.label}_in{k}", values))
     for k, values in enumerate(vectors.outputs.values()):
-        tables.append(_table(f"{entry.label}_out{k}", values))
+        tables.append(_states_table(f"{entry.label}_out{k}", values))
     if vectors.closed is not None:
         tables += [
-            _table(f"{entry.label}_closed", vectors.closed.y),
+            _states_table(f"{entry.label}_closed", vectors.closed.y),
             "/* By how much y moves where the loops open by their size: an iteration that closes them to a",
             " * tolerance knows y to the tolerance times this. */",
-            _table(f"{entry.label}_condition", vectors.closed.condition),
+            _states_table(f"{entry.label}_condition", vectors.closed.condition),
         ]
     return "\n".join(tables)
 

@@ -1,12 +1,161 @@
-"""The descriptions of an FMU: modelDescription.xml and buildDescription.xml."""
+"""The descriptions of an FMU: its variables, modelDescription.xml and buildDescription.xml.
+
+The variables of an FMU: named scalars with units and start values, in groups that lie side by side.
+
+A variable's value reference is its place in the table; 0 is the time. The emitted C reads and writes a
+group as an array from the place of its first variable on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from nacelle.export.fmi.variables import Scalar, VariableTable
+from nacelle.model.reduced import layout_of
+from nacelle.model.robot import Robot
+
+# ---- variables
+
+
+Named = tuple[str, str]
+"""Name and unit; the unit may be empty."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A variable.
+
+    Attributes:
+        name: what users see.
+        causality: "independent", "parameter", "input", "output" or "local".
+        unit: in the notation of FMI ("N.m", "m/s2"), or empty.
+        about: what it is.
+        start: value before anything is set; None where it is computed.
+        tunable: of a parameter, whether it may be set during a simulation.
+        derivative_of: value reference of the state whose derivative it is.
+    """
+
+    name: str
+    causality: str
+    unit: str = ""
+    about: str = ""
+    start: float | None = None
+    tunable: bool = False
+    derivative_of: int | None = None
+
+    @property
+    def variability(self) -> str:
+        """As FMI says it."""
+        if self.causality == "parameter":
+            return "tunable" if self.tunable else "fixed"
+        return "continuous"
+
+    @property
+    def settable(self) -> str:
+        """When it may be set, as the enumeration of interface.h says it."""
+        if self.causality == "input" or self.tunable:
+            return "ALWAYS"
+        return "BEFORE" if self.causality == "parameter" else "NEVER"
+
+
+class VariableTable:
+    """The variables of an FMU, group by group."""
+
+    def __init__(self) -> None:
+        """Begin with the time."""
+        self.scalars = [Scalar("time", "independent", "s", "simulated time")]
+        self.places: dict[str, slice] = {}
+
+    def add(
+        self,
+        group: str,
+        causality: str,
+        named: Iterable[Named],
+        about: str,
+        *,
+        start: Iterable[float] | None = None,
+        tunable: bool = False,
+    ) -> None:
+        """Add a group of variables.
+
+        Args:
+            group: what it is called here.
+            causality: of all of them.
+            named: their names and units.
+            about: what they are.
+            start: their start values; computed if None.
+            tunable: of parameters, whether they may be set at any time.
+        """
+        first, pairs = len(self.scalars), list(named)
+        values = [None] * len(pairs) if start is None else [float(value) for value in start]
+        taken = {scalar.name for scalar in self.scalars}
+        for (name, unit), value in zip(pairs, values, strict=True):
+            # Names of a description may collide with those made here.
+            while name in taken:
+                name += "'"
+            taken.add(name)
+            self.scalars.append(Scalar(name, causality, unit, about, value, tunable))
+        self.places[group] = slice(first, len(self.scalars))
+
+    def add_states(self, named: Iterable[Named], about: str) -> None:
+        """Add the groups "state" and "derivative"."""
+        self.add("state", "local", named, about)
+        first, at = len(self.scalars), self.places["state"].start
+        for k, state in enumerate(self.states()):
+            what, unit = f"derivative of {state.name} by time", _rate(state.unit)
+            self.scalars.append(Scalar(f"der({state.name})", "local", unit, what, derivative_of=at + k))
+        self.places["derivative"] = slice(first, len(self.scalars))
+
+    def at(self, group: str) -> str:
+        """The array of a group in C."""
+        return f"values + {self.places[group].start}"
+
+    def states(self) -> list[Scalar]:
+        """The states."""
+        place = self.places.get("state")
+        return [] if place is None else self.scalars[place]
+
+
+def _rate(unit: str) -> str:
+    """The unit of a derivative by time."""
+    return {"m": "m/s", "rad": "rad/s", "m/s": "m/s2", "rad/s": "rad/s2"}.get(unit, "")
+
+
+class QuantityNames:
+    """Names and units of the quantities of a robot."""
+
+    def __init__(self, robot: Robot) -> None:
+        layout = layout_of(robot.motion)
+        drives = [
+            (actuator.name, revolute)
+            for actuator, revolute in zip(robot.actuators, robot.revolute_actuators, strict=True)
+        ]
+        self.pose = _prefixed("pose", zip(layout.x_names, layout.units, strict=True))
+        self.coordinates = list(zip(robot.motion.coordinates, layout.v_units, strict=True))
+        self.twist = _prefixed("twist", ((f"v_{name}", _rate(unit)) for name, unit in self.coordinates))
+        self.acceleration = _prefixed(
+            "acceleration", ((f"a_{name}", _rate(_rate(unit))) for name, unit in self.coordinates)
+        )
+        self.force = [(f"force.{name}", "N.m" if turns else "N") for name, turns in drives]
+        self.position = [(f"position.{name}", "rad" if turns else "m") for name, turns in drives]
+        self.rate = [(f"rate.{name}", "rad/s" if turns else "m/s") for name, turns in drives]
+
+    def started(self) -> tuple[list[Named], list[Named]]:
+        """Names of the pose and of the twist at the start."""
+        pose, twist = (
+            [(name.replace(word, "start", 1), unit) for name, unit in group]
+            for word, group in (("pose", self.pose), ("twist", self.twist))
+        )
+        return pose, twist
+
+
+def _prefixed(word: str, named: Iterable[Named]) -> list[Named]:
+    return [(f"{word}.{name}", unit) for name, unit in named]
+
+
+# ---- the files
+
 
 # Exponents of the base units.
 _UNITS = {

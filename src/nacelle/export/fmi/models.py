@@ -15,8 +15,8 @@ from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASU
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING, Entry
-from nacelle.export.fmi.variables import Named, QuantityNames, VariableTable
-from nacelle.export.loop.law import gains_of, memory_of
+from nacelle.export.fmi.description import Named, QuantityNames, VariableTable
+from nacelle.export.loop import gains_of, memory_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 

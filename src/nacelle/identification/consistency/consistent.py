@@ -26,9 +26,8 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.cone_program import ConeSolution, nearest_in_cones
-from nacelle.identification.consistency.feasible_set import FeasibleSet, feasible_set
+from nacelle.identification.consistency.feasible_set import Bounds, FeasibleSet, feasible_set
 from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
-from nacelle.identification.consistency.signs import Bounds
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn

@@ -1,8 +1,15 @@
-"""The robot with identified parameters, and its file.
+"""The robot with identified parameters and its file, and why parameters belong to no robot.
 
 `to_yaml` writes a robot in full, joint by joint in SI units, with m, m c and the inertia about each body's
 frame: the numbers that are identified, without another rounding. Templates, constants, units and comments of
 the user's own file are not in a robot, and so not in this one.
+
+Why parameters belong to no robot: in words, by body and by parameter.
+
+What a description is refused for, or would make a robot gain energy from friction: a negative mass, an
+inertia about the centre of mass that is not positive or breaks the triangle inequality (a pseudo-inertia
+matrix that is not positive semidefinite), a point with an inertia, a body that spins idly and is not
+axisymmetric, a negative coefficient of friction, rotor inertia or stiffness.
 """
 
 from __future__ import annotations
@@ -17,11 +24,78 @@ from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
 from nacelle.errors import DescriptionError, IdentificationError
 from nacelle.files import write_whole
 from nacelle.identification.consistency.consistent import ConsistentParameters
-from nacelle.identification.consistency.faults import consistency_faults
+from nacelle.identification.consistency.feasible_set import axisymmetry, is_nonnegative
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.library import loads
 from nacelle.model.flexible import without_wrong_beams
+from nacelle.model.leg import PLATFORM
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
+from nacelle.spatial.inertia import inertia_faults
+from nacelle.spatial.scalar import Array
+
+# How far from axisymmetric a body that spins idly may be, as in the check of descriptions.
+_ASYMMETRY = 1e-7
+
+
+def is_consistent(robot: Robot, values: Any = None) -> bool:
+    """Whether a robot with these parameters can be built; see `consistency_faults`."""
+    return not consistency_faults(robot, values)
+
+
+def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
+    """Say which bodies and parameters are impossible, and why; empty if a robot can have these parameters.
+
+    Args:
+        robot: the robot.
+        values: linear parameters (parameters,) in the place of its own, SI units.
+
+    Raises:
+        IdentificationError: if there are not as many as the robot has.
+    """
+    own = linear_parameters(robot)
+    given = own.values if values is None else np.asarray(values, dtype=float)
+    if given.shape != own.values.shape:
+        raise IdentificationError(
+            f"{robot.name} has {len(own)} linear parameters, the values have shape {given.shape}"
+        )
+    faults = {
+        name: f"{value} is not a finite number"
+        for name, value in zip(own.names, given.tolist(), strict=True)
+        if not np.isfinite(value)
+    }
+    if faults:
+        return faults
+    spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
+    tens = given[: 10 * (len(robot.bodies) - 1 + len(robot.payload))].reshape(-1, 10)
+    for body, ten in enumerate(tens[: len(robot.bodies) - 1], start=1):
+        reasons = inertia_faults(ten)
+        if not reasons and body == PLATFORM and robot.nacelle.kind == "point" and np.any(ten[1:]):
+            reasons = ["a point has a mass alone, and this one has a first moment or an inertia"]
+        if (
+            not reasons
+            and body in spinning
+            and not _is_symmetric(robot, axisymmetry(robot, spinning[body]), ten)
+        ):
+            reasons = ["it spins idly about its axis, and its inertia is not symmetric about it"]
+        if reasons:
+            faults[robot.bodies[body].name] = reasons[0]
+    for load, ten in zip(robot.payload, tens[len(robot.bodies) - 1 :], strict=True):
+        for reason in inertia_faults(ten)[:1]:
+            faults[f"payload.{load.name}"] = reason
+    for name, value in zip(own.names, given.tolist(), strict=True):
+        if value < 0.0 and is_nonnegative(name):
+            faults[name] = f"it is negative: {value:g}"
+    return faults
+
+
+def _is_symmetric(robot: Robot, rows: Array, ten: Array) -> bool:
+    """Whether the equations of an axisymmetric body hold, moments of order k over m size^k."""
+    size = robot.size * np.array([1.0] * 2 + [robot.size] * 4)
+    return bool(np.all(np.abs(rows @ ten) <= _ASYMMETRY * ten[0] * size))
+
+
+# ---- the robot with identified parameters, and its file
 
 
 def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) -> Robot:

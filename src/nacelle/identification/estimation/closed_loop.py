@@ -1,11 +1,39 @@
-"""The motion that a robot with estimated parameters makes in closed loop: free of every sensor's errors.
+"""Estimators without the encoders' errors, by motions in closed loop: DIDIM, instrumental variables.
+
+The motion that a robot with estimated parameters makes in closed loop: free of every sensor's errors.
 
 The reference is followed by the controller that the machine has, or one of a stated bandwidth, and the robot
 has the estimates, lifted to parameters that a robot can have. Instruments (IDIM-IV) and the regressor of the
 direct and inverse model (DIDIM) come from this motion.
+
+Direct and inverse dynamic identification (DIDIM): only the forces are measured.
+
+The robot with the present estimates beta_k is simulated in closed loop along the reference; its motion gives
+the regressor, the measured forces the other side:
+
+    beta_(k+1) = argmin  sum_t |b_t - Y_t(simulated motion of beta_k) beta|^2
+
+(Gautier, Janot and Vandanjon, "A new closed-loop output error method for parameter identification of robot
+dynamics", IEEE Trans. Control Systems Technology 21, 2013). Encoders and their errors do not appear; what is
+assumed is the controller. The tracking error is small beside the motion, so few steps suffice.
+
+Instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias.
+
+    sum_t Z_t^T W (b_t - Y_t beta) = 0
+
+The regressor Y comes from noisy encoders, so its errors and those of b - Y beta go together, and least
+squares has a bias that more data do not cure. Z is the same regressor along a motion without these errors:
+that of the reference, or of splines through the encoders (`preparation`), or one that is simulated in closed
+loop with the present estimates (Janot, Vandanjon and Gautier, "A generic instrumental variable approach for
+industrial robot identification", IEEE Trans. Control Systems Technology 22, 2014). It goes along with Y, and
+not with the errors.
 """
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +42,9 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.consistent import lifted
 from nacelle.identification.data.poses import NacelleMotion
 from nacelle.identification.data.preparation import Samples
+from nacelle.identification.estimation.estimator import CadPrior, Data, Estimator
+from nacelle.identification.estimation.least_squares import row_weights
+from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal.rehearsal import Experiment
 from nacelle.identification.rehearsal.settings import Controller, Sensors
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
@@ -93,3 +124,128 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
     # The machine had an error when the samples began, the simulation has none: the difference decays.
     settled = run.time - run.time[0] >= _SETTLING / controller.bandwidth
     return NacelleMotion(run.x, run.v, run.a, settled)
+
+
+# ---- direct and inverse dynamic identification (DIDIM): only the forces are measured
+
+
+# Steps of estimates below this part of their deviations end the iteration.
+_SMALL = 0.05
+
+
+class DirectInverse(Estimator):
+    """Direct and inverse model: the regressor along a motion that is simulated in closed loop.
+
+    Attributes:
+        iterations_: how many motions were simulated.
+    """
+
+    def __init__(
+        self,
+        *,
+        parameters: BaseParameters | None = None,
+        prior: CadPrior | None = None,
+        controller: Controller | None = None,
+        iterations: int = 10,
+    ) -> None:
+        """Keep the options.
+
+        Args:
+            parameters: as of `Estimator`.
+            prior: as of `Estimator`.
+            controller: of the machine; one with a bandwidth of 10 Hz if None.
+            iterations: motions that are simulated, at most.
+        """
+        super().__init__(parameters=parameters, prior=prior)
+        self.controller = controller
+        self.iterations = iterations
+
+    def fit(self, X: Data, y: Any = None) -> Self:
+        """Estimate the base parameters from samples; a regression alone has no motion to simulate.
+
+        Raises:
+            IdentificationError: if the data are too few, a regression, or the closed loop does not hold.
+        """
+        if isinstance(X, Regression):
+            raise IdentificationError("DirectInverse simulates motions: fit it to samples, not a regression")
+        self._samples: Sequence[Samples] = [X] if isinstance(X, Samples) else list(X)
+        return super().fit(X, y)
+
+    def _estimate(self, data: Regression) -> None:
+        # The reference's own motion is where the iteration starts.
+        self._fit_along(_along(data))
+        controller = self.controller or Controller()
+        for k in range(self.iterations):
+            before = self.coef_
+            robot = estimated_robot(data.base, self.coef_, self.covariance_)
+            motions = [closed_loop_motion(data.base.robot, robot, part, controller) for part in self._samples]
+            self._fit_along(_along(data.with_instruments(motions, self._samples)))
+            self.iterations_ = k + 1
+            step = np.abs(self.coef_ - before)
+            if np.all(step <= _SMALL * np.where(np.isfinite(self.std_), self.std_, np.inf)):
+                break
+        # Deviations of forces are those along the simulated motion.
+        self.regression_ = data
+
+    def _fit_along(self, data: Regression) -> None:
+        self._solve(data, data.Y, row_weights(data, data.Y, self))
+
+
+def _along(data: Regression) -> Regression:
+    """The regression with its instruments as the regressor."""
+    return dataclasses.replace(data, Y=data.Z)
+
+
+# ---- instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias
+
+
+class InstrumentalVariables(Estimator):
+    """Instrumental variables, every row weighted by the variance of its residuals; the default."""
+
+    def __init__(
+        self,
+        *,
+        parameters: BaseParameters | None = None,
+        prior: CadPrior | None = None,
+        controller: Controller | None = None,
+        iterations: int = 2,
+    ) -> None:
+        """Keep the options.
+
+        Args:
+            parameters: as of `Estimator`.
+            prior: as of `Estimator`.
+            controller: of the machine: instruments are then simulated in closed loop with it; if None, they
+                are those of the samples.
+            iterations: how often they are simulated.
+        """
+        super().__init__(parameters=parameters, prior=prior)
+        self.controller = controller
+        self.iterations = iterations
+
+    def fit(self, X: Data, y: Any = None) -> Self:
+        """Estimate the base parameters.
+
+        Args:
+            X: samples (`prepare`), or a regression, whose own instruments are taken.
+            y: as of `Estimator.fit`.
+
+        Raises:
+            IdentificationError: if the data are too few.
+        """
+        several = [X] if isinstance(X, Samples) else X
+        self._samples: Sequence[Samples] = () if isinstance(several, Regression) else list(several)
+        return super().fit(X, y)
+
+    def _estimate(self, data: Regression) -> None:
+        self._solve(data, data.Z, row_weights(data, data.Z, self))
+        if self.controller is None or not self._samples:
+            return
+        for _ in range(self.iterations):
+            robot = estimated_robot(data.base, self.coef_, self.covariance_)
+            motions = [
+                closed_loop_motion(data.base.robot, robot, part, self.controller) for part in self._samples
+            ]
+            data = data.with_instruments(motions, self._samples)
+            self._solve(data, data.Z, row_weights(data, data.Z, self))
+        self.regression_ = data

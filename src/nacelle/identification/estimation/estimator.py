@@ -8,6 +8,47 @@ An estimator finds beta from weighted moments, Z (M, rows, k) instruments or Y i
 beta_0 the robot's own numbers, beta_p and Lambda a prior, if there is one. Columns are scaled to a root mean
 square of one, so that units do not matter; what the data do not excite at all (singular values of the scaled
 Y below 1e-9 of the largest) stays at beta_0 and is named.
+
+What is known before a measurement: parameters from CAD, each with a deviation.
+
+Parameters z of CAD are independent, with deviations s_k; base parameters beta = K z have the mean K z and the
+covariance K diag(s^2) K^T. As information it adds to that of the data: Lambda = (K diag(s^2) K^T)^-1.
+
+How uncertain estimates are: the covariance of a linear estimator under noise that is not white.
+
+An estimator solves the moments sum_t Q_t^T (b_t - Y_t beta) = 0, Q = W Z weighted instruments. Its error is
+A^-1 s with
+
+    A = sum_t Q_t^T Y_t,      s = sum_t Q_t^T e_t,      cov beta = A^-1 B A^-T,
+    B = sum over t, l of  Q_t^T R_l Q_(t+l),            R_l = mean of e_t e_(t+l)^T
+
+Errors e_t (rows,) of currents and, through Y, of encoders are coloured by filters and differ from row to row.
+R_l (rows, rows) is estimated, for lags a little beyond the filter's length. For white noise this is the
+textbook's sigma^2 (Y^T Y)^-1.
+
+Residuals r = (1 - P Q^T) e, P = Y A^-1, are smaller than errors, most of all in the band of the motion, which
+is where it matters. With S_l the matrix that has ones at the lags l and -l,
+
+    mean of r_i^T S_l r_i  =  sum over k, m of  R_m^k tr((d_ik - P_i Q_k^T)^T S_l (d_ik - P_i Q_k^T) S_m)
+
+is a linear system for the lags R_m^k of all rows k, whose solution has no such bias.
+
+That takes errors to be alike at all times. They are not where friction changes its sign: there a small error
+of the rate is a large one of the force. So beside it stands the sum of the products of moments themselves,
+
+    B' = sum over t, l of  k_l s_t s_(t+l)^T,      s_t = Q_t^T r_t,      k_l = 1 - |l| / 4
+
+(Newey and West), and every parameter has the larger of the two variances.
+
+Essential parameters: those that the data distinguish from zero.
+
+Setting base parameter i to zero moves the others and adds to the weighted squares of the residuals
+
+    beta' = beta - C_i beta_i / C_ii,    C' = C - C_i C_i^T / C_ii,    chi^2 += beta_i^2 / C_ii
+
+C the covariance, C_i its column i. The least of these is removed first, as long as the sum is one that chance
+alone gives with a probability of 95 %: parameters that a model does without, with fewer numbers to compute
+and to trust.
 """
 
 from __future__ import annotations
@@ -15,6 +56,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,12 +64,202 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
+from nacelle.identification.data.filters import HALF_LENGTH
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.estimation.prior import CadPrior
 from nacelle.identification.estimation.regression import Regression, regression
-from nacelle.identification.estimation.uncertainty import parameter_covariance
+from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True)
+class CadPrior:
+    """The robot's own numbers as a prior.
+
+    Attributes:
+        deviation: of every parameter, over its value: 0.2 for 20 per cent.
+    """
+
+    deviation: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Check the number."""
+        if not (np.isfinite(self.deviation) and self.deviation > 0.0):
+            raise IdentificationError(
+                f"the deviation of a prior must be above zero (0.2 for 20 %), got {self.deviation:g}"
+            )
+
+    def information(self, base: BaseParameters) -> Array:
+        """Lambda (base parameters, base parameters), the inverse of the prior's covariance; SI units."""
+        deviations = self.deviation * _magnitudes(base)
+        covariance = (base.K * deviations**2) @ base.K.T
+        scale = np.sqrt(np.diag(covariance))
+        scale[scale == 0.0] = 1.0
+        # A parameter that is zero in CAD is not known to be zero.
+        scaled = covariance / np.outer(scale, scale)
+        return np.asarray(np.linalg.pinv(scaled, hermitian=True) / np.outer(scale, scale))
+
+
+def _magnitudes(base: BaseParameters) -> Array:
+    """A size for every chosen parameter: its value, or what its body would have for a zero."""
+    values = np.abs(base.choice.values)
+    names = base.choice.names
+    place = {name: k for k, name in enumerate(names)}
+    sizes = values.copy()
+    length = base.robot.size
+    for k, name in enumerate(names):
+        body, _, kind = name.rpartition(".")
+        if kind not in INERTIA_NAMES:
+            continue
+        mass = values[place[f"{body}.m"]] if f"{body}.m" in place else 0.0
+        first = kind.startswith("m") and kind != "m"
+        typical = mass * (1.0 if kind == "m" else (0.1 * length if first else (0.1 * length) ** 2))
+        sizes[k] = max(values[k], typical)
+    positive = sizes[sizes > 0.0]
+    least = float(np.min(positive)) if positive.size else 1.0
+    return np.where(sizes > 0.0, sizes, least)
+
+
+# ---- how uncertain estimates are: the covariance of a linear estimator under noise that is not white
+
+
+# Lags that count, in kept samples.
+_LAGS = HALF_LENGTH + 3
+# The least variance along a direction, over that of white noise.
+_LEAST = 0.01
+
+
+def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array, D: Array) -> Array:
+    """Covariance of parameters D times the sum of Q_t^T e_t.
+
+    Args:
+        data: the regression.
+        residuals: of the fit (M, rows).
+        P: Y A^-1 (M, rows, k).
+        Q: weighted instruments (M, rows, k).
+        D: A^-1 in the units of the parameters (parameters, k).
+    """
+    alike = D @ moment_covariance(data, residuals, P, Q) @ D.T
+    own = np.diag(alike)
+    apart = np.einsum("ik,kl,il->i", D, _product_covariance(data, residuals, Q), D)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.sqrt(np.where(apart > own, apart / own, 1.0))
+    growth = np.where(np.isfinite(growth), growth, 1.0)
+    return np.asarray(alike * np.outer(growth, growth))
+
+
+def _product_covariance(data: Regression, residuals: Array, Q: Array) -> Array:
+    """B' (k, k) from the products of moments at near times."""
+    moments = np.einsum("tik,ti->tk", Q, residuals)
+    B = moments.T @ moments
+    for lag in range(1, _LAGS):
+        for part in data.parts():
+            now = moments[part]
+            term = now[:-lag].T @ now[lag:]
+            B += (1.0 - lag / _LAGS) * (term + term.T)
+    count = data.count * len(data.rows)
+    return np.asarray(B * (count / max(count - Q.shape[2], 1)))
+
+
+def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:
+    """B (k, k): covariance of the sum of Q_t^T e_t.
+
+    Args:
+        data: the regression.
+        residuals: of the fit (M, rows).
+        P: Y A^-1 (M, rows, k).
+        Q: weighted instruments (M, rows, k).
+    """
+    covariances = _autocovariance(data, residuals, P, Q)
+    width = Q.shape[2]
+    B, white = np.zeros((2, width, width))
+    for part in data.parts():
+        now = Q[part]
+        for lag, R in enumerate(covariances[: len(now)]):
+            weighted = np.einsum("tik,ij->tjk", now[: len(now) - lag], R)
+            term = weighted.reshape(-1, width).T @ now[lag:].reshape(-1, width)
+            B += term if lag == 0 else term + term.T
+            white += term if lag == 0 else 0.0
+    return _positive(0.5 * (B + B.T), 0.5 * (white + white.T))
+
+
+def _positive(B: Array, white: Array) -> Array:
+    """B (k, k) with a variance above zero along every direction.
+
+    Sums that end at a lag can leave directions with a variance below zero, above all where noise grows with
+    frequency. There it is the least part of `white`, what noise without memory would give.
+    """
+    scale = np.sqrt(np.maximum(np.diag(white), 0.0))
+    scale[scale == 0.0] = 1.0
+    units = np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(white / units)
+    half = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    inverse = np.linalg.pinv(half)
+    ratios, directions = np.linalg.eigh(inverse @ B @ inverse.T)
+    root = half @ directions * np.sqrt(np.maximum(ratios, _LEAST))
+    return np.asarray(root @ root.T)
+
+
+def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> Array:
+    """R_l (lags, rows, rows) of the errors, l = 0, 1, ..."""
+    rows = len(data.rows)
+    r = residuals * data.used[:, None]
+    pairs = [float(np.sum(_shifted(data, data.used * 1.0, lag)[data.used])) for lag in range(_LAGS)]
+    freedom = data.count * rows / max(data.count * rows - P.shape[2], 1)
+    covariances = np.zeros((_LAGS, rows, rows))
+    for lag in range(_LAGS):
+        if pairs[lag]:
+            # Over both lags, l and -l: the sum of a matrix and its transpose.
+            both = r.T @ _shifted(data, r, lag)
+            covariances[lag] = both * freedom / pairs[lag]
+    own = _without_bias(data, r, P, Q, pairs)
+    for lag in range(_LAGS):
+        np.fill_diagonal(covariances[lag], own[:, lag])
+    return covariances
+
+
+def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[float]) -> Array:
+    """R_l of every row alone (rows, lags), from the linear system at the head of the file."""
+    rows, lags = len(data.rows), [lag for lag, count in enumerate(pairs) if count]
+    size = len(lags)
+    # S_l P and S_l Q for all rows: (lags, M, rows, k).
+    shifted_P = np.stack([_shifted(data, P, lag) for lag in lags])
+    shifted_Q = np.stack([_shifted(data, Q, lag) for lag in lags])
+    inner_P = np.einsum("tik,atil->aikl", P, shifted_P, optimize=True).reshape(size, rows, -1)
+    inner_Q = np.einsum("tik,atil->ailk", Q, shifted_Q, optimize=True).reshape(size, rows, -1)
+    system = np.einsum("aim,bkm->iakb", inner_P, inner_Q, optimize=True)
+    once = np.einsum("atik,btik->iab", shifted_P, shifted_Q, optimize=True)
+    seen = np.zeros((rows, size))
+    for i in range(rows):
+        system[i, :, i, :] += np.diag([pairs[lag] for lag in lags]) - 2.0 * once[i]
+        for a, lag in enumerate(lags):
+            seen[i, a] = float(r[:, i] @ _shifted(data, r[:, i], lag))
+    values = np.zeros((rows, _LAGS))
+    flat = np.linalg.lstsq(system.reshape(rows * size, -1), seen.ravel(), rcond=1e-10)[0]
+    values[:, lags] = flat.reshape(rows, size)
+    # With few samples the system may ask for a variance below zero: the residuals' own is the least.
+    plain = np.sum(r**2, axis=0) / max(pairs[0], 1.0)
+    weak = values[:, 0] < plain
+    values[weak] = 0.0
+    values[weak, 0] = plain[weak]
+    return values
+
+
+def _shifted(data: Regression, values: Array, lag: int) -> Array:
+    """S_l times values (M, ...), within uninterrupted parts: those l samples later plus those l earlier."""
+    if lag == 0:
+        return values
+    result = np.zeros_like(values)
+    for part in data.parts():
+        now, out = values[part], result[part]
+        if len(now) > lag:
+            out[:-lag] += now[lag:]
+            out[lag:] += now[:-lag]
+    return result
+
+
+# ---- what all estimators share: options, fit, prediction, score, and what an estimate is worth
+
 
 Data = Samples | Sequence[Samples] | Regression
 # Directions with singular values below this part of the largest are not excited at all.
@@ -296,3 +528,70 @@ def _with_force(data: Regression, y: Any) -> Regression:
     if force.shape != data.force.shape:
         raise IdentificationError(f"y has the shape {force.shape}, the regression {data.force.shape}")
     return dataclasses.replace(data, force=force)
+
+
+# ---- essential parameters: those that the data distinguish from zero
+
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Essential:
+    """Estimates without those that may as well be zero.
+
+    Attributes:
+        names: of the base parameters that remain.
+        removed: names of those that do not.
+        coef: all base parameters (base parameters,), zero where they were removed.
+        covariance: of all, zero where they were removed.
+        chi_square: what the removal adds to the weighted squares of the residuals.
+    """
+
+    names: tuple[str, ...]
+    removed: tuple[str, ...]
+    coef: Array
+    covariance: Array
+    chi_square: float
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (base parameters,)."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
+
+
+def essential(estimator: Estimator, level: float = _LEVEL) -> Essential:
+    """Remove the parameters that the data of a fit do not distinguish from zero.
+
+    Args:
+        estimator: after `fit`.
+        level: probability up to which what is lost may be chance.
+    """
+    from scipy.stats import chi2
+
+    estimator._require_fit()
+    names = estimator.base_.names
+    coef, covariance = estimator.coef_.copy(), estimator.covariance_.copy()
+    finite = np.isfinite(np.diag(covariance))
+    covariance = np.where(np.isfinite(covariance), covariance, 0.0)
+    left = [k for k in range(len(names)) if finite[k] and covariance[k, k] > 0.0]
+    removed: list[int] = []
+    lost = 0.0
+    while left:
+        added = coef[left] ** 2 / np.diag(covariance)[left]
+        least = int(np.argmin(added))
+        if lost + added[least] > chi2.ppf(level, len(removed) + 1):
+            break
+        k = left.pop(least)
+        lost += float(added[least])
+        column = covariance[:, k].copy()
+        coef -= column * (coef[k] / column[k])
+        covariance -= np.outer(column, column) / column[k]
+        removed.append(k)
+        coef[removed] = 0.0
+        covariance[removed] = 0.0
+        covariance[:, removed] = 0.0
+        # What the removal of others has determined entirely has nothing left to test.
+        left = [j for j in left if covariance[j, j] > 0.0]
+    kept = [name for k, name in enumerate(names) if k not in removed]
+    return Essential(tuple(kept), tuple(names[k] for k in sorted(removed)), coef, covariance, lost)

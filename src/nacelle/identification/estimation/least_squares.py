@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.identification.estimation.estimator import Estimator, residual_deviation
-from nacelle.identification.estimation.prior import CadPrior
+from nacelle.identification.estimation.estimator import CadPrior, Estimator, residual_deviation
 from nacelle.identification.estimation.regression import Regression
 from nacelle.spatial.scalar import Array
 

@@ -33,16 +33,20 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT
-from nacelle.identification.consistency.feasible_set import FeasibleSet, body_cone, full_body
-from nacelle.identification.consistency.linear_equations import all_solutions
+from nacelle.identification.consistency.feasible_set import (
+    FeasibleSet,
+    Signs,
+    all_solutions,
+    body_cone,
+    full_body,
+)
 from nacelle.identification.consistency.roots import (
     root_of_covariance,
     root_of_regression,
     standard_deviations,
 )
-from nacelle.identification.consistency.signs import Signs
 from nacelle.identification.estimation.estimator import Estimator
-from nacelle.model.numbers.parameters import INERTIA_NAMES
+from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import carrier
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot

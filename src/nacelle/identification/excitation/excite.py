@@ -22,19 +22,27 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.check import Use, drawn_in, largest_uses, motion_uses
-from nacelle.identification.excitation.criterion import CRITERIA
 from nacelle.identification.excitation.limits import MARGIN, Limits, limits
 from nacelle.identification.excitation.motions import Harmonics, functions
 from nacelle.identification.excitation.optimise import (
+    CRITERIA,
     Best,
+    Design,
     improved,
     random_motions,
+    scaled_columns,
     usual_starts,
     values_of,
 )
-from nacelle.identification.excitation.problem import Design, scaled_columns
-from nacelle.identification.excitation.result import Excitation, ExcitationPart, stroke_line
+from nacelle.identification.excitation.result import (
+    Excitation,
+    ExcitationPart,
+    Use,
+    drawn_in,
+    largest_uses,
+    motion_uses,
+    stroke_line,
+)
 from nacelle.identification.excitation.strokes import (
     Stroke,
     chain_uses,

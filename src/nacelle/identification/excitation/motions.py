@@ -26,9 +26,8 @@ import numpy as np
 
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.kinematics.trajectory import Fourier, Sample, Trajectory
-from nacelle.kinematics.trajectory.arguments import read_layout, read_pose
-from nacelle.kinematics.trajectory.base import sample_about
-from nacelle.kinematics.trajectory.basis import clamped_knots, cumulative
+from nacelle.kinematics.trajectory.base import read_layout, read_pose, sample_about
+from nacelle.kinematics.trajectory.bspline import clamped_knots, cumulative
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
 

@@ -31,23 +31,22 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import smallest
-from nacelle.dynamics.derivatives.tangent import has_tilts
+from nacelle.dynamics.derivatives.derivatives import has_tilts
 from nacelle.kinematics.actuation import actuator_biases, actuator_rows
+from nacelle.kinematics.configuration import configuration, moving
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.jacobian import scales
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns
-from nacelle.kinematics.tree.configuration import configuration
-from nacelle.kinematics.tree.rates import moving
 from nacelle.kinematics.tree.spanning_tree import Turn
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
-from nacelle.program.symbol import Symbol, node_of
+from nacelle.program.trace import Symbol, node_of
 from nacelle.simulation.flow import pose_from_coordinates
 from nacelle.simulation.plant import Limit, limited_step, limits_of
-from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias
+from nacelle.spatial.rotation import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve
 

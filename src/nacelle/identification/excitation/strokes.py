@@ -23,14 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.check import uses_along
-from nacelle.identification.excitation.problem import Design
-from nacelle.identification.excitation.result import stroke_line
+from nacelle.identification.excitation.optimise import Design
+from nacelle.identification.excitation.result import stroke_line, uses_along
 from nacelle.kinematics.jacobian import twist_units
 from nacelle.kinematics.trajectory import Trapezoid
 from nacelle.model.reduced import layout_of
 from nacelle.progress import task
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # Speeds of the strokes over the highest one; of ways between strokes.

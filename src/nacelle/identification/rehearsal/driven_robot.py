@@ -13,7 +13,7 @@ by T z', and a fixed step integrates a constant rate exactly.
 Cogging of drive i is A_i sin(k_i q_i + phase_i), a force at the joint that no current shows.
 """
 
-# Why not `nacelle.simulation.drives.plant.DrivenPlant` under a `Sampled` law, the same physics: there the
+# Why not `nacelle.simulation.driven_plant.DrivenPlant` under a `Sampled` law, the same physics: there the
 # memory is set at each sample, here it is integrated with the state. The sums have another order, so that a
 # seeded rehearsal would give other last digits.
 

@@ -21,8 +21,7 @@ from nacelle.kinematics.flags import failed, flag_words
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import native
-from nacelle.kinematics.trajectory.base import Sample, Trajectory
-from nacelle.kinematics.trajectory.periodic import reason_not_periodic
+from nacelle.kinematics.trajectory.base import Sample, Trajectory, reason_not_periodic
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

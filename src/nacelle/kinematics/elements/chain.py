@@ -25,19 +25,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.elements.geometry import ElementGeometry
-from nacelle.kinematics.elements.rates import (
+from nacelle.kinematics.elements.reading import welds
+from nacelle.kinematics.elements.structure import (
+    ElementGeometry,
+    ElementLeg,
+    ElementRod,
+    Hold,
     Rate,
     Rigid,
     cross_and_rate,
     dotted,
     resting,
+    split_states,
     stacked,
     times,
     zero_rate,
 )
-from nacelle.kinematics.elements.reading import welds
-from nacelle.kinematics.elements.structure import ElementLeg, ElementRod, Hold, split_states
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.model.leg import BASE
 from nacelle.spatial.rotation import skew

@@ -24,10 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.reading import UncoveredError, element_legs
-from nacelle.kinematics.elements.structure import ElementLeg
-from nacelle.kinematics.mechanism.closed import generic_poses
+from nacelle.kinematics.elements.structure import ElementGeometry, ElementLeg
+from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot

@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.bars.form import clean
-from nacelle.kinematics.elements.geometry import ElementGeometry
+from nacelle.kinematics.bars import clean
 from nacelle.kinematics.elements.jets import (
     Jet,
     constant_jet,
@@ -33,7 +32,7 @@ from nacelle.kinematics.elements.jets import (
     unit_jet,
 )
 from nacelle.kinematics.elements.layout import ARM, ElementLayout, bar_direction, in_space, sample_geometries
-from nacelle.kinematics.elements.structure import ElementLeg, ElementRod
+from nacelle.kinematics.elements.structure import ElementGeometry, ElementLeg, ElementRod
 from nacelle.kinematics.general.vectors import add, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step

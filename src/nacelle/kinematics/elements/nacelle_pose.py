@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.bars.form import clean
+from nacelle.kinematics.bars import clean
 from nacelle.kinematics.elements.jets import Jet, cross_jets, plus_jet
 from nacelle.kinematics.elements.layout import sample_geometries
 from nacelle.kinematics.general.nacelle import GivenFrame, GivenPoint

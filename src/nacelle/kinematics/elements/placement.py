@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.elements.layout import ElementLayout, StateVariable, in_space, leg_layout
 from nacelle.kinematics.elements.leg_points import MeasuredLeg, Universal, leg_points
 from nacelle.kinematics.elements.nacelle_pose import NacellePlaces
@@ -27,7 +28,6 @@ from nacelle.kinematics.general.ties import GivenLine
 from nacelle.kinematics.general.vectors import add, crossed, scaled
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step, motion_of_steps
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM

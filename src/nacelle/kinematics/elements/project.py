@@ -35,7 +35,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 _STEPS = 30

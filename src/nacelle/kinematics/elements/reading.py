@@ -11,8 +11,8 @@ import dataclasses
 from functools import lru_cache
 from itertools import permutations
 
-from nacelle.kinematics.elements.geometry import ElementGeometry
 from nacelle.kinematics.elements.structure import (
+    ElementGeometry,
     ElementLeg,
     ElementRod,
     FrameAxis,
@@ -20,10 +20,9 @@ from nacelle.kinematics.elements.structure import (
     KinematicElement,
     NacellePart,
 )
-from nacelle.kinematics.legs.axes import on_axis
-from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.chain import on_axis
+from nacelle.kinematics.legs.leg_type import Group, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
-from nacelle.kinematics.legs.path import Group
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Leg

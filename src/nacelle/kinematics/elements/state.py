@@ -24,7 +24,7 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.elements.from_pose import element_arrays, element_shapes
+from nacelle.kinematics.elements.from_inputs import element_arrays, element_shapes
 from nacelle.kinematics.elements.layout import ElementLayout, StateVariable
 from nacelle.kinematics.elements.placement import ElementMotion, element_layout, reason_without_elements
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

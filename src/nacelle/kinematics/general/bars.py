@@ -19,9 +19,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.bars.form import LegForm, UnreadError, alike, clean, leg_axes
-from nacelle.kinematics.bars.reading import read_leg
-from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.bars import LegForm, UnreadError, alike, clean, leg_axes, read_leg
+from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM

@@ -28,8 +28,7 @@ from nacelle.kinematics.general.motion import angular_velocity, columns, with_ro
 from nacelle.kinematics.general.nacelle import MovingFrame
 from nacelle.kinematics.general.placed import GeneralPlan, Placed
 from nacelle.kinematics.general.tie_motion import given_rates, slip
-from nacelle.kinematics.general.tie_rows import locked_axes
-from nacelle.kinematics.general.ties import MassPointRod, Tie, TieRow
+from nacelle.kinematics.general.ties import MassPointRod, Tie, TieRow, locked_axes
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, inner, plus_times, scaled
 from nacelle.kinematics.mechanism.assembly import coupling_scale
 from nacelle.kinematics.tree.closure import coupling_gap

@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.general.factors import Factors, factorise
 from nacelle.kinematics.general.loops import NacelleLoop, nacelle_loops
 from nacelle.kinematics.general.motion import NodeMotion, outward
 from nacelle.kinematics.general.nacelle import MovingFrame, PoleFrame
 from nacelle.kinematics.general.placed import GeneralPlan, Placed
-from nacelle.kinematics.general.solve import Solved, solve_in_order
+from nacelle.kinematics.general.solve import Factors, Solved, factorise, solve_in_order
 from nacelle.kinematics.general.tie_motion import (
     TieMotion,
     given_accelerations,

@@ -19,8 +19,7 @@ import numpy as np
 
 from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
 from nacelle.kinematics.general.tie_motion import second_derivatives
-from nacelle.kinematics.general.tie_rows import Axes, basis, closure_rows, coupling_tie, locked_axes
-from nacelle.kinematics.general.ties import Tie, TieRow
+from nacelle.kinematics.general.ties import Axes, Tie, TieRow, basis, closure_rows, coupling_tie, locked_axes
 from nacelle.kinematics.general.vectors import ZERO, add
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

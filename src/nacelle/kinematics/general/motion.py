@@ -16,9 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.kinematics.general.leg_trees import LegTrees
+from nacelle.kinematics.general.leg_trees import LegTrees, TreeNode
 from nacelle.kinematics.general.nacelle import MovingFrame
-from nacelle.kinematics.general.tree_node import TreeNode
 from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 

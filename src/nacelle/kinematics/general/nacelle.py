@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.general.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.tree.configuration import Configuration
 from nacelle.kinematics.tree.spanning_tree import step_motion
 from nacelle.model.joint import Primitive
 from nacelle.model.leg import BASE, PLATFORM

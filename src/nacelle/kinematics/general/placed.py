@@ -19,18 +19,25 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.general.bars import Bar, bars_of, own_axes
-from nacelle.kinematics.general.factors import Order
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees, leg_trees
 from nacelle.kinematics.general.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
 from nacelle.kinematics.general.rods import rods_of
-from nacelle.kinematics.general.solve import ConstantRows, solve_in_order, without_constant_rows
-from nacelle.kinematics.general.tie_rows import bar_tie, closure_tie, coupling_tie, rod_tie, spin_tie
-from nacelle.kinematics.general.ties import GivenLine, MassPointRod, Tie
-from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.general.solve import ConstantRows, Order, solve_in_order, without_constant_rows
+from nacelle.kinematics.general.ties import (
+    GivenLine,
+    MassPointRod,
+    Tie,
+    bar_tie,
+    closure_tie,
+    coupling_tie,
+    rod_tie,
+    spin_tie,
+)
+from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.idle import Spin
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.tree.configuration import Configuration, configuration
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose

@@ -18,12 +18,10 @@ import dataclasses
 import numpy as np
 
 from nacelle.kinematics.general.ties import MassPointRod
-from nacelle.kinematics.legs.axes import TOLERANCE
-from nacelle.kinematics.legs.chain import end_frames
+from nacelle.kinematics.legs.chain import TOLERANCE, end_frames
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.model.loaded import body_parameters
-from nacelle.model.robot import Robot
+from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.inertia import (
     inertia_matrix,
     is_axisymmetric,

@@ -26,8 +26,7 @@ from nacelle.kinematics.general.bars import flat
 from nacelle.kinematics.general.leg_trees import Idle, LegTrees
 from nacelle.kinematics.general.motion import NodeMotion, columns, outward, velocity
 from nacelle.kinematics.general.nacelle import MovingFrame, PlacedNacelle
-from nacelle.kinematics.general.tie_rows import largest_entry
-from nacelle.kinematics.general.ties import Tie, TieRow
+from nacelle.kinematics.general.ties import Tie, TieRow, largest_entry
 from nacelle.kinematics.general.vectors import ZERO, add, crossed, scaled
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, plus
 

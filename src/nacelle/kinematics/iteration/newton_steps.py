@@ -5,8 +5,9 @@
     forward_step       x at actuator coordinates q, for robots in closed form
     assembling_step    the platform's pose and all joints at q, for every robot
 
-Each solves the linearised closures J u + g = 0 for the rates u of the tree (`nacelle.kinematics.tree.rates`),
-J (rows, rates) their Jacobian, g (rows,) what the loops, or the actuators, leave open, m or sines of angles.
+Each solves the linearised closures J u + g = 0 for the rates u of the tree, as in
+`nacelle.kinematics.configuration`; J (rows, rates) is their Jacobian, g (rows,) what the loops, or the
+actuators, leave open, m or sines of angles.
 Rates of a spherical joint turn its quaternion, dq = q o [u; 0] / 2; all other unknowns change by their rate.
 The error is the largest entry of g, lengths over the robot's size.
 """
@@ -19,15 +20,21 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.kinematics.actuation import actuator_steps, closing_actuators, joint_rate_row, locked_in_tree
+from nacelle.kinematics.configuration import (
+    ClosureEquations,
+    Configuration,
+    chart_basis,
+    configuration,
+    rate_equations,
+    respond,
+    selections,
+)
 from nacelle.kinematics.general.closure_step import ClosureStep, closure_step, finds_step
 from nacelle.kinematics.general.legs import Rates
 from nacelle.kinematics.general.plan import is_supported, plan_of
 from nacelle.kinematics.kinematic_model import _inverse, legs_eliminated
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.least_squares import least_squares
-from nacelle.kinematics.tree.rates import ClosureEquations, chart_basis, rate_equations, respond, selections
 from nacelle.kinematics.tree.spanning_tree import (
     CosSin,
     Step,
@@ -41,7 +48,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
-from nacelle.spatial.solve import solve
+from nacelle.spatial.solve import least_squares, solve
 
 
 def _largest(values: Sequence[Scalar]) -> Scalar:

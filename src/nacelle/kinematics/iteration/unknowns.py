@@ -9,7 +9,9 @@ equations have several solutions; the one that is meant is connected with the re
 3. where there is no such path, but plain iteration closes the loops: flagged `OTHER_BRANCH`;
 4. else the pose is out of reach: `UNREACHABLE`.
 
-The signs of `nacelle.kinematics.iteration.branch` are checked for every solution.
+The signs of `nacelle.kinematics.branch` are checked for every solution.
+
+How a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`).
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.compile.closing import Closing
 from nacelle.emit.newton import Solver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import unwrapped
+from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.iteration import newton_steps
-from nacelle.kinematics.iteration.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.iteration.continuation import (
     Equations,
     Roadmap,
@@ -35,12 +38,13 @@ from nacelle.kinematics.iteration.continuation import (
     roadmap,
     sure_run,
 )
+from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import native, native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.kinematics.tree.spanning_tree import TURN
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 _ITERATIONS = 50
@@ -363,3 +367,17 @@ def _roadmap(robot: Robot) -> Roadmap:
         turn = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
         goals[:, layout.quaternion] = quat_multiply(quat_exp(turn), x0[layout.quaternion])
     return roadmap(search.equations, (x0, y0), goals, search.between)
+
+
+# ---- how a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`)
+
+
+def closing_of(robot: Robot) -> Closing:
+    """Unit quaternions, and closed loops by Newton's iteration from the reference pose."""
+    mechanism = mechanism_of(robot)
+
+    def find(x: Array, y: Array | None) -> Array:
+        return unknowns(mechanism, x, start_of(robot, y)).y
+
+    step = closing_step if mechanism.ny else None
+    return Closing(robot, mechanism.layout.quaternion, step, mechanism.reference, find)

@@ -1,26 +1,353 @@
 """Leg types: what each leg of a robot is, recognised once.
 
-A leg is read from the base to the nacelle (`path`). Single joints that act as one, because their axes meet
-within the tolerance of `axes`, count as universal, spherical or cylindrical joints. Inverse kinematics, the
+A leg is read from the base to the nacelle. Single joints that act as one, because their axes meet
+within the tolerance of `chain`, count as universal, spherical or cylindrical joints. Inverse kinematics, the
 formulations of dynamics and the reports read the legs from here and recognise nothing on their own.
+
+The closed forms of inverse kinematics: which legs have one.
+
+A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
+frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
+nacelle:
+
+    U P, S P             telescopic legs: the length is a distance            UPS, SPS
+    R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
+    R R, P R, R P        the same in a plane                                  RRR, PRR, RPR
+    U R                  a plane that turns, with two links in it             URU
+
+Two revolute joints whose axes cross act as a universal one (U). A strut or rod on a spherical joint whose
+end is more than a point (SPU, PSU, RSR) has its spin from the closure, and no closed form here. Further forms
+are a prismatic joint up to a plane (P-C5), three prismatic joints and a spherical one (PSPP), rods side by
+side on an arm or slider, and the same with a parallelogram. `solution` solves them.
+
+The way from the base through a leg to the nacelle: its joints, and those that act as one.
+
+From body to body each joint is passed once, forward or against its direction, with its frames on both. For
+neighbours X = far^-1 near is the constant frame between them; they are one group where X says so, within
+1e-12 of the robot's size:
+
+    R R     -> U    axes that meet at a right angle, in a point c
+    R R R   -> S    the third one meets the second at a right angle in c, too
+    P R     -> C    along one line
+
+A leg is the sequence of letters, such as UPS; one that branches once, into rods side by side, is written
+R[SS|SS]. Fixed joints are left out: the body behind one is seen from the body before it.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from nacelle.kinematics.legs.axes import on_axis, relation
-from nacelle.kinematics.legs.chain import LegChain, serial_chain
-from nacelle.kinematics.legs.forms import FORMS, askew, chain_form, is_three_prismatic
+import numpy as np
+
+from nacelle.kinematics.legs.chain import (
+    TOLERANCE,
+    LegChain,
+    centred,
+    coaxial,
+    crossing,
+    on_axis,
+    parallel,
+    perpendicular,
+    relation,
+    serial_chain,
+)
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, parallelogram
-from nacelle.kinematics.legs.path import Group, Route, is_planar, route
 from nacelle.model.joint import LETTERS, JointKind
-from nacelle.model.leg import Leg
+from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.scalar import Array
+
+_C5 = (JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
+_HOLDS_TARGET_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A closed form.
+
+    Attributes:
+        kind: "strut" for a leg whose last joint sets its length, "rod" for one of constant length on a driven
+            first joint, "other".
+        free_joint: the joint about which a strut or rod turns freely: "U", "S" or "R"; empty for others.
+        roots: number of roots, without those of rods side by side.
+        fits: whether a chain of floats has this form, in a robot of a size; None if it is not one of a chain.
+    """
+
+    kind: str
+    free_joint: str
+    roots: int
+    fits: Callable[[LegChain, float], bool] | None = None
+
+    def centred(self, chain: LegChain) -> LegChain:
+        """A chain with the frames of its universal joint moved to the centre of the joint."""
+        return centred(chain, 1 if self.kind == "rod" else 0) if self.free_joint == "U" else chain
+
+
+def _elbow_in_plane(chain: LegChain, size: float) -> bool:
+    across = {"RR": parallel, "PR": perpendicular}.get(chain.letters)
+    return across is not None and across(chain.X[1]) and _planar_end(chain)
+
+
+def _prismatic_in_plane(chain: LegChain, size: float) -> bool:
+    return chain.letters == "RP" and perpendicular(chain.X[1]) and _planar_end(chain)
+
+
+def _planar_end(chain: LegChain) -> bool:
+    """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
+    if chain.target.kind is JointKind.REVOLUTE:
+        return parallel(chain.X[-2] @ chain.X[-1] if chain.letters[-1] == "P" else chain.X[-1])
+    return chain.target.kind is JointKind.POINT
+
+
+def _free_end(chain: LegChain) -> bool:
+    """Whether a leg on a spherical joint is held at a point alone: no closure gives its spin."""
+    return chain.target.kind in (JointKind.SPHERICAL, JointKind.POINT)
+
+
+# In this order: the first form that fits is taken.
+FORMS = {
+    "elbow-universal": ClosedForm(
+        "rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and crossing(c.X[2], size)
+    ),
+    "universal-revolute": ClosedForm(
+        "other", "U", 2, lambda c, size: c.letters == "RRR" and crossing(c.X[1], size) and parallel(c.X[2])
+    ),
+    "universal-prismatic": ClosedForm(
+        "strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)
+    ),
+    "elbow-spherical": ClosedForm("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
+    "spherical-prismatic": ClosedForm("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
+    "elbow-revolute": ClosedForm("rod", "R", 1, _elbow_in_plane),
+    "revolute-prismatic": ClosedForm("strut", "R", 1, _prismatic_in_plane),
+    "prismatic-planar": ClosedForm("other", "", 0),
+    "three-prismatic": ClosedForm("other", "", 0),
+    "rods": ClosedForm("other", "", 1),
+    "parallelogram": ClosedForm("other", "", 2),
+}
+
+
+def chain_form(chain: LegChain, size: float) -> str:
+    """Name of the closed form of a chain of floats; empty if it has none."""
+    if chain.target.kind in _C5:
+        return "prismatic-planar" if chain.letters == "P" else ""
+    if chain.target.kind not in _HOLDS_TARGET_POINT:
+        return ""
+    return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
+
+
+def askew(chain: LegChain, form: ClosedForm, size: float) -> str:
+    """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
+    X, is_pair = form.centred(chain).X, form.free_joint == "U"
+    if form.kind == "strut":
+        end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.free_joint == "R" else 1.0), X[-2].R[:, 2]
+        if float(np.linalg.norm(np.cross(end, along))) > TOLERANCE * size:
+            return "the line along its slide through its end misses the joint on the base"
+    else:
+        along = X[-1].p / size
+        if is_pair and chain.letters[0] == "R" and not parallel(X[1]):
+            return "the first axis of its universal joint turns with its arm"
+    if is_pair and abs(float(along[2])) > TOLERANCE:
+        return "it is not perpendicular to the second axis of its universal joint"
+    return ""
+
+
+def is_three_prismatic(robot: Robot, leg: Leg) -> bool:
+    """Whether a leg is three prismatic joints and a spherical one: everything is linear in their lengths."""
+    if len(leg.closures) != 1 or robot.joints[leg.closures[0]].kind is not JointKind.SPHERICAL:
+        return False
+    kinds = [robot.joints[j].kind for j in leg.joints if robot.joints[j].kind is not JointKind.FIXED]
+    return kinds == [JointKind.PRISMATIC] * 3
+
+
+# ---- the way from the base through a leg to the nacelle: its joints, and those that act as one
+
+
+class Passed(NamedTuple):
+    """A joint on the way.
+
+    Attributes:
+        joint: its index.
+        kind: its kind.
+        forward: whether it is passed from its predecessor to its successor.
+        before: the body before it.
+        after: the body behind it.
+        near: its frame on the body before.
+        far: its frame on the body behind.
+    """
+
+    joint: int
+    kind: JointKind
+    forward: bool
+    before: int
+    after: int
+    near: Pose
+    far: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Joints that act as one: a single joint, or revolutes that act as a universal or spherical joint.
+
+    Attributes:
+        letter: of the joint that they act as.
+        joints: they, in the order of the way.
+        centre: the joint's origin, or where the axes meet (3,), in the frame of the body before.
+    """
+
+    letter: str
+    joints: tuple[Passed, ...]
+    centre: Array
+
+    @property
+    def before(self) -> int:
+        """The body before."""
+        return self.joints[0].before
+
+    @property
+    def after(self) -> int:
+        """The body behind."""
+        return self.joints[-1].after
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """All ways through a leg.
+
+    Attributes:
+        trunk: from the base to the nacelle, or to the body where branches begin.
+        branches: from there to the nacelle, side by side; empty for a chain.
+        reason: why the leg is not of this shape; empty if it is.
+    """
+
+    trunk: tuple[Group, ...] = ()
+    branches: tuple[tuple[Group, ...], ...] = ()
+    reason: str = ""
+
+
+def route(robot: Robot, leg: Leg) -> Route:
+    """Read a leg as a chain, or as a chain that branches once."""
+    if any(robot.joints[c].is_coupling for c in leg.closures):
+        return Route(reason="its joints are coupled")
+    left = [*leg.joints, *leg.closures]
+    trunk = _walk(robot, leg, BASE, left)
+    end = trunk[-1].after if trunk else BASE
+    if end == BASE:
+        roots = [j for j in (*leg.joints, *leg.closures) if BASE in _ends(robot, j)]
+        return Route(reason=f"it is attached to the base by {len(roots)} joints, not by one")
+    if end not in leg.bodies:
+        return Route(joint_groups(robot, trunk)) if not left else Route(reason="it has a loop of its own")
+    # Branches that begin behind fixed joints are seen from the body before these.
+    fixed = list(itertools.takewhile(lambda joint: joint.kind is JointKind.FIXED, reversed(trunk)))[::-1]
+    branches = []
+    for j in [j for j in left if end in _ends(robot, j)]:
+        if j in left:
+            branches.append(_walk(robot, leg, end, left, j))
+    if left or len(branches) < 2 or any(b[-1].after in (BASE, *leg.bodies) for b in branches):
+        return Route(reason="not all of its joints lie on ways from the base to the nacelle")
+    listed = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
+    return Route(joint_groups(robot, trunk), tuple(listed))
+
+
+def _ends(robot: Robot, j: int) -> tuple[int, int]:
+    return robot.joints[j].predecessor, robot.joints[j].successor
+
+
+def _walk(robot: Robot, leg: Leg, body: int, left: list[int], first: int | None = None) -> list[Passed]:
+    """The joints from a body on, until the leg ends or branches; they are taken out of `left`."""
+    passed: list[Passed] = []
+    while True:
+        nexts = [j for j in left if body in _ends(robot, j)] if first is None else [first]
+        if len(nexts) != 1:
+            return passed
+        first = None
+        left.remove(nexts[0])
+        passed.append(_passed(robot, nexts[0], body))
+        body = passed[-1].after
+        if body not in leg.bodies:
+            return passed
+
+
+def _passed(robot: Robot, j: int, body: int) -> Passed:
+    joint = robot.joints[j]
+    ends = (joint.predecessor, joint.successor)
+    frames = (joint.frame_predecessor, joint.frame_successor)
+    if joint.predecessor == body:
+        return Passed(j, joint.kind, True, *ends, *frames)
+    return Passed(j, joint.kind, False, *ends[::-1], *frames[::-1])
+
+
+def _without_fixed(passed: list[Passed]) -> list[Passed]:
+    result: list[Passed] = []
+    carried: tuple[int, Pose] | None = None
+    for joint in passed:
+        before, near = (
+            (joint.before, joint.near) if carried is None else (carried[0], carried[1] @ joint.near)
+        )
+        if joint.kind is JointKind.FIXED:
+            carried = before, near @ joint.far.inverse()
+        else:
+            result.append(joint._replace(before=before, near=near))
+            carried = None
+    return result
+
+
+def joint_groups(robot: Robot, passed: list[Passed]) -> tuple[Group, ...]:
+    """Merge revolutes whose axes cross in one point (RR to U, RRR to S), and coaxial P and R (to C)."""
+    joints, size = _without_fixed(passed), robot.size
+    X = [a.far.inverse() @ b.near for a, b in itertools.pairwise(joints)]
+    groups: list[Group] = []
+    k = 0
+    while k < len(joints):
+        count, centre = 1, joints[k].near.p
+        kinds = [joint.kind for joint in joints[k : k + 3]]
+        if kinds[:2] == [JointKind.REVOLUTE] * 2 and crossing(X[k], size):
+            count, centre = 2, joints[k].near.p + X[k].p[2] * joints[k].near.R[:, 2]
+            if kinds == [JointKind.REVOLUTE] * 3 and crossing(X[k + 1], size):
+                # Heights along the second axis of the points where the others meet it.
+                height = -float(X[k].R[:, 2] @ X[k].p)
+                count = 3 if abs(height - X[k + 1].p[2]) < TOLERANCE * size else 2
+        letter = {1: LETTERS[kinds[0]], 2: "U", 3: "S"}[count]
+        if set(kinds[:2]) == {JointKind.PRISMATIC, JointKind.REVOLUTE} and coaxial(X[k], size):
+            count, letter = 2, "C"
+        groups.append(Group(letter, tuple(joints[k : k + count]), np.asarray(centre)))
+        k += count
+    return tuple(groups)
+
+
+def is_planar(groups: tuple[Group, ...]) -> bool:
+    """Whether a chain moves in a plane: parallel revolutes, slides across them, anything at a point."""
+    joints = [joint for group in groups for joint in group.joints]
+    if len(joints) < 3 or joints[-1].kind not in (JointKind.POINT, JointKind.REVOLUTE):
+        return False
+    if joints[-1].kind is JointKind.POINT:
+        joints = joints[:-1]
+    # Axes with all coordinates zero: turns about the normal do not change how they lie to it.
+    R, axes = np.eye(3), list[tuple[JointKind, Array]]()
+    for joint in joints:
+        R = R @ joint.near.R
+        axes.append((joint.kind, R[:, 2]))
+        R = R @ joint.far.R.T
+    revolute_axes = [axis for kind, axis in axes if kind is JointKind.REVOLUTE]
+    if not revolute_axes or any(kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC) for kind, _ in axes):
+        return False
+    return all(
+        abs(float(revolute_axes[0] @ axis)) < TOLERANCE
+        if kind is JointKind.PRISMATIC
+        else float(np.linalg.norm(np.cross(revolute_axes[0], axis))) < TOLERANCE
+        for kind, axis in axes
+    )
+
+
+# ---- leg types: what each leg of a robot is, recognised once
+
 
 _SPHERICAL = (JointKind.SPHERICAL, JointKind.POINT)
 _HOLDS_POINT = (*_SPHERICAL, JointKind.UNIVERSAL)

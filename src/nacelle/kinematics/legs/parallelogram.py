@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.legs.axes import TOLERANCE, on_axis, parallel, perpendicular
+from nacelle.kinematics.legs.chain import TOLERANCE, on_axis, parallel, perpendicular
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot

@@ -20,11 +20,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
-from nacelle.kinematics.legs.forms import FORMS
-from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
-from nacelle.kinematics.legs.serial import SOLVED, EndPoint, Roots, axis_motion, elbow
-from nacelle.kinematics.legs.subproblem import angle_onto, rotate, spherical_aim, two_angles
+from nacelle.kinematics.legs.serial import (
+    SOLVED,
+    EndPoint,
+    Roots,
+    angle_onto,
+    axis_motion,
+    elbow,
+    rotate,
+    spherical_aim,
+    two_angles,
+)
 from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg

@@ -24,16 +24,20 @@ from nacelle.model.platform import AXES
 from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_from_rotation, rotation_quat
-from nacelle.spatial.rotation_path import (
+from nacelle.spatial.rotation import (
+    left_jacobian,
+    left_jacobian_bias,
+    log_rotation,
     quat_conjugate,
     quat_exp,
     quat_from_matrices,
+    quat_from_rotation,
     quat_log,
     quat_multiply,
     quat_rotate,
+    rotation_quat,
+    rotation_vector,
 )
-from nacelle.spatial.rotation_vector import left_jacobian, left_jacobian_bias, log_rotation, rotation_vector
 from nacelle.spatial.rounding import NEAR, cleaned
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, pack, product, sin
 

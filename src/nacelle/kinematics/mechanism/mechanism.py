@@ -21,9 +21,14 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
-from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale, require_assembly, row_scale
+from nacelle.kinematics.mechanism.assembly import (
+    Assembly,
+    generic_poses,
+    rate_scale,
+    require_assembly,
+    row_scale,
+)
 from nacelle.kinematics.mechanism.chart import Chart
-from nacelle.kinematics.mechanism.closed import generic_poses
 from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
 from nacelle.kinematics.mechanism.idle import Spin, held_spins, spin_row
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility

@@ -1,14 +1,20 @@
 """Trajectories: pose, twist and its derivative of a platform over time, with exact derivatives."""
 
-from nacelle.kinematics.trajectory.base import Chain, Reversed, Sample, Trajectory
+from nacelle.kinematics.trajectory.base import Chain, Reversed, Sample, Trajectory, TrajectoryError
 from nacelle.kinematics.trajectory.bspline import BSpline
-from nacelle.kinematics.trajectory.circle import Circle
-from nacelle.kinematics.trajectory.error import TrajectoryError
-from nacelle.kinematics.trajectory.fourier import Fourier
-from nacelle.kinematics.trajectory.line import Line
+from nacelle.kinematics.trajectory.paths import Circle, Fourier, Line
 from nacelle.kinematics.trajectory.polyline import Polyline
-from nacelle.kinematics.trajectory.scaling import TimeScaled, scale_to_limits, time_scaled
-from nacelle.kinematics.trajectory.timing import BangBang, Cubic, Quintic, Timing, Trapezoid, Uniform
+from nacelle.kinematics.trajectory.timing import (
+    BangBang,
+    Cubic,
+    Quintic,
+    TimeScaled,
+    Timing,
+    Trapezoid,
+    Uniform,
+    scale_to_limits,
+    time_scaled,
+)
 from nacelle.kinematics.trajectory.waypoints import Waypoints, read_waypoints
 
 __all__ = [

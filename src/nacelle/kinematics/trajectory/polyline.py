@@ -16,18 +16,20 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nacelle.kinematics.trajectory.arguments import (
+from nacelle.kinematics.trajectory.base import (
+    Sample,
+    Trajectory,
+    TrajectoryError,
     displacements,
+    joined_sample,
     positive_limit,
     read_layout,
     read_points,
     read_positive,
     read_times,
 )
-from nacelle.kinematics.trajectory.base import Sample, Trajectory, joined_sample
-from nacelle.kinematics.trajectory.error import TrajectoryError
 from nacelle.model.platform import Motion
-from nacelle.spatial.rotation_path import RotationMotion, compose, quat_multiply, turn_motion
+from nacelle.spatial.rotation import RotationMotion, compose, quat_multiply, turn_motion
 from nacelle.spatial.scalar import Array
 
 # A blend takes this part of the shortest time between points, if nothing is said of it.

@@ -10,17 +10,16 @@ from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
 from nacelle.kinematics.pose_input import SHORTEST
-from nacelle.kinematics.trajectory.arguments import nearest_signs, read_layout, read_points
+from nacelle.kinematics.trajectory.base import nearest_signs, read_layout, read_points
 from nacelle.kinematics.trajectory.bspline import BSpline
 from nacelle.kinematics.trajectory.polyline import Polyline
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, ReducedLayout
 from nacelle.pictures import Drawn
 from nacelle.progress import Progress, ignored
-from nacelle.spatial.rotation_path import quat_exp, quat_multiply
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
-from nacelle.tables.columns import ANGLE, LENGTH, TIME, Columns, Dimension
-from nacelle.tables.csv import Table, read_table
+from nacelle.tables.csv import ANGLE, LENGTH, TIME, Columns, Dimension, Table, read_table
 
 _RPY = ("roll", "pitch", "yaw")
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.build.between import BetweenBodies
 from nacelle.model.build.draft import (
     ChainDraft,
     DraftError,
@@ -20,12 +19,12 @@ from nacelle.model.build.draft import (
     draft_leg,
 )
 from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, Edge, full_name
-from nacelle.model.build.joints import JointBuilder
+from nacelle.model.build.joints import BetweenBodies, JointBuilder
 from nacelle.model.build.placement import Placement, mirrored_branch, placed_beam, placed_display, placement
 from nacelle.model.data import Actuator
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
-from nacelle.model.description.drive_reader import Drive, DriveReader
+from nacelle.model.description.drive import Drive, DriveReader
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses

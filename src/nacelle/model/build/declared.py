@@ -35,12 +35,12 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build.assemble import assembled
+from nacelle.model.data import SEED, Record, nearby
 from nacelle.model.description.description import Description
 from nacelle.model.description.frame import RotationSpec
-from nacelle.model.numbers.parameters import GROUPS
-from nacelle.model.record import SEED, Record, nearby
+from nacelle.model.numbers import GROUPS
 from nacelle.model.source.node import KeyPath, Node, Source
-from nacelle.model.written import WrittenNumber, WrittenText
+from nacelle.model.units import WrittenNumber, WrittenText
 from nacelle.program.graph import Graph, children, reachable
 from nacelle.program.program import Variable
 from nacelle.program.trace import linear

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.coupling import CouplingSpec
 from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.joint import EndSpec, JointSpec
+from nacelle.model.description.joint import CouplingSpec, EndSpec, JointSpec
 from nacelle.model.description.leg import ChainSpec, ElementSpec, LegSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath

@@ -1,22 +1,29 @@
-"""Joints of a robot from their drafts: frames placed and mirrored, drives read for the kind of joint."""
+"""Joints, springs and dampers of a robot from their drafts: placed, mirrored, read for their kind.
+
+Springs and dampers between bodies: names resolved, points placed with their legs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from nacelle.model.between import Damper, LineSpring
 from nacelle.model.build.draft import JointDraft, SiNumber
 from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, Edge, full_name
 from nacelle.model.build.placement import joint_mirror, mirror_drive
-from nacelle.model.description.drive_reader import Drive, DriveReader, spherical_first
+from nacelle.model.description.description import Description
+from nacelle.model.description.drive import Drive, DriveReader, spherical_first
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.source.node import KeyPath
 from nacelle.spatial.pose import Pose
+from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.scalar import Array, pack
 
 _AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
 
@@ -152,3 +159,56 @@ class JointBuilder:
                 frame = nacelle @ frame
         # Cosines of right angles come out as 6e-17; exact zeros make the programs traced from it smaller.
         return Pose(cleaned(frame.R), frame.p + 0.0)
+
+
+# ---- springs and dampers between bodies: names resolved, points placed with their legs
+
+
+class BetweenBodies:
+    """Reads what acts between two bodies: that of the whole robot, then that of the legs."""
+
+    def __init__(
+        self, description: Description, parts: Sequence[DescribedPart], joints: JointBuilder
+    ) -> None:
+        """`parts`: the nacelle, then the legs."""
+        self.description, self.parts, self.joints = description, parts, joints
+        self.graph: BodyGraph = joints.graph
+
+    def springs(self, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
+        """Springs, bodies by their numbers."""
+        made = []
+        for part, name, spec, ends in self._written("springs"):
+            points = tuple(self._point(part, at, body) for at, body in zip(spec.at, ends, strict=True))
+            numbers = (spec.stiffness, spec.length, spec.damping)
+            bodies = (index[ends[0]], index[ends[1]])
+            made.append(LineSpring(name, bodies, (points[0], points[1]), *map(plain_or_recorded, numbers)))
+        return tuple(made)
+
+    def dampers(self, index: Mapping[str, int]) -> tuple[Damper, ...]:
+        """Angular dampers, bodies by their numbers."""
+        return tuple(
+            Damper(name, (index[first], index[second]), plain_or_recorded(spec.damping))
+            for _, name, spec, (first, second) in self._written("dampers")
+        )
+
+    def _written(self, key: str) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
+        """Entries of the robot and its legs whose bodies there are: part, full name, entry, bodies."""
+        robot, *legs = self.parts
+        owners: list[tuple[DescribedPart, KeyPath, str, Any]] = [(robot, (), "", self.description)]
+        owners += [(part, part.path, f"{part.name}.", part.spec) for part in legs if part.spec]
+        for part, path, prefix, owner in owners:
+            for name, spec in getattr(owner, key).items():
+                place: KeyPath = (*path, key, name, "between")
+                first, second = (
+                    self.graph.resolve(part, body, (*place, k)) for k, body in enumerate(spec.between)
+                )
+                if first is None or second is None:
+                    continue
+                if first == second:
+                    word = key.removesuffix("s")
+                    self.graph.report(place, f"both ends of the {word} are on one body", "name two")
+                yield part, f"{prefix}{name}", spec, (first, second)
+
+    def _point(self, part: DescribedPart, at: Sequence[float], body: str) -> Array:
+        """A point in the frame of its body, placed as its leg is."""
+        return self.joints.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.model.description.body import DisplaySpec, FlexibleSpec
-from nacelle.model.description.drive_reader import Drive
+from nacelle.model.description.drive import Drive
 from nacelle.model.description.frame import PlacementSpec
 from nacelle.model.joint import MOTION, Joint, JointKind, Primitive
 from nacelle.spatial.inertia import transform_parameters

@@ -12,13 +12,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from nacelle.errors import did_you_mean
 from nacelle.model.description.body import BodySpec, DisplaySpec, InertiaSpec
-from nacelle.model.description.coupling import CouplingSpec
-from nacelle.model.description.damper import DamperSpec
 from nacelle.model.description.fields import Accelerations3, Lengths3, Name, RawList, Reference, Strict, fault
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
-from nacelle.model.description.joint import JointSpec
+from nacelle.model.description.joint import CouplingSpec, DamperSpec, JointSpec, LineSpringSpec
 from nacelle.model.description.leg import ChainSpec, LegSpec
-from nacelle.model.description.line_spring import LineSpringSpec
 from nacelle.model.description.version import Format
 
 

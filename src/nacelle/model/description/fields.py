@@ -20,8 +20,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from nacelle.errors import did_you_mean, shortened
-from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity
-from nacelle.model.written import pieces
+from nacelle.model.units import NUMBER, QUANTITIES, SI, Quantity, UnitError, parse_quantity, pieces
 from nacelle.spatial.recorded import plain_or_recorded
 from nacelle.spatial.scalar import norm, pack
 

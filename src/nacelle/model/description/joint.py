@@ -1,18 +1,95 @@
-"""Joints, as they may be written: between two bodies, at the input of an element, at the end of a leg."""
+"""Joints as they may be written, and couplings, springs and dampers between bodies.
+
+Couplings between joints, as they may be written: gears, belts, mimic joints, differentials.
+
+Angular dampers between two bodies, as they may be written.
+
+Springs between two bodies, as they may be written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 
-from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.drive_reader import check_drive
-from nacelle.model.description.fields import Direction, Length, Reference, fault, raise_at
+from nacelle.model.description.drive import DriveSpec, check_drive
+from nacelle.model.description.fields import (
+    AngularDamping,
+    Damping,
+    Direction,
+    Length,
+    Lengths3,
+    Raw,
+    Reference,
+    Stiffness,
+    Strict,
+    fault,
+    raise_at,
+)
 from nacelle.model.description.frame import Frame, FrameSpec, RotationSpec
 from nacelle.model.joint import JointKind
+
+
+class CouplingSpec(Strict):
+    """A joint that follows others: q_joint = sum of ratio q_follows + offset.
+
+    `follows` names one joint, with its `ratio`, or is a mapping of joints to their ratios. Angles are in rad:
+    a prismatic joint that follows a revolute one has a ratio in m/rad, or mm/rev.
+    """
+
+    joint: Reference
+    follows: Reference | Annotated[dict[Reference, Raw], Field(min_length=1)]
+    ratio: Raw = None
+    offset: Raw = 0.0
+
+    @model_validator(mode="after")
+    def _check(self) -> CouplingSpec:
+        if isinstance(self.follows, dict) and self.ratio is not None:
+            raise fault(
+                "ratio is given beside a mapping of ratios", "write follows: {left: 0.5, right: 0.5} alone"
+            )
+        if self.joint in self.ratios():
+            raise fault(f"the joint {self.joint!r} follows itself", "name the other joint under follows")
+        return self
+
+    def ratios(self) -> dict[str, Any]:
+        """The joints that are followed, and their ratios as written."""
+        if isinstance(self.follows, dict):
+            return dict(self.follows)
+        return {self.follows: 1.0 if self.ratio is None else self.ratio}
+
+
+# ---- angular dampers between two bodies, as they may be written
+
+
+class DamperSpec(Strict):
+    """A damper of the relative rotation of two bodies, alike about all axes."""
+
+    between: Annotated[list[Reference], Field(min_length=2, max_length=2)]
+    damping: AngularDamping
+
+
+# ---- springs between two bodies, as they may be written
+
+
+class LineSpringSpec(Strict):
+    """A spring between points of two bodies, with a damper beside it; it acts along the line between them.
+
+    `length` is its free length.
+    """
+
+    between: Annotated[list[Reference], Field(min_length=2, max_length=2)]
+    at: Annotated[list[Lengths3], Field(min_length=2, max_length=2)] = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]
+    stiffness: Stiffness
+    length: Length
+    damping: Damping = 0.0
+
+
+# ---- joints, as they may be written: between two bodies, at the input of an element, at the end of a leg
+
 
 JointType = Literal[
     "revolute", "prismatic", "cylindrical", "universal", "spherical", "planar-spherical", "fixed"

@@ -7,10 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import ValidationInfo, model_validator
 
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.coupling import CouplingSpec
-from nacelle.model.description.damper import DamperSpec
-from nacelle.model.description.drive import DriveSpec
-from nacelle.model.description.drive_reader import check_drive
+from nacelle.model.description.drive import DriveSpec, check_drive
 from nacelle.model.description.fields import (
     Direction,
     Length,
@@ -22,8 +19,14 @@ from nacelle.model.description.fields import (
     raise_at,
 )
 from nacelle.model.description.frame import PlacementSpec
-from nacelle.model.description.joint import EndSpec, InputSpec, JointSpec
-from nacelle.model.description.line_spring import LineSpringSpec
+from nacelle.model.description.joint import (
+    CouplingSpec,
+    DamperSpec,
+    EndSpec,
+    InputSpec,
+    JointSpec,
+    LineSpringSpec,
+)
 from nacelle.model.joint import JointKind
 
 

@@ -1,4 +1,4 @@
-r"""Classes of values of a program that are equal, up to sign, at all samples.
+"""Classes of values of a program that are equal, up to sign, at all samples, and their rounding.
 
 The program is read instruction by instruction. Each value is computed with 50 digits at every sample and then
 looked up among those before it; equal ones are one class.
@@ -8,7 +8,7 @@ question is whether it is zero). It counts as nothing if, at every sample,
 
 1.  d <= 1e-40 of the size of the terms that made the values: the identity holds for these numbers exactly; or
 2.  d <= 32 D, where D is how much d itself changes, to first order, if every constant of the program and
-    every input changes by one unit of rounding of double, each at random (`noise`).
+    every input changes by one unit of rounding of double, each at random (below).
 
 The second rule is for the robot's numbers, which are doubles: the cosine of 120 degrees is off by 1e-16,
 three legs are alike to 1e-16 only, and what is zero in exact geometry is 1e-17. Such a deviation is what
@@ -21,7 +21,7 @@ is worth as much. 32 is the margin within which two numbers of a robot are one
 (`nacelle.spatial.rounding.ULPS`).
 
 **Rounding.** Two values that are equal may be computed with errors of different size. A value is not replaced
-by one before it whose change by rounding (`noise`) is more than four times its own; it is a class of its own
+by one before it whose change by rounding (below) is more than four times its own; it is a class of its own
 then, and the one that later values are given to.
 
 **Free values.** sign, floor, abs, min, max, where, atan2, tanh and exp get independent random values, the
@@ -29,6 +29,20 @@ same for equal arguments: no identity may rest on the side of a case on which th
 on a relation between transcendental functions. (A `where` is evaluated as it is if the samples lie on either
 side of its condition, two at least on each; one condition in a program is, since two would need samples for
 all their combinations.)
+
+Samples of the inputs of a program, at which its values are compared.
+
+First-order effects of rounding on the values of a program, in random directions.
+
+Every direction changes each number of the program by about one unit of rounding, at random, and follows what
+that does to the values, to first order:
+
+    numbers       constants and inputs change once each: what a value owes to the rounding of the robot's
+    numbers operations    every operation changes its result as well: what double precision makes of a value
+
+The changes of two values that owe theirs to the same numbers agree, so that a difference of values can be
+held against the change of the difference. Largest changes over some directions stand for standard
+deviations; they do not depend on the order of a sum, and so not on the machine.
 """
 
 from __future__ import annotations
@@ -36,25 +50,140 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nacelle.program.identities.noise import (
-    NUMBERS,
-    OPERATIONS,
-    UNIT,
-    Array,
-    directions,
-    largest,
-    of_number,
-    of_operation,
-)
-from nacelle.program.identities.samples import Row
 from nacelle.program.precise import APPLY, arithmetic
 from nacelle.program.program import COMMUTATIVE, Program
 from nacelle.spatial.rounding import FOLDED_ULPS, ULPS, Constants
+
+Row = tuple[Decimal, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PreciseInputs:
+    """Inputs with 50 digits, a row each.
+
+    Inputs that depend on one another (what iteration finds at a pose, entries of a rotation) must do so to
+    all these digits; all others are random. Four rows or more prove an identity: two on either side of a
+    `where` that is to take part in one.
+
+    Attributes:
+        proof: rows at which identities are sought.
+        check: other rows, at which the result is compared with the program as it was.
+        sizes: for every input the size that its rounding is relative to, 1 rad for an angle that may be 0.
+    """
+
+    proof: tuple[Row, ...]
+    check: tuple[Row, ...]
+    sizes: tuple[float, ...]
+
+
+# ---- first-order effects of rounding on the values of a program, in random directions
+
+
+Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+DIRECTIONS = 8
+NUMBERS, OPERATIONS = 0, 1
+
+
+class Directions:
+    """Random changes by number, the same on every machine: they come from whole random numbers."""
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(20)
+        self._rows: list[Array] = []
+
+    def __getitem__(self, k: int) -> Array:
+        """Changes in all directions (directions,): 0.5 to 1.5 units of rounding of 1, of either sign."""
+        while k >= len(self._rows):
+            whole = self._random.integers(0, 1 << 20, (4096, DIRECTIONS)).astype(float) / (1 << 20)
+            sign = self._random.integers(0, 2, (4096, DIRECTIONS)) * 2.0 - 1.0
+            table = (0.5 + whole) * sign * UNIT
+            table.flags.writeable = False
+            self._rows.extend(table)
+        return self._rows[k]
+
+
+@cache
+def directions() -> Directions:
+    """The one table of changes, made once for all programs."""
+    return Directions()
+
+
+def of_number(size: Array, direction: Array) -> Array:
+    """Changes (2, samples, directions) of a constant or an input of some size (samples,)."""
+    change = size[:, None] * direction
+    return np.stack([change, change])
+
+
+def of_operation(
+    op: str, value: Array, arguments: Sequence[Array], changes: Sequence[Array], slope: Array | None = None
+) -> Array:
+    """Changes of a result without its own rounding.
+
+    Args:
+        op: the operation.
+        value: its result (samples,).
+        arguments: values of its arguments (samples,).
+        changes: their changes (2, samples, directions).
+        slope: derivative (samples,) of sin and cos.
+    """
+    if op == "add":
+        return changes[0] + changes[1]
+    if op == "sub":
+        return changes[0] - changes[1]
+    if op == "mul":
+        return arguments[1][:, None] * changes[0] + arguments[0][:, None] * changes[1]
+    if op == "neg":
+        return -changes[0]
+    with np.errstate(all="ignore"):
+        if op == "div":
+            return (changes[0] - value[:, None] * changes[1]) / arguments[1][:, None]
+        if op == "sqrt":
+            return changes[0] / (2.0 * value[:, None])
+        if slope is not None:
+            return slope[:, None] * changes[0]
+        # Values that are drawn at random (see `values`) have no part in the rounding of numbers; what they
+        # pass on of the rounding of operations is taken as relative to their own size.
+        result = np.zeros_like(changes[0])
+        if op in ("sign", "floor"):
+            return result
+        for argument, change in zip(arguments[-2:], changes[-2:], strict=True):
+            ratio = np.where(argument != 0.0, np.abs(value / argument), 1.0)
+            passed = ratio[:, None] * change[OPERATIONS]
+            result[OPERATIONS] = np.where(
+                np.abs(passed) > np.abs(result[OPERATIONS]), passed, result[OPERATIONS]
+            )
+        return result
+
+
+def largest(changes: Array) -> Array:
+    """The largest change over the directions: (..., samples, directions) to (..., samples)."""
+    return np.asarray(np.maximum.reduce(np.abs(changes), axis=-1))
+
+
+def typical(changes: Array) -> Array:
+    """Root of the mean square over the directions: (..., samples, directions) to (..., samples).
+
+    It is summed in order, so that it is the same on every machine.
+    """
+    squares = changes * changes
+    total = squares[..., 0]
+    for k in range(1, changes.shape[-1]):
+        total = total + squares[..., k]
+    return np.asarray(np.sqrt(total / changes.shape[-1]))
+
+
+# ---- classes of values of a program that are equal, up to sign, at all samples
+
 
 # An identity is exact if it holds to this part of the terms.
 EXACT = 1e-40

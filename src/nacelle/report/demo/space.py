@@ -8,9 +8,8 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.page.svg import SERIES_COLOURS
 from nacelle.report.demo.circle import CircleRuns
-from nacelle.scene.arrows import Arrows, PathLine
 from nacelle.scene.colours import ACTIVE_COLOUR
-from nacelle.scene.figure import SceneItem, scene_figure
+from nacelle.scene.figure import Arrows, PathLine, SceneItem, scene_figure
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
 from nacelle.spatial.scalar import Array

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nacelle.dynamics.gravity_balance.balancing import GravityBalance
+from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.identification.identify import Identification
 from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, new_axes, new_figure
-from nacelle.report.draw.panels import MOST_BARS, draw_bars, runs
-from nacelle.report.identification.units import row_units
+from nacelle.report.draw.result import MOST_BARS, draw_bars, runs
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
 from nacelle.report.results.identification import over_time
+from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

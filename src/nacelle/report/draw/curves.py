@@ -12,9 +12,8 @@ from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_axes
-from nacelle.report.draw.panels import Panel, draw_panels, panels_of
-from nacelle.report.results.described import chosen
-from nacelle.report.results.quantity import ResultQuantity
+from nacelle.report.draw.result import Panel, draw_panels, panels_of
+from nacelle.report.results.quantity import ResultQuantity, chosen
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 

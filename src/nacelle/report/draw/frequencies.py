@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nacelle.elastic.linear.maps import FrequencyMap
+from nacelle.elastic.linear.frequencies import FrequencyMap
 from nacelle.elastic.linear.response import FrequencyResponse
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style

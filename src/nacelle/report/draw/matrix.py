@@ -11,8 +11,8 @@ from nacelle.dynamics.regressor import Regressor
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, mpl, new_axes
-from nacelle.report.draw.panels import draw_panels, panels_of
-from nacelle.report.results.described import quantities
+from nacelle.report.draw.result import draw_panels, panels_of
+from nacelle.report.results.quantity import quantities
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:

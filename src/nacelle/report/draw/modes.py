@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nacelle.elastic.linear.frequencies import NaturalFrequencies
-from nacelle.elastic.linear.mode_shape import ModeShape
+from nacelle.elastic.linear.frequencies import ModeShape, NaturalFrequencies
 from nacelle.errors import NacelleError
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, new_axes

@@ -1,19 +1,262 @@
-"""The picture of any result that has named numbers: curves over its samples, bars of one sample."""
+"""The picture of any result that has named numbers: curves over its samples, bars of one sample.
+
+Entries with different units are in panels of their own; samples that are flagged are shaded.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.report.draw.panels import draw_panels, panels_of
-from nacelle.report.results.described import chosen, quantities, robot_in
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity
+from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
+from nacelle.model.reduced import QUATERNION
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import mpl, new_figure
+from nacelle.report.flagged import reasons
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, chosen, quantities, robot_in
+from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# ---- panels of curves and bars
+
+
+# Curves of a panel and bars of a panel; of more the largest are drawn.
+MOST_CURVES, MOST_BARS = 14, 24
+_WIDTH = 7.2
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Entries of one quantity that have one unit.
+
+    Attributes:
+        quantity: the quantity.
+        unit: of the entries.
+        entries: their places in it.
+        limits: sizes of forces and the like that must not be exceeded.
+    """
+
+    quantity: ResultQuantity
+    unit: str
+    entries: list[int]
+    limits: tuple[float, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What the numbers are, with their unit."""
+        names = tuple(self.quantity.names[k] for k in self.entries)
+        usual = "quaternion" if names == QUATERNION else self.quantity.key
+        words = self.quantity.words or style.quantity_words(self.unit, usual)
+        return style.axis_label(words, self.unit)
+
+    def largest(self, most: int) -> list[int]:
+        """At most so many entries, those with the largest values, in their order."""
+        if len(self.entries) <= most:
+            return self.entries
+        values = np.abs(np.atleast_2d(self.quantity.values)[:, self.entries])
+        sizes = np.max(np.where(np.isfinite(values), values, 0.0), axis=0, initial=0.0)
+        return [self.entries[k] for k in sorted(np.argsort(-sizes, kind="stable")[:most])]
+
+    @property
+    def height(self) -> float:
+        """Inches."""
+        if self.quantity.single:
+            return 0.45 + 0.21 * min(len(self.entries), MOST_BARS)
+        return max(1.6, 0.35 + 0.155 * min(len(self.entries), MOST_CURVES))
+
+
+def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
+    """A panel for every unit of every quantity."""
+    return [
+        Panel(one, unit, entries)
+        for one in quantities
+        for unit, entries in one.groups().items()
+        if len(entries)
+    ]
+
+
+def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, shown: bool = True) -> Figure:
+    """Draw panels from above to below, with a common axis where all have the same.
+
+    Args:
+        panels: at least one.
+        title: above them.
+        flags: of the samples; those with some are shaded.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    heights = [panel.height for panel in panels]
+    # The labels of an axis, and the title.
+    separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
+    rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
+    figure = new_figure((_WIDTH, 0.45 + sum(heights) + 0.3 * rows), shown=shown)
+    ratios = {"height_ratios": heights}
+    share = not separate and not any(panel.quantity.single for panel in panels)
+    axes = np.ravel(figure.subplots(len(panels), 1, sharex=share, squeeze=False, gridspec_kw=ratios))
+    for ax, panel in zip(axes, panels, strict=True):
+        if panel.quantity.single:
+            _bars(ax, panel)
+        else:
+            _curves(ax, panel, flags)
+            if not share or ax is axes[-1]:
+                ax.set_xlabel(panel.quantity.across)
+        style.plain_axes(ax)
+    style.figure_title(figure, title)
+    if not any(panel.quantity.single for panel in panels):
+        figure.align_ylabels()
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def _curves(ax: Any, panel: Panel, flags: Any) -> None:
+    quantity = panel.quantity
+    x, chosen = quantity.along(), panel.largest(MOST_CURVES)
+    for k, entry in enumerate(chosen):
+        style.draw_curve(ax, x, quantity.values[:, entry], k, quantity.names[entry])
+    if quantity.logarithmic and np.any(quantity.values[:, chosen] > 0.0):
+        ax.set_yscale("log")
+    for k, limit in enumerate(panel.limits):
+        for side in (-limit, limit):
+            ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT)
+    ax.set_ylabel(panel.label)
+    if len(chosen) < len(panel.entries):
+        words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
+        ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
+    _level(ax)
+    if not len(x):
+        at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
+        ax.text(0.5, 0.5, "no samples", fontsize=style.LABEL, color=style.INK, **at)
+        ax.tick_params(labelleft=False, labelbottom=False)
+    elif len(x) > 1 and x[-1] > x[0]:
+        ax.set_xlim(x[0], x[-1])
+    elif quantity.places is None:
+        ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
+    if quantity.places is None:
+        ax.xaxis.set_major_locator(mpl("matplotlib.ticker").MaxNLocator(integer=True))
+    if flags is not None and np.size(flags) == len(x):
+        _shade(ax, x, np.ravel(flags))
+    style.side_legend(ax)
+
+
+def _level(ax: Any) -> None:
+    """Give a curve that is constant but for rounding room, so that it is drawn as a line."""
+    low, high = ax.get_ylim()
+    middle = 0.5 * (low + high)
+    if high - low < 1e-9 * max(abs(low), abs(high)):
+        ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
+
+
+def _shade(ax: Any, x: Array, flags: Array) -> None:
+    """Shade samples without a result, and those that are worth a word; each kind with its own hatching."""
+    without = (flags & int(WITHOUT_RESULT)) != 0
+    kinds = ((without, style.FAILED, "////"), ((flags != 0) & ~without, style.WARNED, "...."))
+    edges = np.concatenate([x[:1], 0.5 * (x[1:] + x[:-1]), x[-1:]]) if len(x) else x
+    if len(x) == 1:
+        edges = x[0] + np.array([-0.5, 0.5])
+    for picked, colour, hatch in kinds:
+        if not np.any(picked):
+            continue
+        label = ", ".join(reasons(flags[picked]))
+        for k, (first, after) in enumerate(runs(picked)):
+            ax.axvspan(
+                edges[first],
+                edges[after],
+                facecolor="none",
+                edgecolor=colour,
+                alpha=0.45,
+                hatch=hatch,
+                linewidth=0.0,
+                zorder=0.6,
+                label=label if k == 0 else None,
+            )
+
+
+def runs(chosen: Array) -> Iterator[tuple[int, int]]:
+    """First places of the runs of chosen samples, and those after them."""
+    change = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
+    yield from zip(change[::2].tolist(), change[1::2].tolist(), strict=True)
+
+
+def _bars(ax: Any, panel: Panel) -> None:
+    """A bar for each entry, with its number."""
+    quantity, chosen = panel.quantity, panel.largest(MOST_BARS)
+    values = quantity.values[chosen]
+    draw_bars(
+        ax, [quantity.names[k] for k in chosen], {"": values}, logarithmic=quantity.logarithmic, numbers=True
+    )
+    ax.set_xlabel(panel.label)
+    if len(chosen) < len(panel.entries):
+        words = f"{len(chosen)} of {len(panel.entries)}: those with the largest values"
+        ax.set_title(words, fontsize=style.SMALL, color=style.INK, loc="right")
+
+
+def draw_bars(
+    ax: Any,
+    names: Sequence[str],
+    groups: dict[str, Array],
+    *,
+    logarithmic: bool = False,
+    numbers: bool = False,
+) -> None:
+    """Bars beside names, the first above; groups have their own colours and hatchings.
+
+    Args:
+        ax: the axes.
+        names: of the entries.
+        groups: values (entries,) by the name of each group.
+        logarithmic: whether the axis is; then only positive values have bars.
+        numbers: whether to write the values.
+    """
+    places, wide = np.arange(len(names)), 0.72 / max(len(groups), 1)
+    hatches = ("", "////", "....", "xxxx")
+    finite = [np.where(np.isfinite(values), values, 0.0) for values in groups.values()]
+    for k, (name, values) in enumerate(zip(groups, finite, strict=True)):
+        ax.barh(
+            places + (k - 0.5 * (len(groups) - 1)) * wide,
+            values,
+            0.92 * wide,
+            color=style.COLOURS[k % 7],
+            edgecolor="white",
+            hatch=hatches[k % 4],
+            linewidth=0.0,
+            label=style.picture_name(name) or None,
+        )
+    if logarithmic and any(np.any(values > 0.0) for values in finite):
+        ax.set_xscale("log")
+    ax.set_yticks(places, [style.picture_name(name, 34) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    if numbers:
+        (values,) = groups.values()
+        # Beside numbers that are so much larger, rounding is zero.
+        tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
+        for place, value in zip(places, values, strict=True):
+            at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0
+            words = f"{at:.4g}" if np.isfinite(value) else "no result" if np.isnan(value) else "unbounded"
+            ax.annotate(
+                words,
+                (at, place),
+                xytext=(-3 if at < 0.0 else 3, 0),
+                textcoords="offset points",
+                ha="right" if at < 0.0 else "left",
+                va="center",
+                fontsize=6.5,
+                color=style.INK,
+            )
+        ax.margins(x=0.16)
+
+
+# ---- any result
+
 
 # What is drawn where nothing is said; of other classes everything.
 _USUAL = {

@@ -23,7 +23,7 @@ from nacelle.report.draw.canvas import (
     shaded,
 )
 from nacelle.report.draw.matrix import style_bar
-from nacelle.report.draw.panels import runs
+from nacelle.report.draw.result import runs
 from nacelle.report.draw.style import (
     INK,
     LINE_COLOUR,

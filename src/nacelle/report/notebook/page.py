@@ -1,25 +1,186 @@
 """Any robot or result as a table for notebooks: what it is, its numbers with units, flags in words.
 
 One rule for all: a table of each quantity of the result, of many samples the lowest, mean and highest value,
-then a row for each attribute with the words of the class's docstring. Few classes have more to say
-(`particular`). All names are escaped.
+then a row for each attribute with the words of the class's docstring. A docstring says of every attribute
+what it is, with dimensions and units; tables of notebooks repeat that, so that there is no second list to
+keep true. Few classes have more to say (`particular`); a robot has its actuators and a small picture. All
+names are escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import dataclasses
+import inspect
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError, number_of
+from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
 from nacelle.report.notebook import particular
-from nacelle.report.notebook.attributes import in_words, meanings, public_fields
-from nacelle.report.results.described import quantities, robot_in
-from nacelle.report.results.quantity import ResultQuantity
+from nacelle.report.results.quantity import ResultQuantity, quantities, robot_in
+
+# ---- attributes of a class in words
+
+
+# Letters of a value that are shown, and entries of a short array.
+_LONG, _FEW = 110, 6
+
+
+def meanings(owner: type) -> dict[str, str]:
+    """For every attribute that docstrings of a class and its parents list, what it is."""
+    found: dict[str, str] = {}
+    for one in reversed(owner.__mro__):
+        _, _, listed = (inspect.cleandoc(one.__doc__) if one.__doc__ else "").partition("\nAttributes:\n")
+        name = ""
+        for line in listed.splitlines():
+            start = re.match(r"    (\w+): (.*)", line)
+            if start:
+                name = start[1]
+                found[name] = start[2].strip()
+            elif name and line.startswith("        "):
+                found[name] += f" {line.strip()}"
+            elif line and not line.startswith(" "):
+                break
+    return found
+
+
+def public_fields(result: Any) -> list[str]:
+    """Names of the public fields of a result; of what has none the attributes that its docstring lists."""
+    if dataclasses.is_dataclass(result):
+        names = [field.name for field in dataclasses.fields(result)]
+    elif isinstance(result, tuple) and hasattr(result, "_fields"):
+        names = list(result._fields)
+    else:
+        names = list(meanings(type(result)))
+    return [name for name in names if not name.startswith("_") and hasattr(result, name)]
+
+
+def in_words(value: Any) -> str:
+    """A value in few words: numbers, sizes and ranges of arrays, counts of lists."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}"
+    if isinstance(value, np.ndarray):
+        return array_words(value)
+    if isinstance(value, str | Path):
+        return _shortened(str(value)) or "none"
+    if isinstance(value, Mapping):
+        return _listed([str(key) for key in value], len(value))
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return _listed([in_words(entry) for entry in value[:_FEW]], len(value))
+    if inspect.isroutine(value) or inspect.isclass(value):
+        return str(getattr(value, "__name__", value))
+    return _shortened(" ".join(repr(value).split()))
+
+
+def array_words(values: np.ndarray[Any, Any]) -> str:
+    """An array in few words: its numbers if they are few, else its shape and their range."""
+    if not values.size:
+        return f"no numbers, shape {values.shape}"
+    if values.dtype.kind not in "bifc":
+        return f"{values.size} entries, shape {values.shape}"
+    if values.size <= _FEW and values.ndim < 2:
+        return ", ".join(f"{entry:.5g}" for entry in np.atleast_1d(values).tolist())
+    shape = " × ".join(str(size) for size in values.shape)
+    if values.dtype.kind == "b":
+        return f"{shape}: yes at {int(np.count_nonzero(values))} of {values.size}"
+    sizes = np.abs(values) if values.dtype.kind == "c" else values
+    finite = sizes[np.isfinite(sizes)]
+    span = f"{float(finite.min()):.4g} to {float(finite.max()):.4g}" if finite.size else "no finite number"
+    missing = values.size - finite.size
+    return f"{shape}: {span}" + (f", {missing} not finite" if missing and finite.size else "")
+
+
+def _listed(words: list[str], count: int) -> str:
+    if not count:
+        return "none"
+    shown = ", ".join(words[:_FEW]) + (", …" if count > _FEW else "")
+    return shown if count <= _FEW and len(shown) <= _LONG else _shortened(f"{count}: {shown}")
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _LONG else f"{words[: _LONG - 1]}…"
+
+
+# ---- a robot
+
+
+_MOST = 24
+# Inches, and dots an inch.
+_SIZE, _DOTS = (4.2, 3.4), 90
+
+
+def robot_page(robot: Robot) -> str:
+    """Name, legs, motion and actuators of a robot, beside its picture."""
+    head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
+    types = [leg_type(robot, leg).name for leg in robot.legs]
+    inertias = [body.inertia for body in robot.bodies[1:]] + [load.inertia for load in robot.payload]
+    mass = sum(float(ten[0]) for ten in inertias)
+    facts = {
+        "legs": f"{len(types)}: {', '.join(dict.fromkeys(types))}" if types else "none",
+        "motion": robot.motion.name,
+        "moving bodies": f"{len(robot.bodies) - 1}, {number(mass)} kg",
+        "joints": f"{len(robot.joints)}, {len(robot.actuators)} of them driven",
+        "hash": robot.hash[:16],
+    }
+    rows = [(text(name), text(value)) for name, value in facts.items()]
+    parts = [head, table(("robot", ""), rows), _actuators(robot)]
+    return element("div", element("div", *parts), _picture(robot), kind="nacelle")
+
+
+def _actuators(robot: Robot) -> str:
+    rows = []
+    for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True):
+        length, speed, force = ("rad", "rad/s", "N m") if turns else ("m", "m/s", "N")
+        low, high = actuator.position
+        stroke = (
+            "free" if not (math.isfinite(low) or math.isfinite(high)) else f"{low:.4g} to {high:.4g} {length}"
+        )
+        limits = [f"{number(actuator.speed)} {speed}", f"{number(actuator.force)} {force}"]
+        rows.append(
+            (text(actuator.name), text(stroke), *(limit.replace("unbounded ", "free ") for limit in limits))
+        )
+    more = len(rows) - _MOST
+    end = [(f"… {more} more", "", "", "")] if more > 0 else []
+    return table(("actuator", "stroke", "speed up to>", "force up to>"), [*rows[:_MOST], *end])
+
+
+def _picture(robot: Robot) -> str:
+    """The robot in its reference pose; in words why there is none."""
+    from nacelle.report.draw.canvas import enlarge, new_axes
+    from nacelle.report.draw.robot import plot_scene
+    from nacelle.scene.placed import scene
+
+    try:
+        view = scene(robot)
+        ax = new_axes(flat=view.across is not None, size=_SIZE, shown=False)
+        plot_scene(view, ax)
+        enlarge(ax)
+        buffer = io.BytesIO()
+        ax.figure.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
+    except NacelleError as error:
+        return element("p", text(f"no picture: {error}"))
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{text(robot.name)}" src="data:image/png;base64,{data}">'
+
+
+# ---- any robot or result
+
 
 # Rows of a table that are shown.
 MOST = 24
@@ -28,8 +189,6 @@ MOST = 24
 def html_of(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
-        from nacelle.report.notebook.robot import robot_page
-
         return robot_page(result)
     special = particular.tables(result)
     try:

@@ -10,14 +10,14 @@ import numpy as np
 from nacelle.control.compare import Comparison
 from nacelle.control.loop.run import ControlRun
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.dynamics.reactions.peak import PeakReactions
+from nacelle.dynamics.reactions import PeakReactions
 from nacelle.dynamics.sizing import Sizing
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mobility import Mobility
 from nacelle.model.linear_parameters import LinearParameters
 from nacelle.page.markup import bullets, element, number, table, text
-from nacelle.report.identification.units import base_units
 from nacelle.report.operations import Operations
+from nacelle.report.results.units import base_units
 from nacelle.simulation.simulate import Simulation
 
 # Rows of a long list that are shown.

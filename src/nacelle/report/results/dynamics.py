@@ -8,10 +8,9 @@ import numpy as np
 
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.dynamics.forward import ForwardDynamics
-from nacelle.dynamics.gravity_balance.balancing import GravityBalance
+from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.dynamics.inverse import InverseDynamics
-from nacelle.dynamics.reactions.peak import PeakReactions
-from nacelle.dynamics.reactions.reactions import Reactions
+from nacelle.dynamics.reactions import PeakReactions, Reactions
 from nacelle.dynamics.regressor import Regressor
 from nacelle.dynamics.sizing import Sizing
 from nacelle.report.results import names

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.elastic.linear.buckling import Buckling
-from nacelle.elastic.linear.frequencies import NaturalFrequencies
-from nacelle.elastic.linear.maps import FrequencyMap
-from nacelle.elastic.linear.statics import StaticDeflection
+from nacelle.elastic.linear.frequencies import FrequencyMap, NaturalFrequencies
+from nacelle.elastic.linear.statics import Buckling, StaticDeflection
 from nacelle.report.results import names
 from nacelle.report.results.quantity import ResultQuantity, alone, quantity_of_rows
 

@@ -14,10 +14,10 @@ from nacelle.identification.excitation.result import Excitation
 from nacelle.identification.identify import Identification
 from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
-from nacelle.report.identification.units import base_units, row_units
 from nacelle.report.results import names
 from nacelle.report.results.kinematics import trajectory
 from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, quantity_of_rows
+from nacelle.report.results.units import base_units, row_units
 from nacelle.spatial.scalar import Array
 
 

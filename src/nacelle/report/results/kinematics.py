@@ -11,7 +11,7 @@ from nacelle.kinematics.inverse import InverseKinematics
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.kinematics.motion import BodyMotion, JointMotion
 from nacelle.kinematics.singularity import Singularities
-from nacelle.kinematics.tools.tool import ToolPose
+from nacelle.kinematics.tools import ToolPose
 from nacelle.kinematics.trajectory import Trajectory, Waypoints
 from nacelle.report.results import names
 from nacelle.report.results.quantity import TIME, ResultQuantity, alone, quantity_of_rows

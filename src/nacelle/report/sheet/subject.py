@@ -1,26 +1,345 @@
-"""What a data sheet is about: a robot, how commands name it, and what several sections have in common."""
+"""What a data sheet is about: a robot, how commands name it, and its slices and motions, by rules.
+
+Slices through the workspace are chosen for any robot by one rule. Coordinates are taken in pairs of one
+unit: the first two lengths, the first and the third, the first two angles; one that is left without a
+partner is a line. The range of each is sought on coarse grids around the reference pose, which double until
+nothing within limits touches their border, or they are four times the robot's size (half a turn) wide to
+each side; it is then a cell wider than what was reached, in round numbers.
+
+Motions are chosen for any robot by a rule, too: one along which its drives are sized, one that shows how it
+moves. The standard motion is a circle about the reference pose in the first two translations, or, where the
+robot has no two or no circle can be run, a stroke along its first coordinate. Radius and half stroke are the
+largest of 1/10, 1/20, 1/50, 1/100, 1/200 of the robot's size (of a radian) along which every pose is within
+limits and away from singularities; the duration is the shortest of 1, 2, 5 and 10 s that keeps drives within
+their limits, 10 s if none does. The shown motion visits, from the reference pose and back to it, a spiral in
+the first two translations and a swing of every other coordinate, each as wide as it can be in steps of a
+half.
+"""
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from nacelle import robots
-from nacelle.errors import DescriptionError, NacelleError, Problem
+from nacelle.dynamics.sizing import Sizing, size_motors
+from nacelle.errors import DescriptionError, NacelleError, Problem, UnreachableError
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.check import Check, check_robot
-from nacelle.kinematics.pose_input import reference_pose
+from nacelle.kinematics.native import native
+from nacelle.kinematics.pose import pose
+from nacelle.kinematics.pose_input import is_angle, reference_pose
+from nacelle.kinematics.trajectory import Circle, Line, Trajectory
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import check
 from nacelle.model.payload import carrying
+from nacelle.model.platform import AXES, Motion
 from nacelle.model.read import read_text
+from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.motion import StandardMotion, standard_motion
-from nacelle.report.sheet.slices import SliceRanges, slices
+from nacelle.model.units import QUANTITIES, parse_quantity
 from nacelle.report.summary import summary
+from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
+
+# ---- slices through the workspace
+
+
+# Points of coarse grids on each side of the reference pose, and of the final ones along an axis.
+_COARSE = 7
+_PLANE, _LINE = 41, 201
+# Half widths of the first grid over the robot's size, or a radian, and of the widest.
+_FIRST, _WIDEST = 0.125, 4.0
+_TRIES = 9
+
+
+@dataclass(frozen=True)
+class SliceRanges:
+    """Ranges of one or two coordinates.
+
+    Attributes:
+        settings: for each coordinate its range as `nacelle workspace --over` takes it, "x=-0.3:0.3:41".
+        ranges: the same as numbers: lowest, highest, points; m or rad.
+        open: whether poses within limits reach the end of what was searched.
+    """
+
+    settings: tuple[str, ...]
+    ranges: dict[str, tuple[float, float, int]]
+    open: bool
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Arguments of `nacelle workspace`."""
+        return tuple(word for setting in self.settings for word in ("--over", setting))
+
+
+def slices(robot: Robot) -> tuple[SliceRanges, ...]:
+    """Slices of a robot through its reference pose.
+
+    Raises:
+        UnreachableError: if no pose near the reference is reached within limits.
+    """
+    return tuple(_slice(robot, names) for names in pairs(robot))
+
+
+def pairs(robot: Robot) -> list[tuple[str, ...]]:
+    """The coordinates of each slice."""
+    names = robot.motion.coordinates
+    angles = [name for name in names if is_angle(robot, name)]
+    lengths = [name for name in names if name not in angles]
+    chosen: list[tuple[str, ...]] = []
+    if len(lengths) == 1 and len(angles) == 1:
+        return [(lengths[0], angles[0])]
+    for group in (lengths, angles):
+        if len(group) == 1:
+            chosen.append((group[0],))
+        chosen += [(group[0], other) for other in group[1 : 3 if group is lengths else 2]]
+    return chosen
+
+
+def _slice(robot: Robot, names: tuple[str, ...]) -> SliceRanges:
+    units = np.array([1.0 if is_angle(robot, name) else robot.size for name in names])
+    widest = np.where([is_angle(robot, name) for name in names], math.pi, _WIDEST * units)
+    centre = _centre(robot, names)
+    half = _FIRST * units
+    low, high, touches = centre, centre, np.zeros(len(names), dtype=bool)
+    for _ in range(_TRIES):
+        step = half / _COARSE
+        over = {
+            n: (float(c - h), float(c + h), 2 * _COARSE + 1)
+            for n, c, h in zip(names, centre, half, strict=True)
+        }
+        grid = workspace(robot, over, conditioned=False)
+        if grid.extent is None:
+            half = half / 8.0
+            continue
+        low, high = (np.array(ends) for ends in zip(*grid.extent, strict=True))
+        touches = (low <= centre - half + 0.5 * step) | (high >= centre + half - 0.5 * step)
+        if not np.any(touches & (half < widest)):
+            low, high = low - step, high + step
+            break
+        half = np.where(touches, np.minimum(2.0 * half, widest), half)
+    else:
+        if not touches.any():
+            raise UnreachableError("no pose near the reference is reached within the limits of all joints")
+    low, high = np.maximum(low, centre - widest), np.minimum(high, centre + widest)
+    points = _PLANE if len(names) > 1 else _LINE
+    settings, ranges = [], {}
+    for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
+        words, numbers = round_range(a, b, is_angle(robot, name))
+        settings.append(f"{name}={words}:{points}")
+        ranges[name] = (*numbers, points)
+    return SliceRanges(tuple(settings), ranges, bool(touches.any()))
+
+
+def _centre(robot: Robot, names: tuple[str, ...]) -> np.ndarray:
+    """The coordinates of the reference pose; zero for turns of a free orientation."""
+    listed = layout_of(robot.motion).x_names
+    x = reference_pose(robot)
+    return np.array([x[listed.index(name)] if name in listed else 0.0 for name in names])
+
+
+def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float, float]]:
+    """A range in round numbers, as a command takes it and as numbers; degrees for angles.
+
+    Outwards, but within half a turn to each side of zero.
+    """
+    ends = [math.degrees(low), math.degrees(high)] if angle else [low, high]
+    power = 10.0 ** (math.floor(math.log10(max(ends[1] - ends[0], 1e-9))) - 1)
+    rounded = [math.floor(ends[0] / power) * power, math.ceil(ends[1] / power) * power]
+    if angle:
+        rounded = [max(rounded[0], min(ends[0], -180.0)), min(rounded[1], max(ends[1], 180.0))]
+    words = [f"{value + 0.0:.10g}" + ("deg" if angle else "") for value in rounded]
+    kind = QUANTITIES["angle" if angle else "length"]
+    a, b = (parse_quantity(word, kind, {"*": "SI"}) for word in words)
+    return ":".join(words), (a, b)
+
+
+# ---- the standard motion, and the shown one
+
+
+_SIZES = (0.1, 0.05, 0.02, 0.01, 0.005)
+_DURATIONS = (1.0, 2.0, 5.0, 10.0)
+# Samples a second of the standard motion.
+RATE = 500.0
+# The inverse condition number below which a pose of a chosen motion counts as near a singularity.
+_CONDITIONED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class StandardMotion:
+    """The motion along which drives are sized.
+
+    Attributes:
+        words: what it is.
+        arguments: of `nacelle dynamics`.
+        trajectory: the same.
+        sizing: what it requires of the drives.
+    """
+
+    words: str
+    arguments: tuple[str, ...]
+    trajectory: Trajectory
+    sizing: Sizing
+
+
+def standard_motion(robot: Robot) -> StandardMotion:
+    """Choose the standard motion of a robot.
+
+    Raises:
+        UnreachableError: if the robot can move along none.
+    """
+    times = np.linspace(0.0, 1.0, 65)
+    chosen = next((c for c in _candidates(robot) if usable(robot, c[2](1.0)(times).x)), None)
+    if chosen is None:
+        raise UnreachableError(
+            "around the reference pose there is no motion within limits and away from singularities"
+        )
+    words, arguments, make = chosen
+    for duration in _DURATIONS:
+        trajectory = make(duration)
+        sizing = size_motors(robot, trajectory, rate=RATE)
+        if all(load.within for load in sizing.loads):
+            break
+    options = ("--duration", f"{duration:g}", "--rate", f"{RATE:g}")
+    return StandardMotion(f"{words} in {duration:g} s", (*arguments, *options), trajectory, sizing)
+
+
+_Make = Callable[[float], Trajectory]
+
+
+def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
+    """Motions from the largest to the smallest: words, arguments of a command, and how to make it."""
+    x = reference_pose(robot)
+    motion, names = robot.motion, robot.motion.coordinates
+    if sum(name in AXES[:3] for name in names) >= 2:
+        plane = "".join([name for name in names if name in AXES[:3]][:2])
+        for part in _SIZES:
+            radius = float(f"{part * robot.size:.2g}")
+            yield (
+                f"a circle of radius {radius * 1e3:g} mm in the {plane} plane about the reference pose",
+                ("--trajectory", "circle", "--radius", f"{radius:g}"),
+                _circle(x, radius, motion),
+            )
+    plain = [name for name in names if name in layout_of(motion).x_names]
+    for name in plain:
+        angle = is_angle(robot, name)
+        middle = float(x[layout_of(motion).x_names.index(name)])
+        for part in _SIZES:
+            half = float(f"{part * (1.0 if angle else robot.size):.2g}")
+            ends = [float(f"{middle + sign * half:.6g}") for sign in (-1.0, 1.0)]
+            unit = "rad" if angle else "m"
+            yield (
+                f"a stroke of {name} from {ends[0]:g} to {ends[1]:g} {unit}",
+                ("--trajectory", "line", "--at", f"{name}={ends[0]:g}", "--to", f"{name}={ends[1]:g}"),
+                _line([pose(robot, None, **dict[str, Any]({name: end})) for end in ends], motion),
+            )
+    if layout_of(motion).quaternion is not None:
+        for name in ROTATIONS:
+            for part in _SIZES:
+                turns = [_rotation_vector(robot, x, name, sign * part) for sign in (-1.0, 1.0)]
+                options = ("--trajectory", "line", *_turned("--at", turns[0]), *_turned("--to", turns[1]))
+                yield (
+                    f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
+                    options,
+                    _line([pose(robot, None, rotation_vector=turn) for turn in turns], motion),
+                )
+
+
+def _circle(x: Array, radius: float, motion: Motion) -> Callable[[float], Trajectory]:
+    """A circle about a pose, by its duration, s."""
+    return lambda duration: Circle(x, radius, motion=motion, duration=duration)
+
+
+def _line(ends: Sequence[Array], motion: Motion) -> Callable[[float], Trajectory]:
+    """A line between two poses, by its duration, s."""
+    return lambda duration: Line(*ends, motion=motion, duration=duration)
+
+
+def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[float]:
+    """The reference orientation turned about a base axis, as a rotation vector in six digits."""
+    from scipy.spatial.transform import Rotation
+
+    turn = np.zeros(3)
+    turn[ROTATIONS.index(name)] = angle
+    quat = quat_multiply(quat_exp(turn), x[layout_of(robot.motion).quaternion])
+    return [float(f"{value:.6g}") for value in Rotation.from_quat(quat).as_rotvec()]
+
+
+def _turned(option: str, turn: list[float]) -> Iterator[str]:
+    for name, value in zip(ROTATIONS, turn, strict=True):
+        yield from (option, f"{name}={value:g}")
+
+
+def usable(robot: Robot, x: Array) -> bool:
+    """Whether all poses (N, nx) are within limits, on the reference branch, and well conditioned."""
+    solution = inverse_kinematics(robot, x)
+    bad = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH | Flag.SINGULAR)
+    if np.any(failed(solution.flags) | ((solution.flags & bad) != 0)):
+        return False
+    J = native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+    return bool(np.all(conditioning(scaled_inverse(robot, J)) > _CONDITIONED))
+
+
+# ---- the motion that is shown
+
+_SHARE = 0.22  # of the robot's size, or a radian, at most
+_HALVINGS = 6
+_SAMPLES = 40  # of each part
+_PART = 2.4  # seconds of each part
+
+
+def shown_motion(robot: Robot) -> tuple[Array, Array]:
+    """Times (T,) and poses (T, nx) of a motion that shows how a robot moves; one pose if it cannot move."""
+    x = reference_pose(robot)
+    names = list(robot.motion.coordinates)
+    s = np.linspace(0.0, 1.0, _SAMPLES + 1)[1:]
+    translations = [name for name in names if name in AXES[:3]][:2]
+    parts: list[dict[str, Array]] = []
+    if len(translations) == 2:
+        radius, angle = np.sin(np.pi * s) ** 2, 4.0 * np.pi * s
+        parts.append(dict(zip(translations, (radius * np.cos(angle), radius * np.sin(angle)), strict=True)))
+        names = [name for name in names if name not in translations]
+    parts += [{name: np.sin(2.0 * np.pi * s)} for name in names]
+    poses = [x[None]]
+    for part in parts:
+        for k in range(_HALVINGS):
+            moved = _moved(robot, x, part, 0.5**k * _SHARE)
+            if usable(robot, moved):
+                poses.append(moved)
+                break
+    path = np.concatenate(poses)
+    return np.arange(len(path)) * (_PART / _SAMPLES), path
+
+
+def _moved(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Array:
+    """Poses (N, nx): coordinates moved from a pose by shares of the robot's size or of a radian."""
+    layout = layout_of(robot.motion)
+    count = len(next(iter(part.values())))
+    poses = np.broadcast_to(x, (count, layout.nx)).copy()
+    turn = np.zeros((count, 3))
+    for name, values in part.items():
+        step = share * values * (1.5 if is_angle(robot, name) else robot.size)
+        if name in layout.x_names:
+            poses[:, layout.x_names.index(name)] += step
+        else:
+            turn[:, ROTATIONS.index(name)] += step
+    if np.any(turn):
+        poses[:, layout.quaternion] = quat_multiply(quat_exp(turn), poses[:, layout.quaternion])
+    return poses
+
+
+# ---- the subject
+
 
 # Commands that depend on what the robot carries.
 _LOADED = (

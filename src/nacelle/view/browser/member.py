@@ -12,17 +12,15 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.progress import reported_to
+from nacelle.scene.colours import ARROW_COLOURS
 from nacelle.spatial.scalar import Array
-from nacelle.view.browser.loop import EventLoop
-from nacelle.view.browser.panel import RobotPanel
+from nacelle.view.browser.panel import RobotPanel, loads_html, sentence_html
+from nacelle.view.browser.server import EventLoop
 from nacelle.view.browser.stage import Stage
-from nacelle.view.browser.texts import loads_html, sentence_html
-from nacelle.view.colours import ARROW_COLOURS
 from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
 from nacelle.view.export import PageRobot
-from nacelle.view.grips import Grip, dragged, grips
 from nacelle.view.loads import KINDS, Loads, largest_load, state_loads
-from nacelle.view.session import Session
+from nacelle.view.session import Grip, Session, dragged, grips
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
 from nacelle.view.timeline import Playback
 from nacelle.view.vibration import RATE, Shaking, Vibration, lowest_modes

@@ -1,26 +1,164 @@
-"""The controls of one robot: pose, forces, slice of the workspace, modes; and what is said beside them."""
+"""The controls of the page: the panel of one robot, and the time line of all robots together.
+
+The panel has pose, forces, slice of the workspace, modes, and what is said beside them as small pieces of
+HTML, in which every name from a description is escaped; the time line has play, pause, time, speed, loop and
+trace. Events of controls are put down for the thread that handles them.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any, Protocol
 
-from nacelle.view.browser.controls import Controls, Post
-from nacelle.view.browser.texts import (
-    dependent_html,
-    problems_html,
-    sentence_html,
-    slice_html,
-    verdict_html,
-)
+from nacelle.scene.colours import GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR
 from nacelle.view.coordinates import PoseCoordinate
-from nacelle.view.loads import KINDS
-from nacelle.view.session import Verdict
+from nacelle.view.loads import KINDS, Loads
+from nacelle.view.session import Standing, Verdict
 from nacelle.view.slices import Slice
+from nacelle.view.timeline import Clock
 from nacelle.view.vibration import Vibration
+
+# ---- controls and their events
+
+
+Post = Callable[[Any, Callable[[], None]], None]
+"""Puts an event down by key; a later one of the same key takes its place."""
+
+
+class Controls:
+    """Some controls.
+
+    Args:
+        gui: the controls of the server.
+        post: puts events down.
+    """
+
+    def __init__(self, gui: Any, post: Post) -> None:
+        self._gui, self._post = gui, post
+
+    def _on_update(self, handle: Any, function: Callable[[Any], None]) -> None:
+        """Have a function called with the value that a user gives."""
+
+        async def report(event: Any) -> None:
+            if event.client is not None:
+                value = event.target.value
+                self._post((id(self), id(handle)), lambda: function(value))
+
+        handle.on_update(report)
+
+    def _button(self, label: str, function: Callable[[], None]) -> Any:
+        """Add a button that calls a function."""
+        button = self._gui.add_button(label)
+
+        async def report(event: Any) -> None:
+            self._post((id(self), id(button)), function)
+
+        button.on_click(report)
+        return button
+
+
+# ---- small pieces of HTML
+
+
+# Text on these colours: dark on orange, white on the others.
+_COLOURS = {
+    Standing.GOOD: (GOOD_COLOUR, "#fff"),
+    Standing.NEAR: (NEAR_COLOUR, "#1a1a1a"),
+    Standing.OUT: (OUT_COLOUR, "#fff"),
+}
+_BOX = "margin:.3em .6em;padding:.45em .7em;border-radius:.4em;font-size:.8em;line-height:1.35;"
+_PLAIN = "margin:.3em .8em;font-size:.78em;line-height:1.4;"
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """What is said about a pose, on its colour."""
+    back, ink = _COLOURS[verdict.standing]
+    return (
+        f'<div data-standing="{verdict.standing.value}" style="{_BOX}background:{back};color:{ink}">'
+        f"<b>{verdict.standing.value}</b>{_rest(verdict)}</div>"
+    )
+
+
+def _rest(verdict: Verdict) -> str:
+    words = verdict.words.removeprefix(verdict.standing.value).lstrip(":; ")
+    return f"<br>{escape(words)}" if words else ""
+
+
+def problems_html(problems: Sequence[str]) -> str:
+    """Everything that is wrong with a description on disk, a line each; nothing if it is right."""
+    if not problems:
+        return ""
+    lines = "".join(f"<li>{escape(problem)}</li>" for problem in problems)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return (
+        f'<div data-problems="{len(problems)}" style="{_BOX}background:{OUT_COLOUR};color:#fff;'
+        f'max-height:14em;overflow:auto"><b>{count} on disk; the last good robot is shown</b>'
+        f'<ul style="margin:.3em 0 0;padding-left:1.2em;overflow-wrap:anywhere">{lines}</ul></div>'
+    )
+
+
+def sentence_html(text: str) -> str:
+    """A sentence; nothing if it is empty."""
+    return f'<div style="{_PLAIN}">{escape(text)}</div>' if text else ""
+
+
+def dependent_html(values: Mapping[str, tuple[float, str]]) -> str:
+    """Coordinates that follow from the others; nothing if there are none."""
+    if not values:
+        return ""
+    shown = ", ".join(f"{escape(name)} {value:.3g} {unit}" for name, (value, unit) in values.items())
+    return f'<div style="{_PLAIN}">follows: {shown}</div>'
+
+
+def _square(colour: str) -> str:
+    return (
+        f'<span style="display:inline-block;width:.8em;height:.8em;border-radius:.15em;background:{colour};'
+        'margin-right:.35em;vertical-align:-.05em"></span>'
+    )
+
+
+def loads_html(given: Loads, colours: tuple[str, str]) -> str:
+    """The numbers of loads, forces and moments with units, and the colours of their arrows."""
+    if not given.rows:
+        return sentence_html(f"{given.kind}: {given.note or 'none'}")
+    units = {}
+    if any(row.force is not None for row in given.rows):
+        units["force"] = f"{_square(colours[0])}force (N)"
+    if any(row.moment is not None for row in given.rows):
+        units["moment"] = f"{_square(colours[1])}moment (N m)"
+    head = "".join(f'<th style="text-align:right;font-weight:600">{unit}</th>' for unit in units.values())
+    lines = []
+    for row in given.rows:
+        cells = "".join(f'<td style="text-align:right">{_number(getattr(row, key))}</td>' for key in units)
+        lines.append(f'<tr><td style="overflow-wrap:anywhere">{escape(row.name)}</td>{cells}</tr>')
+    return (
+        f'<div style="{_PLAIN}max-height:16em;overflow:auto">'
+        '<table style="width:100%;border-collapse:collapse">'
+        f'<tr><th style="text-align:left;font-weight:600">{escape(given.kind)}</th>{head}</tr>'
+        f"{''.join(lines)}</table></div>{sentence_html(given.note)}"
+    )
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "0" if abs(value) < 1e-9 else f"{value:.4g}"
+
+
+def slice_html(shown: Slice) -> str:
+    """The legend of a slice of the workspace."""
+    lines = "".join(f"<div>{_square(patch.colour)}{escape(patch.label)}</div>" for patch in shown.patches)
+    words = shown.words.replace("m^2", "m²")
+    head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if shown.patches else ""
+    return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(words)}</div></div>'
+
+
+# ---- the panel of one robot
+
 
 # A slider that the user has just moved is left alone for so long, s: its own later values are on their way.
 _TOUCHED = 0.4
@@ -198,3 +336,97 @@ class RobotPanel(Controls):
     def no_mode(self) -> None:
         """Choose no mode."""
         self.mode.value = _NO_MODE
+
+
+# ---- the time line
+
+
+_SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
+
+
+class Playbar(Controls):
+    """The controls of time.
+
+    Attributes:
+        clock: the time.
+        changed: called when the time has been set by the user.
+    """
+
+    def __init__(self, gui: Any, post: Post, changed: Callable[[], None]) -> None:
+        super().__init__(gui, post)
+        self._changed = changed
+        self.clock = Clock(0.0)
+        self._trace: Callable[[bool], None] = lambda shown: None
+
+    def build(self, circle: Callable[[], None] | None, trace: Callable[[bool], None]) -> None:
+        """Add the controls to the container in which this is called.
+
+        Args:
+            circle: plays a circle; None where no robot can drive one.
+            trace: shows the way of the tool, or not.
+        """
+        gui = self._gui
+        with gui.add_folder("Motion"):
+            self._words = gui.add_html("")
+            self._play = self._button("Play", self._toggle)
+            self._time = gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0)
+            self._speed = gui.add_dropdown("Speed", _SPEEDS, initial_value="1x")
+            self._loop = gui.add_checkbox("Loop", True)
+            self._traced = gui.add_checkbox("Trace of the tool", True)
+            self._circle = self._button("Drive a circle here", circle) if circle is not None else None
+        self._on_update(self._time, self._seek)
+        self._on_update(self._speed, lambda label: setattr(self.clock, "speed", float(label[:-1])))
+        self._on_update(self._loop, lambda loop: setattr(self.clock, "loop", loop))
+        self._on_update(self._traced, trace)
+        self.load(0.0, "")
+
+    @property
+    def traced(self) -> bool:
+        """Whether the way of the tool is to be shown."""
+        return bool(self._traced.value)
+
+    def load(self, duration: float, words: str) -> None:
+        """Take a motion of a duration, s; 0 if there is none."""
+        clock = Clock(duration)
+        clock.speed, clock.loop = float(self._speed.value[:-1]), bool(self._loop.value)
+        self.clock = clock
+        given = duration > 0.0
+        self._time.max = duration if given else 1.0
+        self._time.step = max(duration, 1e-6) / 1000.0
+        self._time.value = 0.0
+        for handle in (self._play, self._time, self._speed, self._loop, self._traced):
+            handle.visible = given
+        self._words.content = sentence_html(
+            words
+            or "nothing to play yet: give --trajectory or --run"
+            + (", or:" if self._circle is not None else "")
+        )
+        self._label()
+
+    def show(self) -> None:
+        """Write the time to the page."""
+        self._time.value = round(self.clock.time, 4)
+        self._label()
+
+    def play(self) -> None:
+        """Begin to play."""
+        self.clock.play()
+        self._label()
+
+    def _label(self) -> None:
+        label = "Pause" if self.clock.playing else "Play"
+        if self._play.label != label:
+            self._play.label = label
+
+    def _toggle(self) -> None:
+        if self.clock.playing:
+            self.clock.playing = False
+        else:
+            self.clock.play()
+        self._label()
+
+    def _seek(self, time: float) -> None:
+        self.clock.playing = False
+        self.clock.seek(time)
+        self._label()
+        self._changed()

@@ -1,4 +1,6 @@
-"""The pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses.
+"""The pose and lens of a camera from edges of a robot's legs, a first guess, and a rehearsal of it.
+
+The pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses.
 
 Levenberg and Marquardt's method on the bundle (`bundle`): with r and J at a point, in the unknowns' units,
 
@@ -9,6 +11,18 @@ the rest is fitted again. The covariance of the result is (J^T J)^-1; the sum of
 is right, the chi-square distribution of rows less unknowns. With anchors and poses unknown, camera and robot
 may move together as far as these are expected to: along such a long, curved valley the covariance is that of
 its tangent.
+
+A first guess of a camera's pose: places around the robot from which it looks at its middle.
+
+Directions on a sphere (Fibonacci), distances and rolls are tried side by side on the first sightings; the sum
+of the squares of the normals' errors, each not more than a cap, so that one wrong edge does not decide, says
+which are best.
+
+Calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses.
+
+Poses are drawn about the reference within the robot's reach and limits; at each an image is rendered and the
+edges of the legs are measured in it, looked for with the true camera. The calibration begins at a camera that
+is beside the true one, and its result is compared with it.
 """
 
 from __future__ import annotations
@@ -19,17 +33,88 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import CalibrationError, did_you_mean
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.motion import evaluated
+from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import log_rotation, quat_from_vector, rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.bundle import Bundle, Point, System
+from nacelle.vision.calibration.bundle import LENS, Bundle, EdgePoints, Point, Sighting, System
 from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
-from nacelle.vision.calibration.observations import LENS, EdgePoints, Sighting
-from nacelle.vision.calibration.search import first_guesses
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
+from nacelle.vision.image.pixel_model import PixelModel
+from nacelle.vision.measure import look
 from nacelle.vision.observer.anchors import Anchors, anchors_of
+from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.settings import per_twist
+from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
 from nacelle.vision.observer.update import quantile
+from nacelle.vision.scene import Scenery
+
+_DIRECTIONS, _ROLLS = 160, 12
+# Distances as parts of the reach of the cylinders from their middle.
+_DISTANCES = (1.8, 2.7, 4.0, 6.0)
+# An edge whose normal is off by more, rad, counts as this.
+_CAP = 0.3
+# Sightings that are compared.
+_MOST = 3
+
+
+def first_guesses(
+    robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[Sighting], camera: Camera, count: int = 6
+) -> list[Camera]:
+    """The best cameras of a coarse search, best first, with the lens of a given one."""
+    few = sightings[:: max(1, len(sightings) // _MOST)][:_MOST]
+    candidates = _candidates(robot, cylinders, few, camera)
+    options = {"cylinders": cylinder_option(cylinders)}
+    numbers = np.stack([camera_numbers(one) for one in candidates])
+    cost = np.zeros(len(candidates))
+    for sighting in few:
+        frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results[
+            "frame"
+        ]
+        for edge in sighting.edges:
+            n = _normal(camera, edge) if isinstance(edge, EdgePoints) else edge.normal
+            off = np.sum((frame[:, edge.cylinder, edge.side, 0] - n) ** 2, axis=-1)
+            cost += np.minimum(np.nan_to_num(off, nan=_CAP**2), _CAP**2)
+    order = np.argsort(cost)[:count]
+    return [candidates[int(k)] for k in order]
+
+
+def _normal(camera: Camera, edge: EdgePoints) -> Array:
+    """The normal of the plane of points, with the sign of the side that the points' order cannot tell."""
+    _, _, V = np.linalg.svd(camera.ray(edge.pixels))
+    return np.asarray(V[-1])
+
+
+def _candidates(
+    robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[Sighting], camera: Camera
+) -> list[Camera]:
+    bodies = [inverse_kinematics(robot, sighting.x, limits=False).bodies for sighting in sightings]
+    ends = np.array([end for placed in bodies for c in cylinders for end in c.placed(*placed)])
+    middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
+    reach = float(np.max(np.linalg.norm(ends - middle, axis=1)))
+    if not reach > 0.0:
+        raise CalibrationError(f"{robot.name} has no cylinder that a camera could see")
+    k = np.arange(_DIRECTIONS) + 0.5
+    height, turn = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (1.0 + 5.0**0.5) * k
+    flat = np.sqrt(1.0 - height**2)
+    ways = np.stack([flat * np.cos(turn), flat * np.sin(turn), height], axis=1)
+    result = []
+    for way in ways:
+        for part in _DISTANCES:
+            one = Camera.looking(middle, middle + part * reach * way)
+            for roll in np.arange(_ROLLS) * (2.0 * np.pi / _ROLLS):
+                R = one.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
+                result.append(camera.placed(Pose(R, one.pose.p)))
+    return result
+
+
+# ---- the pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses
+
 
 # Fewer poses leave a camera to chance.
 FEWEST = 4
@@ -285,3 +370,82 @@ def _result(
         *(point.camera, bundle.names, own, system.cost, degrees),
         *(rejected, said, anchors, point.x),
     )
+
+
+# ---- calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses
+
+
+# How far poses are from the reference, over the robot's size and in rad, and how often one is drawn at most.
+_REACH, _TRIES = 0.12, 40
+# How far the first guess of the camera is away from the true one, over its distance and in rad.
+_BESIDE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationRehearsal:
+    """What a calibration would give.
+
+    Attributes:
+        calibration: the calibrated camera, its deviations, what is weak.
+        error: from the true camera to the calibrated one, in camera axes [m; m; m; rad; rad; rad] (6,).
+        poses: of the robot (N, nx).
+        edges: how many were measured.
+    """
+
+    calibration: Calibration
+    error: Array
+    poses: Array
+    edges: int
+
+
+def rehearse_calibration(
+    robot: Robot, camera: Camera, pixels: PixelModel, *, poses: int, seed: int = 0
+) -> CalibrationRehearsal:
+    """Calibrate a camera from rendered images of a robot.
+
+    Args:
+        robot: the robot.
+        camera: the true camera.
+        pixels: blur, grey levels, noise.
+        poses: how many.
+        seed: of poses, noise and the first guess.
+
+    Raises:
+        CalibrationError: if too few poses are in reach, or they do not determine the camera.
+    """
+    rng = np.random.default_rng(seed)
+    scenery = Scenery(robot)
+    sightings = []
+    for x in _poses(robot, poses, rng):
+        scene = scenery.at(camera, x)
+        found = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
+        sightings.append(Sighting(x, tuple(edge for one in found if one is not None for edge in one.edges)))
+    middle = float(np.linalg.norm(scenery.at(camera).rods[0].start)) if scenery.cylinders else 1.0
+    turn, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
+    start = Pose(rotation_quat(quat_from_vector(turn)) @ camera.pose.R, camera.pose.p + middle * way)
+    result = calibrated(robot, sightings, camera.placed(start))
+    there = result.camera.pose
+    error = np.concatenate(
+        [
+            camera.pose.R.T @ (there.p - camera.pose.p),
+            log_rotation(camera.pose.R.T @ there.R),
+        ]
+    )
+    edges = sum(len(sighting.edges) for sighting in sightings)
+    return CalibrationRehearsal(result, error, np.array([one.x for one in sightings]), edges)
+
+
+def _poses(robot: Robot, count: int, rng: np.random.Generator) -> list[Array]:
+    """Poses (nx,) within reach and limits."""
+    reference = reference_pose(robot)
+    y, displaced, units = inverse_kinematics(robot, reference).y, Displacer(robot), twist_units(robot)
+    kept: list[Array] = []
+    for k in range(_TRIES * count):
+        # Closer and closer, where the reach is small.
+        reach = _REACH * (1.0 - k / (_TRIES * count))
+        x = displaced(reference, y, reach * units * rng.uniform(-1.0, 1.0, robot.motion.n))
+        if bool(inverse_kinematics(robot, x[None]).ok[0]):
+            kept.append(x)
+        if len(kept) == count:
+            return kept
+    raise CalibrationError(f"{robot.name}: {len(kept)} of {count} poses about the reference are in reach")

@@ -6,7 +6,7 @@ x:
 
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
-(`nacelle.kinematics.tree.rates`): a displacement acts as three more rates of the tree, which gives the
+(`nacelle.kinematics.configuration`): a displacement acts as three more rates of the tree, which gives the
 derivatives. Positions are those of the displaced robot itself (`with_anchors`). Directions in which a
 displacement cannot be closed (out of the plane of a planar robot) are left out: they would break the robot.
 """
@@ -19,10 +19,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from nacelle.kinematics.configuration import (
+    Configuration,
+    configuration,
+    coordinate_selections,
+    rate_equations,
+    respond,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.tree.closure import closure_state
-from nacelle.kinematics.tree.configuration import Configuration, configuration
-from nacelle.kinematics.tree.rates import coordinate_selections, rate_equations, respond
 from nacelle.kinematics.tree.spanning_tree import TreeMotion
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot

@@ -1,18 +1,41 @@
-"""The observer: an extended Kalman filter over pose, twist, anchors and clock, in the order of own times.
+"""The observer: an extended Kalman filter over pose, twist, anchors and clock, in order of own times.
 
-    take        edges wait until they arrive, then go to their own time by the robot's clock    (`history`)
+    take        edges wait until they arrive, then go to their own time by the robot's clock    (`History`)
     read        readings of encoders likewise, at once
     accelerate  what the control law gives from a time on                                      (`process`)
     estimate    all that has arrived is filtered, and the state predicted from the last measurement to now
 
 It is an error-state filter (Sola, Quaternion kinematics for the error-state Kalman filter, 2017); the clock's
 offset is estimated as by Li and Mourikis, Online temporal calibration for camera-IMU systems, IJRR 2014.
+
+Measurements in the order of their own times, with the states after them: what is late goes to its place.
+
+A region of interest that was exposed at t arrives at t + latency, when readings of later times may have been
+used already. The states of the last `horizon` seconds are kept, each with the measurement that led to it:
+
+    s_0 -m_1-> s_1 -m_2-> s_2 ... -m_k-> s_k          at t_0 <= t_1 <= ... <= t_k
+
+A measurement at t is put behind the last t_i <= t, and what follows is filtered again; where nothing follows,
+as for a camera alone, that is a plain filter. What comes later than the horizon is left out, and counted.
+
+A step e that is long for a linear model is taken again with r and H at its end, r + H e (the iterated filter,
+Gauss and Newton's method): at the start, where readings of micrometres meet an uncertainty of millimetres.
+
+Directions of the legs' cylinders and their rates, with covariances: the element state of [OAM].
+
+A cylinder's direction u (3,) turns with its body: w = J(x) v, J (3, n) linear in the reduced twist v, and
+
+    u' = w x u,     du = (J d) x u,     du' = (J e + (dJ/dd v) d) x u + w x du
+
+for errors d of the pose and e of the twist. dJ/dd v, which enters only the covariance of the rates, is taken
+by central differences over n small displacements, all in one batch. [OAM] writes x for these directions.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,19 +44,184 @@ import numpy as np
 
 from nacelle.errors import ObserverError
 from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.jacobian import twist_units
+from nacelle.kinematics.motion import evaluated
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
-from nacelle.vision.observer.consistency import Consistency, consistency
-from nacelle.vision.observer.elements import ElementStates, element_states
-from nacelle.vision.observer.history import History, ObserverStep
-from nacelle.vision.observer.process import ObserverState, Process
+from nacelle.vision.observer.process import Displacer, ObserverState, Process
 from nacelle.vision.observer.settings import ObserverSettings, Start
-from nacelle.vision.observer.sight import Sight
-from nacelle.vision.observer.update import Edges, Measured, Readings
+from nacelle.vision.observer.sight import Sight, cylinder_option, directions
+from nacelle.vision.observer.update import Consistency, Edges, Measured, Readings, Said, consistency, updated
+
+# Steps of the pose that need no second look, robot sizes or rad; and how often one is taken.
+_LINEAR, _ITERATIONS = 2e-4, 4
+
+NOTHING = Said()
+"""What no measurement says."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObserverStep:
+    """A measurement (None at the start), the state after it, and what it said."""
+
+    event: Edges | Readings | None
+    state: ObserverState
+    said: Said = NOTHING
+
+
+class History:
+    """The filter over the last measurements."""
+
+    def __init__(
+        self, start: ObserverState, process: Process, measured: Measured, *, gate: float, horizon: float
+    ) -> None:
+        """Begin at a state.
+
+        Args:
+            start: the first state.
+            process: how states move on.
+            measured: models of the measurements.
+            gate: probability with which a right measurement is rejected.
+            horizon: how long states are kept, s.
+        """
+        self._process, self._measured = process, measured
+        self._gate, self._horizon = gate, horizon
+        self._units = twist_units(measured.robot)
+        self._clocked = len(start.P) > 2 * len(start.v) + len(start.anchors)
+        self._times, self.steps = [start.time], [ObserverStep(None, start)]
+        self.too_late = 0
+
+    @property
+    def last(self) -> ObserverState:
+        """The state after the latest measurement."""
+        return self.steps[-1].state
+
+    def before(self, time: float) -> ObserverState:
+        """The last state at or before a time; the first one where there is none."""
+        return self.steps[max(0, bisect_right(self._times, time) - 1)].state
+
+    def add(self, event: Edges | Readings) -> None:
+        """Filter a measurement at its own time, and again what is later."""
+        place = bisect_right(self._times, event.time)
+        if place == 0:
+            self.too_late += 1
+            return
+        later = [step.event for step in self.steps[place:]]
+        del self.steps[place:], self._times[place:]
+        self._append(event)
+        for other in later:
+            if other is not None:
+                self._append(other)
+        self._forget()
+
+    def _append(self, event: Edges | Readings) -> None:
+        before = self._process.predict(self.last, event.time)
+        a = self._process.accelerations.at(event.time)
+        edges = isinstance(event, Edges)
+        hold = edges and self._clocked and event.time - before.read > self._horizon
+        before, rows = self._measured.rows(before, event, a)
+        for _ in range(_ITERATIONS):
+            state, said = updated(
+                *(before, rows, self._gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
+            )
+            e = self._measured.error(before, state)
+            # Of the pose, and of its place in time.
+            way = np.abs(e[: len(state.v)]) + np.abs((state.clock - before.clock) * state.v)
+            if np.max(way / self._units) < _LINEAR:
+                break
+            # A long step: the model is linearised anew at its end, and the step taken again from its start.
+            _, again = self._measured.rows(state, event, a)
+            rows = again._replace(r=again.r + again.H @ e)
+        if not (state.P.diagonal() > 0.0).all():
+            raise ObserverError(
+                f"the observer's covariance is not positive at {state.time:.6g} s", state.time, diverged=True
+            )
+        self.steps.append(ObserverStep(event, state, said))
+        self._times.append(event.time)
+
+    def _forget(self) -> None:
+        oldest = self._times[-1] - self._horizon
+        first = max(0, bisect_right(self._times, oldest) - 1)
+        # A few at a time: moving a list for each costs more than it frees.
+        if first > 64:
+            del self._times[:first], self.steps[:first]
+            self._process.accelerations.forget(self._times[0])
+
+
+# ---- directions of the legs' cylinders and their rates, with covariances: the element state of [OAM]
+
+
+# Displacements of central differences, robot sizes or rad: cube root of rounding.
+_STEP = 6e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ElementStates:
+    """Directions of cylinders and their rates.
+
+    Attributes:
+        names: of the cylinders.
+        direction: unit directions u (C, 3), base axes.
+        rate: their derivatives u' (C, 3), 1/s.
+        covariance: of the errors of [u; u'] (C, 6, 6).
+    """
+
+    names: tuple[str, ...]
+    direction: Array
+    rate: Array
+    covariance: Array
+
+
+def element_states(
+    robot: Robot, cylinders: Sequence[Cylinder], x: Array, v: Array, covariance: Array, *, guess: Any = None
+) -> ElementStates:
+    """Directions of cylinders and their rates at a pose and a twist, with covariances.
+
+    Args:
+        robot: the robot.
+        cylinders: on its bodies.
+        x: reduced pose (nx,).
+        v: reduced twist (n,).
+        covariance: of the errors of pose and twist (2 n, 2 n), the pose's along the reduced twist.
+        guess: what iteration begins with, as in `inverse_kinematics`.
+    """
+    options = {"cylinders": cylinder_option(cylinders)}
+    at = evaluated(directions, robot, x, guess=guess, options=options)
+    u, J = at.results["direction"], at.results["angular"]
+    w = J @ v
+    steps = _STEP * np.diag(twist_units(robot))
+    displaced = Displacer(robot)
+    poses = np.stack([displaced(at.x, at.y, s) for s in (*steps, *-steps)])
+    around = evaluated(
+        directions, robot, poses, guess=np.broadcast_to(at.y, (len(poses), len(at.y))), options=options
+    )
+    ends = around.results["angular"] @ v
+    n = len(v)
+    slope = np.moveaxis((ends[:n] - ends[n:]) / (2.0 * np.diag(steps)[:, None, None]), 0, -1)
+    by_pose = _cross(J, u)
+    D = np.zeros((len(u), 6, 2 * n))
+    D[:, :3, :n] = by_pose
+    D[:, 3:, :n] = _cross(slope, u) + _crossed(w, by_pose)
+    D[:, 3:, n:] = by_pose
+    names = tuple(cylinder.name for cylinder in cylinders)
+    return ElementStates(names, u, np.cross(w, u), D @ covariance @ np.swapaxes(D, -1, -2))
+
+
+def _cross(columns: Array, u: Array) -> Array:
+    """Cross products of columns (C, 3, n) with vectors (C, 3)."""
+    return np.cross(columns, u[..., None], axis=1)
+
+
+def _crossed(w: Array, columns: Array) -> Array:
+    """Cross products of vectors (C, 3) with columns (C, 3, n)."""
+    return np.cross(w[..., None], columns, axis=1)
+
+
+# ---- the observer: an extended Kalman filter over pose, twist, anchors and clock, in the order of own times
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,15 +21,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.derivatives.tangent import has_tilts, tangent
+from nacelle.dynamics.derivatives.derivatives import has_tilts, tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.rotation_path import quat_conjugate, quat_log, quat_multiply
-from nacelle.spatial.rotation_vector import half_turn, left_jacobian, rotation_vector
+from nacelle.spatial.rotation import (
+    half_turn,
+    left_jacobian,
+    quat_conjugate,
+    quat_log,
+    quat_multiply,
+    quat_product,
+    rotation_vector,
+)
 from nacelle.spatial.scalar import Array, norm, pack
 
 _ONE = np.eye(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacelle.dynamics.formulations.elements.motion import element_motion
+from nacelle.dynamics.formulations.elements.projection import element_motion
 from support.element_robots import samples
 from support.uncompiled import any_robot
 

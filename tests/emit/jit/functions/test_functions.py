@@ -13,9 +13,17 @@ import numpy as np
 import pytest
 
 from nacelle.emit.jit.functions.formula import Formula
-from nacelle.emit.jit.functions.trigonometry import LARGEST
-from nacelle.emit.jit.library import Library, address
-from nacelle.emit.jit.target import DEFAULT, JitOptions, compile_text, kernel, module, module_texts
+from nacelle.emit.jit.functions.texts import LARGEST
+from nacelle.emit.jit.target import (
+    DEFAULT,
+    JitOptions,
+    Library,
+    address,
+    compile_text,
+    kernel,
+    module,
+    module_texts,
+)
 from nacelle.program.program import Program, Variable
 from support.functions import FUNCTIONS, values, worst
 

@@ -15,21 +15,16 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.errors import DescriptionError, MeasurementError
 from nacelle.identification.data.checks.check import check_measurement
-from nacelle.identification.data.checks.clipping import check_clipping
-from nacelle.identification.data.checks.correction import as_read
 from nacelle.identification.data.checks.findings import Finding
-from nacelle.identification.data.checks.judge import Judge
-from nacelle.identification.data.checks.smoothing import smoothed
-from nacelle.identification.data.checks.timing import check_timing
-from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel
-from nacelle.identification.data.checks.zero_record import ZeroRecord
-from nacelle.identification.data.checks.zero_shift import linear_shift
-from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight
-from nacelle.identification.data.measured_path import measured_path
+from nacelle.identification.data.checks.judge import Judge, as_read, smoothed
+from nacelle.identification.data.checks.signals import check_clipping, check_timing
+from nacelle.identification.data.checks.zero_model import ZeroFit, ZeroModel, ZeroRecord
+from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight, linear_shift
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.poses import measured_path
 from nacelle.identification.rehearsal import rehearse
 from nacelle.identification.rehearsal.settings import Effects
-from nacelle.kinematics.forward.actuator_path import actuator_scales
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.trajectory import Line
 from support.identification import fourier
 from support.library import NAMES, library_robot

@@ -17,34 +17,42 @@ from scipy.optimize import lsq_linear
 
 import nacelle
 from nacelle.errors import MeasurementError
+from nacelle.identification.data.checks.check import check_reach
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
-from nacelle.identification.data.checks.correction import (
+from nacelle.identification.data.checks.findings import Findings, finding
+from nacelle.identification.data.checks.judge import (
     Correction,
+    HypothesisFit,
+    Judge,
+    _bounded,
     as_read,
+    enough,
     exchanged,
     offset_columns,
     rescaled,
+    rms_of,
+    rows_rms,
+    smoothed,
 )
-from nacelle.identification.data.checks.findings import Findings, finding
-from nacelle.identification.data.checks.judge import HypothesisFit, Judge, _bounded, rms_of, rows_rms
-from nacelle.identification.data.checks.reach import check_reach
 from nacelle.identification.data.checks.signals import (
     check_constant,
     check_jumps,
     check_missing,
     check_reference,
 )
-from nacelle.identification.data.checks.smoothing import enough, smoothed
-from nacelle.identification.data.checks.zero_friction import JointFriction
-from nacelle.identification.data.checks.zero_gaps import zeros_of_gaps
-from nacelle.identification.data.checks.zero_model import ZeroFit, _explained
-from nacelle.identification.data.checks.zero_record import CYCLES, _friction_columns, _waves
-from nacelle.identification.data.checks.zero_shift import Scan, Shift, score_variance
-from nacelle.identification.data.checks.zeros import INSTANTS
-from nacelle.identification.data.measured_path import Path, measured_path
+from nacelle.identification.data.checks.zero_model import (
+    CYCLES,
+    JointFriction,
+    ZeroFit,
+    _explained,
+    _friction_columns,
+    _waves,
+)
+from nacelle.identification.data.checks.zeros import INSTANTS, Scan, Shift, score_variance, zeros_of_gaps
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
+from nacelle.identification.data.poses import Path, measured_path
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.forward.actuator_path import actuator_scales
 from support.library import library_robot
 from support.measurements import Truth, measured
 from support.uncompiled import any_robot, poses_around

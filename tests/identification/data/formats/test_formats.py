@@ -16,15 +16,19 @@ from pyarrow import parquet
 from scipy.io import savemat
 
 from nacelle.errors import MeasurementError
-from nacelle.identification.data.formats.csv import open_csv
-from nacelle.identification.data.formats.formats import open_recording
-from nacelle.identification.data.formats.joint_state import SCHEMA, joint_state
-from nacelle.identification.data.formats.mat import open_mat
-from nacelle.identification.data.formats.mcap import open_mcap
-from nacelle.identification.data.formats.npz import open_npz
-from nacelle.identification.data.formats.parquet import open_parquet
-from nacelle.identification.data.formats.recording import from_arrays, unreadable
 from nacelle.identification.data.read import read_measurement
+from nacelle.identification.data.recording import (
+    SCHEMA,
+    from_arrays,
+    joint_state,
+    open_csv,
+    open_mat,
+    open_mcap,
+    open_npz,
+    open_parquet,
+    open_recording,
+    unreadable,
+)
 from support.library import library_robot
 
 # ---- CSV files: units stay beside the columns, gaps are NaN, rows keep the numbers of their lines

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from nacelle.dynamics.friction import axis_friction
 from nacelle.dynamics.general.required import Counted
-from nacelle.kinematics.bars.form import ActuatedJoint
+from nacelle.kinematics.bars import ActuatedJoint
 from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, sign
 

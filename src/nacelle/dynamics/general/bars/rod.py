@@ -25,10 +25,10 @@ import numpy as np
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.general.bars.demand import friction_along
 from nacelle.dynamics.general.required import Counted
-from nacelle.kinematics.bars.form import LegForm
+from nacelle.kinematics.bars import LegForm
 from nacelle.kinematics.general.bars import hinge_side, is_asymmetric
 from nacelle.kinematics.general.vectors import ZERO, is_zero
-from nacelle.kinematics.legs.axes import TOLERANCE
+from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot

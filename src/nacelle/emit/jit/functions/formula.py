@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacelle.emit.jit.vector_text import Text
-from nacelle.emit.jit.vectors import splat
+from nacelle.emit.jit.vectors import Text, splat
 
 # Added to a number and taken away again it leaves the nearest integer, which it has in its lowest bits.
 ROUNDER = 1.5 * 2.0**52

@@ -16,9 +16,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.identification.data.checks.correction import Correction, as_read, exchanged, rescaled
 from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import HypothesisFit, Judge
+from nacelle.identification.data.checks.judge import (
+    Correction,
+    HypothesisFit,
+    Judge,
+    as_read,
+    exchanged,
+    rescaled,
+)
 from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot

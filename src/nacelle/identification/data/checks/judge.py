@@ -1,4 +1,4 @@
-"""The judge of hypotheses: how well physics explains a measurement, were its columns meant in some way.
+"""The judge of hypotheses: how well physics explains a measurement, were its columns meant otherwise.
 
 Along the motion that the encoders show, forces are linear in the base parameters b (`nacelle.regressor`), in
 offsets and in friction of each actuator, c, which a description need not have. With forces scaled by their
@@ -13,24 +13,250 @@ values of forces, F_i0 those of the description; ranges of coordinates are compa
 right hypothesis is a few tens; that of a wrong one is greater by tens to thousands. Samples where an actuator
 nearly stands are left out: there friction is hardly determined. With redundant actuation forces are judged as
 they act on the nacelle, J_r^-T f.
+
+Corrections: what a measurement would be if some of its columns were meant otherwise.
+
+With S (N, 2 m) the columns q_1 .. q_m, f_1 .. f_m as they were read, a correction takes
+
+    column k = factor_k S[:, place_k] + offset_k          time = pace * time as read
+
+It is linear, so that it acts on smoothed columns and their derivatives alike: those of order d are divided by
+pace^d. Corrections are applied one after the other: `then`.
+
+Smoothed signals and their derivatives at a few hundred instants, for the checks alone.
+
+The band of the motion ends at the frequency f_b above which the encoders' spectrum has no energy beyond its
+own noise floor; signals pass a Butterworth filter of order four at 3 f_b, forwards and backwards, so without
+phase. Derivatives are central differences. All of this is linear and acts on each column alone: swapped
+columns, signs, factors and offsets can be tried on the result.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
-from nacelle.identification.data.checks.correction import Correction
-from nacelle.identification.data.checks.smoothing import Smoothed
-from nacelle.identification.data.measured_path import Path, measured_path
+from nacelle.identification.data.poses import Path, measured_path
+from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import failed
-from nacelle.kinematics.forward.actuator_path import actuator_scales
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How columns are meant.
+
+    Attributes:
+        places: for each column the one that holds it (2 m).
+        factors: what it is multiplied with (2 m).
+        offsets: what is added to it (2 m).
+        pace: what time is multiplied with.
+        kind: kind of the fault that it corrects, as in `findings`.
+        columns: places of the columns that it is about.
+        words: what is wrong.
+        hint: what would be right.
+    """
+
+    places: tuple[int, ...]
+    factors: tuple[float, ...]
+    offsets: tuple[float, ...]
+    pace: float = 1.0
+    kind: str = ""
+    columns: tuple[int, ...] = ()
+    words: str = ""
+    hint: str = ""
+
+    @property
+    def motion_key(self) -> tuple[object, ...]:
+        """What the corrected coordinates depend on."""
+        m = len(self.places) // 2
+        return self.places[:m], self.factors[:m], self.offsets[:m], self.pace
+
+    def apply(self, columns: Array, order: int = 0) -> Array:
+        """The corrected columns (N, 2 m), or derivatives of them of an order."""
+        corrected = columns[:, self.places] * np.array(self.factors)
+        return np.asarray(corrected + np.array(self.offsets) if order == 0 else corrected / self.pace**order)
+
+    def then(self, other: Correction) -> Correction:
+        """This correction, then another one; kind, columns and words are the other's."""
+        places = tuple(self.places[p] for p in other.places)
+        factors = tuple(f * self.factors[p] for f, p in zip(other.factors, other.places, strict=True))
+        offsets = tuple(
+            f * self.offsets[p] + o
+            for f, p, o in zip(other.factors, other.places, other.offsets, strict=True)
+        )
+        pace = self.pace * other.pace
+        return replace(other, places=places, factors=factors, offsets=offsets, pace=pace)
+
+
+def as_read(m: int) -> Correction:
+    """Columns as they were read, for m actuators."""
+    return Correction(tuple(range(2 * m)), (1.0,) * 2 * m, (0.0,) * 2 * m)
+
+
+def exchanged(
+    m: int, i: int, j: int, conversions: tuple[tuple[float, float], tuple[float, float]] | None = None
+) -> Correction:
+    """Columns i and j in each other's place.
+
+    Args:
+        m: number of actuators.
+        i: the first column.
+        j: the second one.
+        conversions: (factor, offset) that made the two signals from the numbers of the file; alike if None.
+    """
+    start = as_read(m)
+    places, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
+    places[i], places[j] = j, i
+    if conversions is not None:
+        (a, b), (c, d) = conversions
+        # numbers (S_j - d) / c are converted as those of i, and the other way round
+        factors[i], offsets[i] = a / c, b - d * a / c
+        factors[j], offsets[j] = c / a, d - b * c / a
+    return replace(
+        start, places=tuple(places), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
+    )
+
+
+def rescaled(m: int, columns: tuple[int, ...], factor: float) -> Correction:
+    """Some columns times a factor."""
+    start = as_read(m)
+    factors = tuple(factor if k in columns else 1.0 for k in range(2 * m))
+    return replace(start, factors=factors, columns=columns)
+
+
+def offset_columns(m: int, offsets: Array) -> Correction:
+    """Coordinates with offsets (m,) added."""
+    return replace(as_read(m), offsets=(*(float(o) for o in offsets), *(0.0,) * m))
+
+
+# ---- smoothed signals and their derivatives at a few hundred instants, for the checks alone
+
+
+# Instants that are looked at, and the least number of samples from which they are taken.
+_INSTANTS = 120
+_FEWEST = 40
+# Part of the energy of a coordinate that may lie beyond the band.
+_BEYOND = 1e-6
+# Cutoff, in parts of half the rate, from which on nothing is filtered.
+_UNFILTERED = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """Signals at some instants.
+
+    Attributes:
+        samples: places of the instants among the samples (M,).
+        time: s (M,).
+        value: of all columns (M, columns).
+        rate: their derivatives (M, columns).
+        acceleration: their second derivatives (M, columns).
+        band: frequency where the band of the motion ends, Hz.
+        cutoff: of the filter, in parts of half the rate; 1 where nothing is filtered.
+        all_values: all columns at all times, in equal steps (N, columns).
+        all_rates: their derivatives (N, columns).
+        places: the instants among these times (M,).
+    """
+
+    samples: Array
+    time: Array
+    value: Array
+    rate: Array
+    acceleration: Array
+    band: float
+    cutoff: float
+    all_values: Array
+    all_rates: Array
+    places: Array
+
+    def passed(self, signals: Array) -> Array:
+        """Signals (n, k) in n equal cells of the record, through the same filter, at the instants (M, k)."""
+        cells, count = len(signals), len(self.all_rates)
+        filtered = _filtered(signals, self.cutoff * count / cells)
+        if cells == count:
+            return np.asarray(filtered[self.places])
+        places = (self.places + 0.5) * cells / count - 0.5
+        return np.stack([np.interp(places, np.arange(cells), column) for column in filtered.T], axis=1)
+
+
+def smoothed(time: Array, columns: Array, encoders: int, instants: int = _INSTANTS) -> Smoothed:
+    """Smooth signals that may lack samples and may be sampled unequally.
+
+    Args:
+        time: s (N,), ascending.
+        columns: signals (N, columns); NaN is interpolated.
+        encoders: how many of the first columns are coordinates, whose spectrum gives the band.
+        instants: at how many instants, at most.
+    """
+    count = len(time)
+    even = np.linspace(time[0], time[-1], count)
+    signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)
+    step = (time[-1] - time[0]) / (count - 1)
+    # The lower median: one of the columns may not be a coordinate.
+    band = sorted(_band(column, step) for column in signals[:, :encoders].T)[(encoders - 1) // 2]
+    cutoff = min(3.0 * band * 2.0 * step, _UNFILTERED)
+    filtered = _filtered(signals, cutoff)
+    rate = np.gradient(filtered, step, axis=0)
+    acceleration = np.gradient(rate, step, axis=0)
+    margin = min(int(np.ceil(1.0 / cutoff)) * 2 + 2, count // 4)
+    places = np.unique(np.linspace(margin, count - 1 - margin, instants).round().astype(int))
+    samples = np.clip(np.searchsorted(time, even[places]), 0, count - 1)
+    return Smoothed(
+        samples=samples,
+        time=even[places],
+        value=filtered[places],
+        rate=rate[places],
+        acceleration=acceleration[places],
+        band=band,
+        cutoff=cutoff,
+        all_values=filtered,
+        all_rates=rate,
+        places=places,
+    )
+
+
+def enough(count: int) -> bool:
+    """Whether so many samples can be smoothed."""
+    return count >= _FEWEST
+
+
+def _filtered(signals: Array, cutoff: float) -> Array:
+    """Signals (N, k) without what is faster than the cutoff, in parts of half the rate."""
+    from scipy.signal import butter, sosfiltfilt
+
+    if cutoff >= _UNFILTERED:
+        return signals
+    # Both ends continue by reflection at a point; what that spoils is left out by the caller.
+    return np.asarray(sosfiltfilt(butter(4, cutoff, output="sos"), signals, axis=0))
+
+
+def _interpolated(even: Array, time: Array, column: Array) -> Array:
+    present = np.isfinite(column)
+    if not np.any(present):
+        return np.zeros_like(even)
+    return np.interp(even, time[present], column[present])
+
+
+def _band(column: Array, step: float) -> float:
+    """Frequency above which a coordinate has no energy but noise, Hz."""
+    count = len(column)
+    centered = column - np.polyval(np.polyfit(np.arange(count), column, 1), np.arange(count))
+    power = np.abs(np.fft.rfft(centered * np.hanning(count))) ** 2
+    frequency = np.fft.rfftfreq(count, step)
+    floor = np.median(power[len(power) // 2 :]) * 2.0
+    beyond = np.cumsum((np.maximum(power - floor, 0.0))[::-1])[::-1]
+    inside = np.flatnonzero(beyond > _BEYOND * beyond[0])
+    return float(frequency[inside[-1]]) if inside.size and beyond[0] > 0.0 else float(frequency[1])
+
+
+# ---- the judge of hypotheses: how well physics explains a measurement, were its columns meant in some way
+
 
 # Independent samples of an actuator, and how well the model explains each, in parts of the rms.
 _INDEPENDENT, KNOWN = 60.0, 0.1

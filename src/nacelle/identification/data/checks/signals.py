@@ -1,8 +1,23 @@
-"""Checks of each signal alone: numbers that are missing, signals that never change, coordinates that jump.
+"""Checks of each signal alone: the time, missing numbers, constants, jumps, clipped forces.
+
+Numbers that are missing, signals that never change, coordinates that jump.
 
 A coordinate q_k of a motion that is sampled fast has steps that change little. A step above five times the
 99.5th percentile of all steps, and above five times those beside it, is a jump: an encoder that overflows, a
 lost index, a sample from elsewhere.
+
+Checks of the time: does it go on, in equal steps, without holes.
+
+With the median step h of the times t_k: t_k+1 - t_k <= 0 goes back or stands; steps above 1.5 h are gaps of
+about step / h - 1 samples; other steps that differ from h by more than 5 % are unequal sampling. Times that
+were written with few digits have unequal steps, too, but lie within that rounding of an equal grid.
+
+Check for clipped forces: plateaus at the extreme value, or at the limit of the actuator.
+
+A smooth signal that enters its extreme range with the slope s and leaves it after the time T has its peak
+about s T / 4 higher (a parabola). Where a signal is flat on its extreme value, though its slope outside calls
+for a peak several quanta higher, it is clipped. A natural peak of a quantised signal is flat, too, but is
+missing less than one quantum. At rest a force holds its value; only samples in motion count.
 """
 
 from __future__ import annotations
@@ -14,6 +29,71 @@ import numpy as np
 from nacelle.identification.data.checks.findings import Finding, finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
+
+_GAP = 1.5
+_UNEQUAL = 0.05
+
+
+def check_timing(measurement: Measurement) -> list[Finding]:
+    """Find time that goes back, stands still, has gaps or unequal steps."""
+    time = measurement.time
+    places = np.flatnonzero(np.isfinite(time))
+    if len(places) < 3:
+        return []
+    present = time[places]
+    steps = np.diff(present)
+    findings = []
+    for wrong, words in ((steps < 0.0, "goes back"), (steps == 0.0, "stands still")):
+        if np.any(wrong):
+            samples = places[1:][wrong]
+            first = int(np.flatnonzero(wrong)[0])
+            message = (
+                f"time {words}: {present[first + 1]:.9g} s after {present[first]:.9g} s, {len(samples)} times"
+            )
+            hint = "sort or remove these rows, or join the runs as measurements of their own"
+            findings.append(finding(measurement, "time", "time", message, hint=hint, samples=samples))
+    forward = steps[steps > 0.0]
+    if not forward.size:
+        return findings
+    step = float(np.median(forward))
+    # A time that is missing leaves a step over its own place, which is no gap.
+    own = np.diff(places)
+    gaps = (steps > _GAP * step) & (steps > (own + 0.5) * step)
+    if np.any(gaps):
+        lost = int(np.sum(np.round(steps[gaps] / step) - own[gaps]))
+        samples = places[1:][gaps]
+        widest = float(np.max(steps[gaps]))
+        message = f"{len(samples)} gaps in time, about {lost} samples are lost; the widest is {widest:.4g} s"
+        hint = f"samples follow in steps of {step:.4g} s"
+        findings.append(finding(measurement, "gap", "time", message, hint=hint, samples=samples))
+    uneven = (steps > 0.0) & (own == 1) & ~gaps & (np.abs(steps - step) > _UNEQUAL * step)
+    if np.any(uneven) and not (np.all(steps > 0.0) and not np.any(gaps) and _only_rounded(present, step)):
+        samples = places[1:][uneven]
+        spread = float(np.std(steps[(steps > 0.0) & ~gaps]) / step)
+        message = (
+            f"unequal sampling: {len(samples)} of {len(steps)} steps differ from {step:.4g} s by more than "
+            f"5 %, their standard deviation is {100 * spread:.2g} %"
+        )
+        hint = "record in equal steps, or interpolate to them"
+        findings.append(finding(measurement, "sampling", "time", message, hint=hint, samples=samples))
+    return findings
+
+
+def _only_rounded(time: Array, step: float) -> bool:
+    """Whether steps differ only because times were written with few digits."""
+    grid = (time[-1] - time[0]) / (len(time) - 1)
+    off = float(np.max(np.abs(time - time[0] - grid * np.arange(len(time)))))
+    for digits in range(10):
+        unit = 10.0**-digits
+        if unit > step:
+            continue
+        if np.max(np.abs(time / unit - np.round(time / unit))) < 1e-4:
+            return off <= 1.01 * unit
+    return False
+
+
+# ---- checks of each signal alone: numbers that are missing, signals that never change, coordinates that jump
+
 
 _JUMP = 5.0
 # Deviation from a reference, as a part of its own, that is not a controller's error.
@@ -133,3 +213,114 @@ def _changes(columns: Array) -> Array:
         return np.array(
             [np.ptp(c[np.isfinite(c)]) > 0.0 if np.any(np.isfinite(c)) else False for c in columns.T]
         )
+
+
+# ---- check for clipped forces: plateaus at the extreme value, or at the limit of the actuator
+
+
+# Shortest plateau, samples; quanta that must be missing; part of the limit within which a force is at it.
+_SHORTEST = 3
+_QUANTA = 3.0
+_AT_LIMIT = 0.02
+# Samples over which noise is averaged there, and how much higher a peak slopes must call for.
+_SMOOTH, _HIGHER = 5, 2.5
+# Samples around each in which a coordinate must change where the robot moves.
+_AROUND = 21
+
+
+def check_clipping(measurement: Measurement) -> list[Finding]:
+    """Find forces that are cut off."""
+    findings = []
+    moving = _moving(measurement.q)
+    for actuator, column in zip(measurement.robot.actuators, measurement.force.T, strict=True):
+        present = np.flatnonzero(np.isfinite(column))
+        values = column[present]
+        if len(values) < 20 or np.ptp(values) == 0.0:
+            continue
+        quantum = _quantum(values)
+        clipped = np.zeros(len(values), dtype=bool)
+        levels = []
+        for sign in (1.0, -1.0):
+            top = float(np.max(sign * values))
+            near = sign * values >= top - 0.5 * quantum
+            near &= moving[present]
+            found = _plateaus(sign * values, near, quantum)
+            if not np.any(found) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
+                found = _at_limit(sign * values, actuator.force)
+            if np.any(found):
+                levels.append(sign * top)
+            clipped |= found
+        if np.any(clipped):
+            samples = present[clipped]
+            at = " and ".join(f"{level:.4g}" for level in levels)
+            known = f", the described limit is {actuator.force:.4g}" if np.isfinite(actuator.force) else ""
+            findings.append(
+                finding(
+                    measurement,
+                    "clipped",
+                    f"force.{actuator.name}",
+                    f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}",
+                    hint="excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit",
+                    samples=samples,
+                )
+            )
+    return findings
+
+
+def _moving(q: Array) -> Array:
+    """Whether the robot moves (N,): at rest a force holds its value."""
+    from scipy.ndimage import maximum_filter1d
+
+    steps = np.zeros(len(q))
+    change = np.abs(np.diff(q, axis=0))
+    for column in change.T:
+        present = column[np.isfinite(column)]
+        usual = float(np.percentile(present, 90)) if present.size else 0.0
+        # Where a coordinate is missing it may have moved.
+        steps[1:] = np.maximum(steps[1:], np.nan_to_num(column / (usual + 1e-300), nan=1.0))
+    # Quantised coordinates stay for some samples also while they move.
+    return np.asarray(maximum_filter1d(steps, _AROUND) > 0.02)
+
+
+def _quantum(values: Array) -> float:
+    """Smallest difference between values: the resolution of the channel."""
+    distinct = np.unique(values)
+    gaps = np.diff(distinct)
+    scale = float(np.max(np.abs(values)))
+    gaps = gaps[gaps > 1e-12 * scale]
+    return float(np.percentile(gaps, 1)) if gaps.size else 0.0
+
+
+def _runs(flags: Array) -> Array:
+    """Begins and ends (runs, 2) of runs of true entries, ends excluded."""
+    edges = np.diff(np.concatenate([[False], flags, [False]]).astype(int))
+    return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
+
+
+def _at_limit(values: Array, limit: float) -> Array:
+    """Entries of plateaus, with noise, at the described limit: a natural peak may end there, too."""
+    from scipy.ndimage import uniform_filter1d
+
+    smooth = uniform_filter1d(values, _SMOOTH)
+    width = 2.0 * _AT_LIMIT * limit
+    # Slopes beside a natural peak that is `width` high above its foot call for 1.5 times that.
+    return _plateaus(smooth, smooth >= limit - width, _HIGHER * width / _QUANTA)
+
+
+def _plateaus(values: Array, near: Array, quantum: float) -> Array:
+    """Entries of plateaus at the highest value whose slopes outside call for a higher peak."""
+    result = np.zeros(len(values), dtype=bool)
+    for begin, end in _runs(near):
+        length = end - begin
+        if length < _SHORTEST:
+            continue
+        reach = max(2, length // 2)
+        slopes = []
+        if begin >= reach:
+            slopes.append((values[begin] - values[begin - reach]) / reach)
+        if end + reach <= len(values):
+            slopes.append((values[end - 1] - values[end - 1 + reach]) / reach)
+        # A signal at rest that holds its highest value has no slope beside it.
+        if slopes and np.mean(slopes) * length / 4.0 > _QUANTA * quantum:
+            result[begin:end] = True
+    return result

@@ -1,0 +1,645 @@
+"""Commands of identification: `base`, `excite`, `rehearse`, `identify`, `validate`.
+
+`base`: the base parameters of a robot. `excite`: a motion that excites its parameters. `rehearse`: data of an
+experiment on a simulated robot. `identify`: parameters from measured motion and forces. `validate`: how well
+a robot's numbers predict measured forces. Options that they share (data, filters, base parameters) come
+first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import (
+    LEFT,
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+    replaced,
+    write_new,
+    wrote,
+)
+from nacelle.cli.inputs import (
+    FORCE,
+    RATE,
+    AtOption,
+    ModeOption,
+    PayloadOption,
+    load_robot,
+    loaded,
+    pose_at,
+    value_with_unit,
+)
+from nacelle.cli.trajectory import check_rate
+from nacelle.errors import NacelleError
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
+    from nacelle.identification.data.measurement import Measurement
+    from nacelle.identification.data.preparation import Preparation
+    from nacelle.identification.estimation.payload import PayloadEstimate
+    from nacelle.identification.excitation.result import Excitation
+    from nacelle.identification.identify import Identification
+    from nacelle.identification.validation import Validation
+    from nacelle.model.robot import Robot
+
+
+# ---- options that several of them share: data, filters, base parameters
+
+
+DataArgument = Annotated[
+    list[Path], typer.Argument(metavar="data", help="Measured runs: csv, npz, mat, parquet, mcap; repeat.")
+]
+ColumnsOption = Annotated[
+    Path | None,
+    typer.Option("--columns", help="Column map (YAML): which columns, units, gears; by their names if none."),
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="KIND", help="A kind of fault that is overruled, or all; repeat."),
+]
+CutoffOption = Annotated[
+    float | None, typer.Option("--cutoff", help="Of the encoders' filter, Hz; from the data if none.")
+]
+DecimationOption = Annotated[
+    int | None, typer.Option("--decimation", help="One of so many samples is kept; from the data if none.")
+]
+AssumeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What is zero for good: undescribed (the default), zeros, nothing, or a name or pattern of "
+        "parameters such as 'strut*.1.mx'; may be given several times."
+    ),
+]
+SharedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Legs that share their parameters: legs (all that are identical), mirrored (mirror images), "
+        "nothing, or names with commas between, 'leg1,leg2' or 'left,mirror right'; may be given several "
+        "times. As the description says if left out."
+    ),
+]
+
+
+def sharing(shared: list[str] | None) -> object:
+    """Legs that share their parameters, as `base_parameters` takes them."""
+    if not shared:
+        return None
+    alone = len(shared) == 1 and "," not in shared[0]
+    return shared[0] if alone else [[leg.strip() for leg in text.split(",")] for text in shared]
+
+
+def read_all(robot: Robot, data: list[Path], columns: Path | None) -> list[Measurement]:
+    """Read measured runs."""
+    from nacelle.identification.data.read import read_measurement
+
+    return [read_measurement(path, robot, columns) for path in data]
+
+
+def filters(cutoff: float | None, decimation: int | None, instruments: str = "auto") -> Preparation:
+    """How signals are filtered."""
+    from nacelle.identification.data.preparation import Preparation
+
+    return Preparation(cutoff=cutoff, decimation=decimation, instruments=instruments)
+
+
+# ---- base
+
+
+@command("base")
+def base_command(
+    robot_name: RobotArgument,
+    *,
+    assume: AssumeOption = None,
+    shared: SharedOption = None,
+    payload: PayloadOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
+    from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+
+    robot = loaded(load_robot(robot_name, mode), payload)
+    with task(f"base parameters of {robot.name}"):
+        base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
+    if as_json:
+        print_json(base.data())
+    else:
+        _show_base(base)
+
+
+def _show_base(base: BaseParameters) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    out.print(
+        f"{base.robot.name}: {len(base)} base parameters of {len(base.choice.names)}: {len(base.rigid)} of "
+        f"inertia, rotors and springs, {len(base.friction)} of friction",
+        highlight=False,
+    )
+    table = Table("base parameter", "value")
+    for grouping, value in zip(base.groupings, base.values.tolist(), strict=True):
+        table.add_row(Text(grouping), f"{value:.6g}")
+    out.print(table)
+    effects = base.effects
+    nothing = [name for name, effect in effects.items() if effect == "no effect"]
+    if nothing:
+        out.print(Text(f"no effect: {', '.join(nothing)}"))
+    if base.choice.assumed:
+        out.print(Text(f"assumed to be zero: {', '.join(base.choice.assumed)}"))
+    agreement = (
+        "which is what the rules of mechanics leave"
+        if base.structural == len(base)
+        else f"the rules of mechanics leave {base.structural}; without a rule: {', '.join(base.unexplained)}"
+    )
+    out.print(f"rank {len(base)} over random states, gap {base.gap:.0e}: {agreement}", highlight=False)
+    if not base.certain:
+        out.print("The rank is in doubt: some parameters can hardly be distinguished.", highlight=False)
+
+
+# ---- excite
+
+
+_ACCELERATION = ("acceleration", "angular acceleration")
+_LIMIT = "for all actuators, a quantity, a percentage of the usual limit, or NAME=QUANTITY; repeat."
+
+
+@command("excite")
+def excite_command(
+    robot_name: RobotArgument,
+    *,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="combined: one motion; separate: strokes of constant speed and rests, then a motion."
+        ),
+    ] = "combined",
+    kind: Annotated[str, typer.Option(help="fourier (periodic, band-limited) or bspline.")] = "fourier",
+    harmonics: Annotated[
+        int, typer.Option(help="Harmonics; a B-spline has twice as many control points.")
+    ] = 10,
+    duration: Annotated[
+        float | None, typer.Option(help="Of a period, s; chosen by the limits if none.")
+    ] = None,
+    frequency: Annotated[float | None, typer.Option(help="Of the first harmonic, Hz: 1 / duration.")] = None,
+    criterion: Annotated[str, typer.Option(help="condition or log-det.")] = "condition",
+    at: AtOption = None,
+    speed: Annotated[list[str] | None, typer.Option(help=f"Speed limit {_LIMIT}")] = None,
+    acceleration: Annotated[list[str] | None, typer.Option(help=f"Acceleration limit {_LIMIT}")] = None,
+    force: Annotated[list[str] | None, typer.Option(help=f"Force limit {_LIMIT}")] = None,
+    margin: Annotated[
+        float, typer.Option(help="Part of every joint's range that is kept free at each end.")
+    ] = 0.02,
+    conditioning: Annotated[
+        float | None,
+        typer.Option(
+            help="Smallest inverse condition of the scaled Jacobian; a quarter of that at the centre."
+        ),
+    ] = None,
+    noise: Annotated[
+        list[str] | None, typer.Option(help=f"Standard deviation of measured forces {_LIMIT}")
+    ] = None,
+    assume: AssumeOption = None,
+    shared: SharedOption = None,
+    starts: Annotated[
+        int | None, typer.Option(help="Random motions, the best ones, that are improved; usually 8 to 32.")
+    ] = None,
+    iterations: Annotated[int, typer.Option(help="Of the optimiser from each motion, at most.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
+    payload: PayloadOption = None,
+    rate: Annotated[float, typer.Option("--rate", help="Rows of the table a second.")] = 1000.0,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Table of the motion to write.")] = None,
+    periods: Annotated[
+        int, typer.Option(help="How often the table has a Fourier motion, to average over periods.")
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="YAML file to write, from which the motion can be read again."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf).")] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Motion that excites the parameters: well conditioned, within all limits, at rest at both ends."""
+    from nacelle.identification.excitation.excite import excite
+
+    robot = loaded(load_robot(robot_name, mode), payload)
+    for target, endings in ((csv, ()), (out, (".yaml", ".yml")), (plot, PICTURES)):
+        check_new(target, endings)
+    check_rate(rate)
+    if periods < 1 or (periods > 1 and kind != "fourier"):
+        raise NacelleError(f"--periods is 1 or more, and 1 for motions other than fourier, got {periods}")
+    if frequency is not None:
+        if duration is not None:
+            raise NacelleError("give --duration or --frequency, not both")
+        if not frequency > 0.0:
+            raise NacelleError(f"the frequency must be above zero, got {frequency:g} Hz")
+        duration = 1.0 / frequency
+    result = excite(
+        robot,
+        strategy=strategy,
+        kind=kind,
+        harmonics=harmonics,
+        duration=duration,
+        criterion=criterion,
+        center=pose_at(robot, at) if at else None,
+        speed=_limit(robot, "--speed", speed, RATE),
+        acceleration=_limit(robot, "--acceleration", acceleration, _ACCELERATION),
+        force=_limit(robot, "--force", force, FORCE),
+        margin=margin,
+        conditioning=conditioning,
+        noise=_limit(robot, "--noise", noise, FORCE),
+        assume=assume or "undescribed",
+        shared=sharing(shared),
+        starts=starts,
+        iterations=iterations,
+        seed=seed,
+    )
+    if csv is not None:
+        result.to_csv(csv, rate=rate, periods=periods)
+    if out is not None:
+        result.save(out, overwrite=replaced(out))
+    if plot is not None:
+        _draw(result, plot)
+    if as_json:
+        print_json(result.data())
+    else:
+        _show_excitation(result)
+    for target in (csv, out, plot):
+        if target is not None:
+            wrote(target)
+    if result.status == "interrupted":
+        leave_interrupted("the best motion so far is kept")
+
+
+def _limit(robot: Robot, option: str, given: list[str] | None, of: tuple[str, str]) -> Any:
+    """A limit of the actuators (actuators,) as an option gives it; None where it gives none."""
+    if not given:
+        return None
+    import numpy as np
+
+    revolute = {a.name: robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators}
+    values = np.full(len(revolute), np.nan)
+    for text in given:
+        name, sign, value = (part.strip() for part in text.rpartition("="))
+        if sign and name not in revolute:
+            raise NacelleError(f"{option} {text!r}: no actuator is called {name!r}")
+        for k, (actuator, is_revolute) in enumerate(revolute.items()):
+            if not sign or actuator == name:
+                try:
+                    values[k] = _one_limit(robot, k, value, is_revolute, of)
+                except NacelleError as error:
+                    raise NacelleError(f"{option} {text!r} for {actuator}: {error}") from None
+    missing = [name for name, value in zip(revolute, values, strict=True) if np.isnan(value)]
+    if missing:
+        raise NacelleError(
+            f"{option} says nothing of {', '.join(missing)}: give a value for all actuators first"
+        )
+    return values
+
+
+def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: tuple[str, str]) -> float:
+    if not text.endswith("%"):
+        return value_with_unit(text, angle=turning, of=of)
+    from nacelle.identification.excitation.limits import limits
+    from nacelle.kinematics.pose_input import reference_pose
+
+    usual = limits(robot, reference_pose(robot))
+    kinds = {RATE: usual.speed, _ACCELERATION: usual.acceleration, FORCE: usual.force}
+    try:
+        part = float(text[:-1]) / 100.0
+    except ValueError:
+        raise NacelleError(f"{text!r} is no percentage; write for example 50%") from None
+    return part * float(kinds[of][k])
+
+
+def _draw(result: Excitation, target: Path) -> None:
+    with task(f"drawing {target}"):
+        from nacelle.dynamics.sizing import size_motors
+        from nacelle.report.draw.canvas import save
+        from nacelle.report.draw.curves import plot_forces
+
+        title = f"{result.robot.name}: forces along the excitation, condition {result.condition:.3g}"
+        save(plot_forces(size_motors(result.robot, result.trajectory), title=title, shown=False), target)
+
+
+def _show_excitation(result: Excitation) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    whole = result.trajectory
+    ended = f"{result.status}: {result.message}" if result.message else result.status
+    out.print(
+        f"{result.robot.name}: {result.strategy} excitation of {len(result.base)} base parameters, "
+        f"{whole.duration:.4g} s; {ended}",
+        markup=False,
+    )
+    better = "condition" if result.criterion == "condition" else "log det"
+    out.print(
+        f"condition {result.condition:.4g}, log det {result.log_det:.4g}; {better} of the best random motion "
+        f"{result.random:.4g}",
+        markup=False,
+    )
+    table = Table("limit", "most used by", "use", "at (s)", "the limit is")
+    for use in result.uses:
+        origin = result.limits.origin.get(use.kind, "")
+        table.add_row(
+            Text(use.kind), Text(use.name), f"{100.0 * use.use:.1f} %", f"{use.time:.3f}", Text(origin)
+        )
+    out.print(table)
+    out.print(f"least well determined: {result.weakest()}", markup=False)
+
+
+# ---- rehearse
+
+
+@command("rehearse")
+def rehearse_command(
+    robot_name: RobotArgument,
+    *,
+    motion: Annotated[Path, typer.Option("--motion", help="Motion from `nacelle excite --out` (YAML).")],
+    csv: Annotated[Path, typer.Option("--csv", help="Table of measured data to write; a new file.")],
+    rate: Annotated[float, typer.Option("--rate", help="Samples a second.")] = 1000.0,
+    periods: Annotated[int, typer.Option(help="How often the motion is run through.")] = 1,
+    percent: Annotated[
+        float, typer.Option(help="How far the simulated robot's parameters are from the description, %.")
+    ] = 10.0,
+    bandwidth: Annotated[float, typer.Option(help="Of the controller, Hz.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Of parameters and noise.")] = 0,
+    payload: PayloadOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
+    from nacelle.identification.excitation.result import read_motion
+    from nacelle.identification.rehearsal.rehearsal import rehearse
+    from nacelle.identification.rehearsal.settings import Controller
+    from nacelle.identification.rehearsal.true_robot import moved
+
+    check_new(csv)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    trajectory = read_motion(motion)
+    result = rehearse(
+        robot,
+        trajectory,
+        true=moved(robot, percent, seed=seed),
+        controller=Controller(bandwidth=bandwidth),
+        rate=rate,
+        periods=periods,
+        seed=seed,
+    )
+    result.to_csv(csv)
+    wrote(csv)
+    if as_json:
+        print_json({"robot": robot.name, "samples": len(result.time), "csv": str(csv)})
+    else:
+        console().print(
+            f"{robot.name}: {len(result.time)} samples in {csv}; the true parameters are up to "
+            f"{percent:g} % off",
+            highlight=False,
+        )
+
+
+# ---- validate
+
+
+@command("validate")
+def validate_command(
+    robot_name: RobotArgument,
+    data: DataArgument,
+    *,
+    columns: ColumnsOption = None,
+    cutoff: CutoffOption = None,
+    decimation: DecimationOption = None,
+    allow: AllowOption = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Page to write (html).")] = None,
+    payload: PayloadOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words."""
+    from nacelle.identification.data.checks.check import check_measurement
+    from nacelle.identification.identify import raise_for, raise_for_misfit
+    from nacelle.identification.validation import validate
+
+    check_new(report, (".html", ".htm"))
+    robot = loaded(load_robot(robot_name, mode), payload)
+    measured = read_all(robot, data, columns)
+    if "all" not in (allow or ()):
+        for measurement in measured:
+            raise_for(check_measurement(measurement), allow or ())
+    result = validate(robot, measured, preparation=filters(cutoff, decimation))
+    if not as_json:
+        show_rows(f"{robot.name}: forces", result)
+    raise_for_misfit(result, allow or ())
+    if report is not None:
+        from nacelle.report.identification import validation_page
+
+        write_new(report, validation_page(result))
+        wrote(report)
+    if as_json:
+        print_json(result.data())
+
+
+def show_rows(title: str, result: Validation) -> None:
+    """Print how well forces are predicted, a line a row."""
+    from rich.text import Text
+
+    out = console()
+    out.print(f"{title}: R^2 {result.score:.5f} over {result.regression.count} samples", highlight=False)
+    for words in result.words():
+        out.print(Text(f"- {words}"))
+
+
+# ---- identify
+
+
+_YAML = (".yaml", ".yml")
+_PAGE = (".html", ".htm")
+
+
+@command("identify")
+def identify_command(
+    robot_name: RobotArgument,
+    data: DataArgument,
+    *,
+    columns: ColumnsOption = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="iv (instrumental variables), ols, wls, irls (least squares: ordinary, weighted, "
+            "reweighted), didim (direct and inverse model)."
+        ),
+    ] = "iv",
+    assume: AssumeOption = None,
+    shared: SharedOption = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(help="Believe the description's numbers, with this relative deviation (0.2: 20 %)."),
+    ] = None,
+    instruments: Annotated[
+        str, typer.Option(help="reference, smooth (splines through the encoders), or auto.")
+    ] = "auto",
+    cutoff: CutoffOption = None,
+    decimation: DecimationOption = None,
+    allow: AllowOption = None,
+    held_out: Annotated[
+        list[Path] | None,
+        typer.Option("--validate", metavar="DATA", help="A run that is not fitted, but predicted; repeat."),
+    ] = None,
+    payload: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--payload", metavar="DATA", help="A run with a payload, which is estimated from both; repeat."
+        ),
+    ] = None,
+    on: Annotated[
+        str, typer.Option("--on", help="Body or tool that carries the payload; the nacelle if none.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="YAML of the robot with physically consistent parameters; a new file."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Page to write (html): figures, table, plain words.")
+    ] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Parameters from measured motion and forces, with deviations, and what is not trustworthy."""
+    from nacelle.identification.estimation.estimator import CadPrior
+    from nacelle.identification.estimation.payload import payload_from_runs
+    from nacelle.identification.identify import identify, raise_for_misfit
+    from nacelle.identification.validation import validate
+
+    check_new(out, _YAML)
+    check_new(report, _PAGE)
+    robot = load_robot(robot_name, mode)
+    preparation = filters(cutoff, decimation, instruments)
+    measured = read_all(robot, data, columns)
+    others = read_all(robot, held_out or [], columns)
+    result = identify(
+        robot,
+        measured,
+        method=method,
+        assume=assume or "undescribed",
+        shared=sharing(shared),
+        prior=None if prior is None else CadPrior(prior),
+        preparation=preparation,
+        allow=allow or (),
+    )
+    validation = validate(result.estimator, others, preparation=preparation) if others else None
+    fits = [result.fit, *([] if validation is None else [validation])]
+    if not as_json and not all(fit.ok for fit in fits):
+        _show_identified(result, validation)
+    for fit in fits:
+        raise_for_misfit(fit, allow or ())
+    load = None
+    if payload:
+        carrying = identify(
+            robot,
+            read_all(robot, payload, columns),
+            method=type(result.estimator)(**result.estimator.get_params()),
+            preparation=preparation,
+            allow=allow or (),
+        )
+        raise_for_misfit(carrying.fit, allow or ())
+        load = payload_from_runs(result.base, result.estimator, carrying.estimator, on=on or None)
+    written: dict[str, Any] = {}
+    if out is not None:
+        _write_robot(result, out)
+        written["out"] = str(out)
+        wrote(out)
+    if report is not None:
+        from nacelle.report.identification import identification_page
+
+        write_new(report, identification_page(result, validation))
+        written["report"] = str(report)
+        wrote(report)
+    if as_json:
+        held = {} if validation is None else {"validation": validation.data()}
+        carried = {} if load is None else {"payload": _payload_data(load)}
+        print_json(result.data() | held | carried | written)
+        return
+    if all(fit.ok for fit in fits):
+        _show_identified(result, validation)
+    if load is not None:
+        _show_payload(load)
+
+
+def _write_robot(result: Identification, out: Path) -> None:
+    from nacelle.identification.consistency.identified import write_identified
+
+    try:
+        write_identified(result.identified(force=True), out, new=not replaced(out))
+    except FileExistsError:
+        raise NacelleError(f"{out} {LEFT}") from None
+
+
+def _payload_data(load: PayloadEstimate) -> dict[str, Any]:
+    return {
+        "on": load.on,
+        "mass": load.mass,
+        "com": load.com.tolist(),
+        "inertia": load.inertia.tolist(),
+        "std": load.sigma.tolist(),
+        "determined": list(load.determined),
+        "is_seen": load.is_seen,
+        "is_explained": load.is_explained(),
+    }
+
+
+def _show_payload(load: PayloadEstimate) -> None:
+    out = console()
+    com = ", ".join(f"{value:.4g}" for value in load.com)
+    out.print(
+        f"payload on {load.on}: {load.mass:.5g} kg (deviation {load.sigma[0]:.2g}), centre of mass at "
+        f"[{com}] m; determined: {', '.join(load.determined) or 'nothing'}",
+        highlight=False,
+    )
+    if not load.is_seen:
+        out.print("- its mass is not distinguishable from zero", highlight=False)
+    if not load.is_explained():
+        out.print("- the runs differ by more than a payload explains", highlight=False)
+
+
+def _show_identified(result: Identification, validation: Validation | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    estimator = result.estimator
+    out.print(
+        f"{result.robot.name}: {len(result.base)} base parameters by {type(estimator).__name__}, "
+        f"R^2 {result.fit.score:.5f}, excitation {result.excitation}",
+        highlight=False,
+    )
+    table = Table("base parameter", "described", "estimate", "deviation", "%", "")
+    removed = set(result.essential.removed)
+    for k, name in enumerate(result.base.names):
+        relative = 100.0 * estimator.relative_std_[k]
+        table.add_row(
+            Text(name),
+            f"{result.base.values[k]:.5g}",
+            f"{estimator.coef_[k]:.5g}",
+            f"{estimator.std_[k]:.2g}",
+            f"{relative:.2g}" if relative < 1e4 else "-",
+            "inessential" if name in removed else "",
+        )
+    out.print(table)
+    for words in result.words():
+        out.print(Text(f"- {words}"))
+    show_rows("fit", result.fit)
+    if validation is not None:
+        show_rows("validation", validation)

@@ -1,1 +1,0 @@
-"""Commands of identification: `base`, `excite`, `identify`, `validate`."""

@@ -1,0 +1,560 @@
+"""Commands of positions: `ik`, `fk`, `workspace`.
+
+`ik`: inverse kinematics at a pose or along a table of poses. `fk`: forward kinematics of given actuators or
+along a table of them. `workspace`: where the nacelle can go, and how well conditioned it is there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+)
+from nacelle.cli.inputs import (
+    AtOption,
+    CsvOption,
+    FollowOption,
+    ModeOption,
+    OutOption,
+    ToolOption,
+    assignments,
+    coordinate_kinds,
+    load_robot,
+    need_table,
+    pose_at,
+    value_with_unit,
+)
+from nacelle.cli.outputs import (
+    ResultTable,
+    actuator_units,
+    batch_data,
+    deliver,
+    dependent_columns,
+    dependent_data,
+    flag_names,
+    for_people,
+    joint_units,
+    leave_if_failed,
+    print_dependent,
+    print_tool,
+    reported_table,
+    tool_columns,
+    tool_data,
+)
+from nacelle.cli.view import write_picture
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.kinematics.forward.forward import Assemblies
+    from nacelle.kinematics.inverse import InverseKinematics
+    from nacelle.kinematics.workspace import Reach, Workspace
+    from nacelle.model.robot import Robot
+    from nacelle.spatial.scalar import Array
+
+
+# ---- ik
+
+
+# Poses that are solved at once.
+_BLOCK = 50_000
+
+
+@command("ik")
+def ik_command(
+    robot_name: RobotArgument,
+    *,
+    at: AtOption = None,
+    csv: CsvOption = None,
+    out: OutOption = None,
+    mode: ModeOption = "",
+    joints: Annotated[bool, typer.Option("--joints", help="In tables, all joints of the tree too.")] = False,
+    tool: ToolOption = "",
+    follow: FollowOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv)."""
+    robot = load_robot(robot_name, mode)
+    if csv is None:
+        need_table({"--out": out, "--joints": joints, "--follow": follow})
+        _ik_at_pose(robot, pose_at(robot, at, tool), tool, as_json)
+    else:
+        if at:
+            raise NacelleError("give poses by --at or by --csv, not both")
+        _ik_of_table(robot, csv, out, joints=joints, tool=tool, follow=follow, as_json=as_json)
+
+
+def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
+    from nacelle.kinematics.inverse import inverse_kinematics
+    from nacelle.model.reduced import layout_of
+
+    result = inverse_kinematics(robot, x)
+    names = layout_of(robot.motion).x_names
+    listed = {name: values.tolist() for name, values in result.joints.items() if values.size}
+    flags = flag_names(int(result.flags))
+    if as_json:
+        print_json(
+            {
+                "robot": robot.name,
+                "pose": dict(zip(names, result.x.tolist(), strict=True)),
+                **dependent_data(result),
+                "actuators": {
+                    a.name: value for a, value in zip(robot.actuators, result.actuators.tolist(), strict=True)
+                },
+                "joints": listed,
+                "flags": flags,
+                "ok": bool(result.ok),
+                **tool_data(robot, result.x, tool),
+            }
+        )
+        return
+    from nacelle.report.table import plain_table
+
+    table = plain_table("joint", "kind", "", "coordinates")
+    drive = {actuator.joint: actuator.name for actuator in robot.actuators}
+    for k, joint in enumerate(robot.joints):
+        values = listed.get(joint.name)
+        if values is None or joint.kind.value == "point":
+            continue
+        words, start = [], 0
+        for primitive in joint.primitives:
+            part = values[start : start + primitive.nq]
+            start += primitive.nq
+            if primitive.nq == 4:
+                words.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
+            else:
+                words.append(for_people(part[0], primitive.is_rotation))
+        table.add_row(joint.name, str(joint.kind), drive.get(k, ""), ", ".join(words))
+    console().print(
+        f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
+        markup=False,
+    )
+    print_dependent(result)
+    console().print(table)
+    print_tool(robot, result.x, tool)
+    if flags:
+        console().print(f"[yellow]{', '.join(flags)}[/]")
+
+
+def _ik_of_table(
+    robot: Robot, csv: Path, out: Path | None, *, joints: bool, tool: str, follow: bool, as_json: bool
+) -> None:
+    from nacelle.kinematics.trajectory.waypoints import read_poses
+    from nacelle.model.reduced import layout_of
+
+    check_new(out)
+    with task(f"reading {csv}") as report:
+        given = read_poses(csv, robot.motion, report)
+    points = given.points
+    if tool:
+        from nacelle.kinematics.tools import tool_to_pose
+
+        points = tool_to_pose(robot, points, tool)
+    result, kept = _in_blocks(robot, points, follow)
+    if given.times is not None and not follow:
+        # Poses at times are a motion: angles have no jumps.
+        result = result.as_path()
+    layout = layout_of(robot.motion)
+    if as_json:
+        print_json(batch_data(robot, result) | {"actuators": result.actuators})
+        if kept:
+            leave_interrupted(kept)
+        leave_if_failed(result.flags)
+        return
+    listed = ResultTable()
+    if given.times is not None:
+        listed.add(["t"], ["s"], [given.times[: len(result.x)]])
+    listed.add(layout.x_names, layout.units, result.x.T)
+    listed.add(*dependent_columns(result))
+    listed.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
+    if joints:
+        driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
+        for joint, place in zip(robot.tree_joints, robot.q_slices, strict=True):
+            # Columns of actuators are there already, and a name may be in a table once only.
+            if joint.name in driven:
+                continue
+            names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
+            listed.add(names, joint_units(joint), result.q[:, place].T)
+    listed.deliver(result, "poses", out, result.margins, kept=kept)
+
+
+def _in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics, str]:
+    """Inverse kinematics of many poses, some at a time, so that one sees how far it is.
+
+    Returns:
+        The result, and after Ctrl-C what is in it, in words: the blocks that were finished.
+    """
+    import numpy as np
+
+    from nacelle.kinematics.inverse import inverse_kinematics
+
+    parts: list[InverseKinematics] = []
+    with task(f"inverse kinematics of {robot.name}") as report:
+        try:
+            for start in range(0, len(x), _BLOCK):
+                block, last = x[start : start + _BLOCK], parts[-1] if parts else None
+                guess = _last_solution(last) if follow and last is not None else None
+                parts.append(inverse_kinematics(robot, block, guess=guess, follow=follow))
+                report((start + _BLOCK) / len(x))
+        except KeyboardInterrupt:
+            if not parts:
+                raise
+    names = _array_names(parts[0])
+    joined: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    result = dataclasses.replace(parts[0], **joined)
+    return result, "" if len(result.x) == len(x) else f"{len(result.x)} of {len(x)} poses are kept"
+
+
+def _array_names(result: InverseKinematics) -> list[str]:
+    """The fields of a result that have a row for each pose."""
+    fields = (field.name for field in dataclasses.fields(result))
+    return [name for name in fields if hasattr(getattr(result, name), "shape")]
+
+
+def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
+    """The last pose of a path that was solved, from which the next one follows; None if none was."""
+    import numpy as np
+
+    from nacelle.kinematics.flags import failed
+
+    solved = np.flatnonzero(~failed(path.flags))
+    if not solved.size:
+        return None
+    last: Any = {name: getattr(path, name)[solved[-1]] for name in _array_names(path)}
+    return dataclasses.replace(path, **last)
+
+
+# ---- fk
+
+
+@command("fk")
+def fk_command(
+    robot_name: RobotArgument,
+    *,
+    q: Annotated[
+        list[str] | None,
+        typer.Option("--q", metavar="NAME=VALUE", help="Coordinate of an actuator, such as motor=20deg."),
+    ] = None,
+    csv: CsvOption = None,
+    out: OutOption = None,
+    guess: Annotated[
+        list[str] | None,
+        typer.Option("--guess", metavar="NAME=VALUE", help="A coordinate of the pose to start from; repeat."),
+    ] = None,
+    follow: FollowOption = False,
+    assemblies: Annotated[
+        bool, typer.Option("--assemblies", help="With --q, search for all poses with these coordinates.")
+    ] = False,
+    mode: ModeOption = "",
+    tool: ToolOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv)."""
+    robot = load_robot(robot_name, mode)
+    start = pose_at(robot, guess) if guess else None
+    if csv is None:
+        need_table({"--out": out, "--follow": follow})
+        _fk_of_actuators(robot, q, start, tool=tool, assemblies=assemblies, as_json=as_json)
+    else:
+        if assemblies:
+            raise NacelleError("--assemblies goes with --q, for one sample")
+        if q:
+            raise NacelleError("give actuators by --q or by --csv, not both")
+        _fk_of_table(robot, csv, out, start, follow=follow, tool=tool, as_json=as_json)
+
+
+def _fk_of_actuators(
+    robot: Robot, q: list[str] | None, start: Array | None, *, tool: str, assemblies: bool, as_json: bool
+) -> None:
+    import numpy as np
+
+    from nacelle.kinematics.forward.forward import forward_kinematics
+    from nacelle.model.reduced import layout_of
+
+    names = [actuator.name for actuator in robot.actuators]
+    kinds = robot.revolute_actuators
+    given = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise NacelleError(
+            f"{robot.name} needs a coordinate of each actuator: --q {missing[0]}=VALUE"
+            + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
+        )
+    wanted = np.array([given[name] for name in names])
+    result = forward_kinematics(robot, wanted, start, assemblies=assemblies)
+    layout = layout_of(robot.motion)
+    if as_json:
+        print_json(
+            {
+                "robot": robot.name,
+                "actuators": given,
+                "pose": dict(zip(layout.x_names, result.x.tolist(), strict=True)),
+                **dependent_data(result),
+                "iterations": int(result.iterations),
+                "flags": flag_names(int(result.flags)),
+                **tool_data(robot, result.x, tool),
+                **_assembly_data(result.assemblies),
+            }
+        )
+        return
+    kinds_x = coordinate_kinds(robot)
+    for name, value in zip(layout.x_names, result.x, strict=True):
+        text = for_people(float(value), bool(kinds_x[name])) if name in kinds_x else f"{value:.8f}"
+        console().print(f"{name:>6} = {text}")
+    print_dependent(result)
+    print_tool(robot, result.x, tool)
+    way = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
+    console().print(f"[dim]{way}[/]")
+    flags = flag_names(int(result.flags))
+    if flags:
+        console().print(f"[yellow]{', '.join(flags)}[/]")
+    if assemblies:
+        _print_assemblies(layout.x_names, result.assemblies)
+
+
+def _assembly_data(assemblies: Assemblies | None) -> dict[str, Any]:
+    """All assemblies for JSON; nothing where they were not searched."""
+    if assemblies is None:
+        return {}
+    signs = [dict(zip(assemblies.names, row.tolist(), strict=True)) for row in assemblies.signs]
+    return {"assemblies": [{"pose": x, "signs": s} for x, s in zip(assemblies.x, signs, strict=True)]}
+
+
+def _print_assemblies(names: tuple[str, ...], assemblies: Assemblies) -> None:
+    """All assemblies, with the signs that differ from those of the reference pose."""
+    console().print(f"{len(assemblies.x)} assemblies were found; signs against the reference pose:")
+    for x, signs in zip(assemblies.x, assemblies.signs, strict=True):
+        place = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
+        other = [name for name, sign in zip(assemblies.names, signs, strict=True) if sign < 0.0]
+        console().print(f"  {place}; {'other: ' + ', '.join(other) if other else 'the same'}", markup=False)
+
+
+def _fk_of_table(
+    robot: Robot, csv: Path, out: Path | None, start: Array | None, *, follow: bool, tool: str, as_json: bool
+) -> None:
+    import numpy as np
+
+    from nacelle.kinematics.forward.forward import forward_kinematics
+    from nacelle.model.reduced import layout_of
+    from nacelle.tables.csv import ANGLE, LENGTH, Columns, read_table
+
+    check_new(out)
+    names, units = [actuator.name for actuator in robot.actuators], actuator_units(robot)
+    table = read_table(csv)
+    dimensions = {n: (ANGLE,) if unit == "rad" else (LENGTH,) for n, unit in zip(names, units, strict=True)}
+    columns = Columns(table, dimensions)
+    for k, name in enumerate(table.names):
+        if name in names:
+            columns.take(name, k)
+    columns.require(names)
+    columns.stop("actuators")
+    with task(f"reading {csv}") as report:
+        entries = columns.values(gaps=True, report=report)
+    columns.stop("actuators")
+    wanted = np.stack([entries[name] for name in names], axis=-1)
+    result = forward_kinematics(robot, wanted, start, follow=follow)
+    layout = layout_of(robot.motion)
+    if as_json:
+        print_json(batch_data(robot, result) | tool_data(robot, result.x, tool))
+        leave_if_failed(result.flags)
+        return
+    listed = ResultTable()
+    listed.add(names, units, wanted.T)
+    listed.add(layout.x_names, layout.units, result.x.T)
+    listed.add(*dependent_columns(result))
+    listed.add(*tool_columns(robot, result.x, tool))
+    listed.deliver(result, "lines", out)
+
+
+# ---- workspace
+
+
+@command("workspace")
+def workspace_command(
+    robot_name: RobotArgument,
+    *,
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--over", metavar="NAME=LOW:HIGH[:POINTS]", help="A coordinate to vary; one to three."),
+    ] = None,
+    at: AtOption = None,
+    rays: Annotated[
+        int, typer.Option("--rays", help="Measure along so many rays from the pose instead of on a grid.")
+    ] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")
+    ] = None,
+    tool: ToolOption = "",
+    singular: Annotated[
+        bool, typer.Option("--singularities", help="How near the grid comes to singularities, by kind.")
+    ] = False,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
+    from nacelle.kinematics.workspace import reach, workspace
+
+    robot = load_robot(robot_name, mode)
+    start = pose_at(robot, at, tool)
+    if rays:
+        if over or out or singular:
+            raise NacelleError("--rays goes without --over, --out and --singularities")
+        _show_reach(reach(robot, at=start, rays=rays, tool=tool or None), as_json)
+        return
+    if not over:
+        raise NacelleError(
+            f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
+        )
+    check_new(out, (".csv", *PICTURES))
+    grid = workspace(robot, ranges(robot, over), at=start, tool=tool or None)
+    if out is not None and out.suffix.lower() == ".csv":
+        deliver(_grid_table(grid), out)
+    elif out is not None:
+        write_picture(grid.plot, out)
+    from nacelle.report.plain import workspace_data
+
+    data = workspace_data(grid, singular=singular)
+    if as_json:
+        print_json(data)
+        return
+    for line in _grid_lines(grid, data):
+        console().print(line, markup=False)
+
+
+def _show_reach(reached: Reach, as_json: bool) -> None:
+    """Print how far rays go."""
+    robot, rays = reached.robot, len(reached.distance)
+    shortest, longest = float(reached.distance.min()), float(reached.distance.max())
+    endless = int(reached.endless.sum())
+    if as_json:
+        from nacelle.report.plain import reach_data
+
+        print_json(reach_data(reached))
+        return
+    unit = "m^2" if len(reached.names) == 2 else "m^3"
+    console().print(
+        f"{robot.name}: {reached.volume:.6g} {unit} seen from the pose; rays from {shortest:.4g} m to "
+        f"{longest:.4g} m",
+        markup=False,
+    )
+    if endless:
+        console().print(
+            f"{endless} of {rays} rays meet no boundary within {reached.furthest:.4g} m: the size is what "
+            "was walked (give limits to the joints or drives)",
+            markup=False,
+        )
+
+
+def _grid_table(grid: Workspace) -> Iterator[str]:
+    """All poses of a grid, the angles by which a free orientation is turned, and what was found there."""
+    import numpy as np
+
+    from nacelle.model.reduced import layout_of
+
+    layout = layout_of(grid.robot.motion)
+    names, units = list(layout.x_names), list(layout.units)
+    columns = [grid.x[..., k].ravel() for k in range(layout.nx)]
+    for name in grid.turned:
+        names.append(f"over.{name}")
+        units.append("rad")
+        place = grid.names.index(name)
+        shape = [len(grid.values[place]) if k == place else 1 for k in range(len(grid.names))]
+        values = grid.values[place].reshape(shape) * np.ones(grid.flags.shape)
+        columns.append(values.ravel())
+    more = tool_columns(grid.robot, grid.x.reshape(-1, layout.nx), grid.tool or "")
+    names, units, columns = names + more[0], units + more[1], columns + more[2]
+    names, units = [*names, "conditioning", "flags"], [*units, "", ""]
+    return reported_table(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
+
+
+def _grid_lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
+    """What a grid says, for people."""
+    steps = [
+        f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
+        for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
+    ]
+    whose = f" of the tool {grid.tool}" if grid.tool else ""
+    lines = [f"{grid.robot.name}: {data['points']} poses{whose}, {', '.join(steps)}"]
+    if grid.turned:
+        vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
+        lines.append(
+            f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
+            f"[{vector}] in base axes"
+        )
+    points, inside = data["points"], data["inside_limits"]
+    lines.append(
+        f"reached {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within the limits of "
+        f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
+        + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
+    )
+    if data["other_branch"]:
+        other = data["other_branch"]
+        lines.append(
+            f"on a branch that is not connected with the reference pose, and not counted within limits: "
+            f"{other} ({100.0 * other / points:.1f} %)"
+        )
+    if len(grid.names) == 1:
+        (unit,) = grid.units
+        ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
+        if ranges:
+            lines.append(f"within limits: {grid.names[0]} from {' and from '.join(ranges)}")
+    elif grid.extent is not None:
+        spans = [
+            f"{name} from {_shown(low, unit)} to {_shown(high, unit)}"
+            for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
+        ]
+        lines.append(f"furthest poses within limits: {', '.join(spans)}")
+    figures = data["conditioning"]
+    if figures["median"] is not None:
+        lines.append(
+            f"inverse condition number within limits (1 is isotropic, 0 singular): lowest "
+            f"{figures['lowest']:.4f}, median {figures['median']:.4f}, highest {figures['highest']:.4f}"
+        )
+    for kind, lowest in data.get("singularities", {}).items():
+        where = ", ".join(f"{value:.4g}" for value in lowest["at"])
+        leg = f", leg {lowest['leg']}" if lowest["leg"] else ""
+        lines.append(f"nearest {kind} singularity: measure {lowest['measure']:.4f} at x = {where}{leg}")
+    return lines
+
+
+def _shown(value: float, unit: str) -> str:
+    """A coordinate for people: degrees or metres."""
+    return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
+
+
+def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
+    """Read NAME=LOW:HIGH[:POINTS]."""
+    kinds = coordinate_kinds(robot)
+    ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}
+    for text in over:
+        name, sign, values = text.partition("=")
+        parts = values.split(":")
+        if not sign or len(parts) not in (2, 3):
+            raise NacelleError(f"{text!r} is not NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS")
+        name = name.strip()
+        if name not in kinds:
+            raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
+        if name in ranges:
+            raise NacelleError(f"{name} is to vary twice")
+        low, high = (value_with_unit(part, angle=kinds[name]) for part in parts[:2])
+        if len(parts) == 2:
+            ranges[name] = (low, high)
+        elif parts[2].isdecimal() and len(parts[2]) < 7:
+            ranges[name] = (low, high, int(parts[2]))
+        else:
+            raise NacelleError(f"{parts[2]!r} is not a number of points")
+    return ranges

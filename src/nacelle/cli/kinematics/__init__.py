@@ -1,1 +1,0 @@
-"""Commands of positions: `ik`, `fk`, `workspace`."""

@@ -1,0 +1,421 @@
+"""Commands that let a robot move: `simulate`, `control`.
+
+`simulate`: a robot under forces of its actuators. `control`: controllers of a robot in closed loop along a
+path.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nacelle.cli.commands import command
+from nacelle.cli.common import (
+    PICTURES,
+    JsonOption,
+    RobotArgument,
+    check_new,
+    console,
+    leave_interrupted,
+    print_json,
+    wrote,
+)
+from nacelle.cli.inputs import (
+    FORCE,
+    RATE,
+    AtOption,
+    ExternalOption,
+    ModeOption,
+    NoFrictionOption,
+    PayloadOption,
+    ToolOption,
+    assignments,
+    coordinate_kinds,
+    load_robot,
+    loaded,
+    pose_at,
+    wrenches,
+)
+from nacelle.cli.outputs import FAILED_SAMPLES
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from nacelle.control.compare import Comparison
+    from nacelle.control.scenario.scenario import Scenario
+    from nacelle.model.robot import Robot
+    from nacelle.simulation.simulate import Simulation
+
+
+# ---- simulate
+
+
+def forces_from_table(robot: Robot, path: Path) -> Any:
+    """Forces over time from a table with the columns t and one for each actuator; linear in between."""
+    import numpy as np
+
+    from nacelle.tables.csv import TIME, Columns, read_table
+
+    table = read_table(path)
+    names = [actuator.name for actuator in robot.actuators]
+    columns = Columns(table, {"t": (TIME,)} | dict.fromkeys(names, ()))
+    for k, name in enumerate(table.names):
+        if name == "t" or name in names:
+            columns.take(name, k)
+    columns.require(["t", *names])
+    columns.stop("forces")
+    entries = columns.values()
+    columns.stop("forces")
+    t = entries["t"]
+    values = np.stack([entries[name] for name in names], axis=-1)
+    if len(t) < 1 or np.any(np.diff(t) <= 0.0):
+        raise NacelleError(f"{path}: times must rise from line to line")
+    return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
+
+
+def _holding(robot: Robot, start: Any, outside: dict[Any, Any]) -> Any:
+    """Forces (actuators,) that hold a pose against gravity and what acts from outside, N or N m."""
+    from nacelle.dynamics.equilibrium import equilibrium
+    from nacelle.dynamics.forward import gravity_forces
+
+    forces = gravity_forces(robot, start, coordinates="actuators")
+    if outside:
+        forces = forces + equilibrium(robot, start, external=outside) - equilibrium(robot, start)
+    return forces
+
+
+def _rigid(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+    """The plant of a robot with rigid links, and what ends its runs."""
+    from nacelle.simulation.plant import RigidPlant, standard_events
+
+    plant = RigidPlant(robot, external=outside, **options)
+    return plant, standard_events(plant, limits=limits)
+
+
+def _elastic(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+    """The same of a robot with flexible links."""
+    from nacelle.elastic.plant import ElasticPlant
+
+    if outside:
+        raise NacelleError("--external acts on rigid robots: leave it out with --elastic")
+    plant = ElasticPlant(robot, **options)
+    return plant, plant.events() if limits else []
+
+
+@command("simulate")
+def simulate_command(
+    robot_name: RobotArgument,
+    *,
+    until: Annotated[float, typer.Option("--until", help="When the run ends, s.")],
+    at: AtOption = None,
+    twist: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--twist", metavar="NAME=VALUE", help="Rate at the start, such as x=0.2 or x=200mm/s; repeat."
+        ),
+    ] = None,
+    force: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--force", metavar="NAME=VALUE", help="Constant force of an actuator, N or N m; repeat."
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--input", help="Table of forces: t and the actuators.")
+    ] = None,
+    hold: Annotated[
+        bool,
+        typer.Option(
+            "--hold", help="Add the forces that hold the first pose against gravity and --external."
+        ),
+    ] = False,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="rk4, irk5 (fixed steps), dop853, radau, or auto: irk5 with --elastic where links stretch "
+            "far faster than they bend, else dop853.",
+        ),
+    ] = "auto",
+    step: Annotated[
+        float | None,
+        typer.Option(
+            "--step",
+            help="Step of rk4 and irk5, s; 0.001, or with --elastic 40 to the fastest vibration (rk4), 20 to "
+            "the fastest that bends (irk5).",
+        ),
+    ] = None,
+    smooth: Annotated[
+        float,
+        typer.Option("--smooth", help="Rate over which Coulomb friction turns, rad/s, m/s; 0: at once."),
+    ] = 1e-3,
+    no_friction: NoFrictionOption = False,
+    tool: ToolOption = "",
+    payload: PayloadOption = None,
+    external: ExternalOption = None,
+    no_limits: Annotated[
+        bool, typer.Option("--no-limits", help="Do not end at limits of joints and drives.")
+    ] = False,
+    elastic: Annotated[
+        bool, typer.Option("--elastic", help="With flexible links: bodies with a section and a material.")
+    ] = False,
+    static: Annotated[
+        bool, typer.Option("--static", help="With --elastic: start deformed by gravity, at rest.")
+    ] = False,
+    samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
+    ] = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
+    import numpy as np
+
+    from nacelle.simulation.run import FIXED
+    from nacelle.simulation.simulate import simulate
+
+    if static and not elastic:
+        raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
+    if step is not None and method not in FIXED:
+        raise NacelleError(f"--step is for fixed steps: --method {' or '.join(FIXED)}, not {method}")
+    robot = loaded(load_robot(robot_name, mode), payload)
+    outside = wrenches(robot, external)
+    check_new(csv)
+    check_new(plot, PICTURES)
+    start = pose_at(robot, at, tool)
+    rates = assignments(twist, coordinate_kinds(robot), "coordinate", RATE)
+    v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
+    drives = dict(zip((a.name for a in robot.actuators), robot.revolute_actuators, strict=True))
+    given = assignments(force, drives, "actuator", FORCE)
+    constant = np.array([given.get(name, 0.0) for name in drives])
+    if hold:
+        constant = constant + _holding(robot, start, outside)
+    forces: Any = constant
+    if table is not None:
+        over_time = forces_from_table(robot, table)
+
+        def forces(t: float) -> Any:
+            return constant + over_time(t)
+
+    friction: dict[str, Any] = {"friction": not no_friction, "smooth": smooth or None}
+    if elastic:
+        plant, events = _elastic(robot, outside, friction | {"static": static}, not no_limits)
+    else:
+        plant, events = _rigid(robot, outside, friction, not no_limits)
+    run = simulate(
+        plant,
+        start,
+        v,
+        forces,
+        until=until,
+        method=method,
+        step=step,
+        samples=samples,
+        rtol=1e-9,
+        atol=1e-11,
+        events=events,
+    )
+    _write_run(run, csv, plot)
+    if as_json:
+        print_json(_run_data(run))
+    else:
+        for line in _run_lines(run):
+            console().print(line, markup=False)
+    if run.status == "interrupted":
+        leave_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
+    # Limits and singularities are ordinary ends of a run.
+    if run.status == "failed":
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+def _write_run(run: Simulation, csv: Path | None, plot: Path | None) -> None:
+    """Write the table and the picture that are wanted."""
+    if csv is not None:
+        run.to_csv(csv)
+        wrote(csv)
+    if plot is not None:
+        with task(f"drawing {plot}"):
+            from nacelle.report.draw.canvas import save
+            from nacelle.report.draw.curves import plot_simulation
+
+            save(plot_simulation(run, shown=False), plot)
+        wrote(plot)
+
+
+def _run_data(run: Simulation) -> dict[str, Any]:
+    """The end of a run; after Ctrl-C without the sums over all of it, which take as long as many steps."""
+    data: dict[str, Any] = {
+        "robot": run.plant.name,
+        "method": run.method,
+        "status": run.status,
+        "message": run.message,
+        "time": [float(run.t[0]), float(run.t[-1])],
+        "samples": len(run.t),
+        "pose": run.x[-1].tolist(),
+        "twist": run.v[-1].tolist(),
+    }
+    if run.status == "interrupted":
+        return data
+    return data | {
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
+        "work": float(run.work[-1]),
+        "dissipated": float(run.dissipated[-1]),
+        "balance": float(run.balance[-1]),
+        **_of_plant(run),
+    }
+
+
+def _of_plant(run: Simulation) -> dict[str, Any]:
+    """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
+    import numpy as np
+
+    from nacelle.elastic.plant import ElasticPlant
+
+    if isinstance(run.plant, ElasticPlant):
+        largest = np.max(np.abs(run.plant.elastic(run.states)), axis=0)
+        return {"elastic": dict(zip(run.plant.elastic_names, largest.tolist(), strict=True))}
+    return {"closure_error": run.closure_error}
+
+
+def _run_lines(run: Simulation) -> list[str]:
+    """The same for people."""
+    data = _run_data(run)
+    lines = [
+        f"{run.plant.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
+        "pose   " + " ".join(f"{value:.6g}" for value in data["pose"]),
+        "twist  " + " ".join(f"{value:.6g}" for value in data["twist"]),
+    ]
+    if "energy" in data:
+        first, last = data["energy"]
+        lines += [
+            f"energy {first:.6g} J to {last:.6g} J; forces did {data['work']:.6g} J, friction took "
+            f"{data['dissipated']:.6g} J, missing {data['balance']:.1e} J"
+        ]
+    if "closure_error" in data:
+        lines.append(f"loops open by {data['closure_error']:.1e} of the size")
+    if "elastic" in data:
+        name = max(data["elastic"], key=lambda key: data["elastic"][key])
+        lines.append(f"the largest elastic coordinate was {name}: {data['elastic'][name]:.3g} (m, rad)")
+    return lines
+
+
+# ---- control
+
+
+@command("control")
+def control_command(
+    robot_name: RobotArgument,
+    *,
+    scenario: Annotated[
+        str, typer.Option("--scenario", help="A YAML file, or circle, pick-and-place, which fit any robot.")
+    ] = "circle",
+    controllers: Annotated[
+        str, typer.Option("--controllers", help="Names with commas between them; those of the scenario.")
+    ] = "",
+    bandwidth: Annotated[
+        float | None, typer.Option("--bandwidth", help="Of all controllers, Hz; else chosen.")
+    ] = None,
+    period: Annotated[float | None, typer.Option("--period", help="Sample time, s.")] = None,
+    delay: Annotated[
+        float | None, typer.Option("--delay", help="From a sample to the time its forces act, s.")
+    ] = None,
+    speed: Annotated[float | None, typer.Option("--speed", help="Along the path, m/s.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of noise and losses.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Table over time to write (csv); of several controllers, one each."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
+    ] = None,
+    figure: Annotated[str, typer.Option("--figure", help="What to draw: errors, forces or path.")] = "errors",
+    payload: PayloadOption = None,
+    mode: ModeOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Controllers in closed loop along a path: errors of actuators and tool, energy, saturation."""
+    from nacelle.control.gains import ControlWarning
+    from nacelle.control.scenario.scenario import read_scenario
+    from nacelle.elastic.plant import ElasticPlant
+
+    check_new(plot, PICTURES)
+    _check_figure(figure)
+    robot = loaded(load_robot(robot_name, mode), payload)
+    for name, value in (("--period", period), ("--bandwidth", bandwidth), ("--speed", speed)):
+        if value is not None and not 0.0 < value < float("inf"):
+            raise NacelleError(f"{name} is above zero, got {value:g}")
+    names = [name.strip() for name in controllers.split(",") if name.strip()] or None
+    chosen = read_scenario(scenario).changed(
+        controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed
+    )
+    labels = [given.label or given.name for given in chosen.spec.controllers]
+    targets = _targets(out, labels)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ControlWarning)
+        comparison = chosen.run(robot, elastic=ElasticPlant)
+    warned = [str(one.message) for one in caught]
+    for run, target in zip(comparison.runs, targets, strict=False):
+        run.to_csv(target)
+        wrote(target)
+    if plot is not None:
+        with task(f"drawing {plot}"):
+            from nacelle.report.control import plot_runs
+            from nacelle.report.draw.canvas import save
+
+            save(plot_runs(comparison.runs, figure, shown=False), plot)
+        wrote(plot)
+    if as_json:
+        print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
+    else:
+        _print_control(chosen, comparison, warned)
+    if any(run.status == "interrupted" for run in comparison.runs):
+        leave_interrupted("runs that were finished are kept")
+    if not comparison.ok:
+        raise typer.Exit(FAILED_SAMPLES)
+
+
+def _check_figure(figure: str) -> None:
+    from nacelle.report.control import FIGURES
+
+    if figure not in FIGURES:
+        raise NacelleError(f"no figure is called {figure!r}; {did_you_mean(figure, FIGURES)}")
+
+
+def _targets(out: Path | None, labels: list[str]) -> list[Path]:
+    """Files to write, one for each controller."""
+    if out is None:
+        return []
+    targets = [out]
+    if len(labels) > 1:
+        targets = [out.with_name(f"{out.stem}-{label}{out.suffix}") for label in labels]
+    for target in targets:
+        check_new(target)
+    return targets
+
+
+def _print_control(scenario: Scenario, comparison: Comparison, warned: list[str]) -> None:
+    """What was run, the table in mm and mrad, and what is to be said beside it."""
+    from nacelle.report.control import result_table
+
+    first = comparison.runs[0]
+    screen = console()
+    length = f", {first.time[-1]:.3g} s" if first.samples else ""
+    screen.print(
+        f"{first.robot.name}, {scenario.name}{length}, samples of {first.controller.period * 1e3:g} ms, "
+        f"delay {first.delay * 1e3:g} ms",
+        markup=False,
+    )
+    screen.print(result_table(comparison.runs))
+    lines = [*warned, *first.notes]
+    lines += [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
+    for line in lines:
+        console(stderr=True).print(line, style="yellow", markup=False)

@@ -1,1 +1,0 @@
-"""Commands that let a robot move: simulate, control."""

@@ -1,0 +1,198 @@
+"""Compliant forces: springs and dampers between two bodies, end stops of joints.
+
+Springs between two bodies, as wrenches on them.
+
+From the point P_1 of one body to P_2 of the other d = P_2 - P_1, l = |d| and e = d / l. With v_1, v_2 the
+velocities of the points the length changes by l' = e . (v_2 - v_1), and the spring and its damper pull with
+
+    F = k (l - l_0) + c l'           +F e acts on the first body at P_1, -F e on the second at P_2
+
+k stiffness, l_0 free length, c damping. It stores k (l - l_0)^2 / 2, and c l'^2 is the power it takes. Base
+axes, m, N. Where the points meet (l = 0) its direction is not determined.
+
+Angular dampers between two bodies, as wrenches on them; all forces between bodies at once.
+
+With w_1, w_2 the angular velocities of the bodies and c the damping, base axes,
+
+    n_2 = -c (w_2 - w_1)  acts on the second body and  n_1 = -n_2  on the first, N m
+
+and c |w_2 - w_1|^2 is the power that it takes. Dampers count as friction does.
+
+End stops: compliant contacts at the limits of a joint's coordinate.
+
+With q the coordinate, rad or m, between the limits lower and upper, s = q - q held within the limits is how
+far it is beyond one, signed, and zero within. The motion has to overcome
+
+    F = k s + d,     d = c q' held within -k |s| and k |s|
+
+k stiffness and c damping: a spring, and a damper whose force is at most the spring's. F is continuous in q
+and q' everywhere, so that integrators need no event; beyond the first moments of a contact it is k s + c q'.
+It never pulls the joint to its limit, and d only takes power: k s^2 / 2 is the energy stored.
+
+An angle is the one nearest to the middle of the limits, or counts its turns (`Configuration.coordinate`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+from nacelle.dynamics.settings import Settings
+from nacelle.dynamics.state import State
+from nacelle.dynamics.wrench import Wrench
+from nacelle.kinematics.tree.spanning_tree import TreeMotion, point_velocity
+from nacelle.model.between import Damper, LineSpring
+from nacelle.model.joint import Joint, Stop
+from nacelle.model.leg import BASE
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
+
+
+class SpringLine(NamedTuple):
+    """A spring in a configuration: its points, the direction from the first to the second, its length."""
+
+    points: tuple[Array, Array]
+    direction: Array
+    length: Scalar
+
+
+def line_between(first: Array, second: Array) -> SpringLine:
+    """The line between two points (3,), m."""
+    d = second - first
+    length = norm(d)
+    return SpringLine((first, second), d * divide(1.0, length), length)
+
+
+def spring_line(spring: LineSpring, motion: TreeMotion) -> SpringLine:
+    """Where a spring is, base axes."""
+    poses = [motion.poses[body] for body in spring.bodies]
+    first, second = (pose.p + pose.R @ p for pose, p in zip(poses, spring.points, strict=True))
+    return line_between(first, second)
+
+
+def spring_rate(spring: LineSpring, line: SpringLine, state: State) -> Scalar:
+    """Rate l' of the length of a spring, m/s."""
+    twists = state.moving.velocity.twists
+    first, second = (
+        point_velocity(twists[body], point) for body, point in zip(spring.bodies, line.points, strict=True)
+    )
+    return dot(line.direction, second - first)
+
+
+def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
+    """Energy (J) that a spring stores."""
+    stretch = line.length - spring.length
+    return 0.5 * spring.stiffness * stretch * stretch
+
+
+def tension(spring: LineSpring, length: Scalar, rate: Scalar, *, damper: bool = True) -> Scalar:
+    """Tension F (N) of a spring and, if it counts, its damper."""
+    pull = spring.pull(length)
+    return pull + spring.damping * rate if damper else pull
+
+
+def with_line_springs(state: State, settings: Settings) -> Settings:
+    """The settings with the wrenches of springs between bodies among the external ones.
+
+    Dampers count as friction does.
+    """
+    robot, motion = state.robot, state.now.motion
+    if not robot.springs:
+        return settings
+    total = dict(settings.external)
+    for spring in robot.springs:
+        line = spring_line(spring, motion)
+        rate = spring_rate(spring, line, state) if settings.friction else 0.0
+        F = tension(spring, line.length, rate, damper=settings.friction)
+        for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
+            if body == BASE:
+                continue
+            f = pack([sign * F * entry for entry in line.direction])
+            own = Wrench(f, cross(point - motion.poses[body].p, f))
+            total[body] = total[body].plus(own) if body in total else own
+    return replace(settings, external=total)
+
+
+# ---- angular dampers between two bodies, as wrenches on them; all forces between bodies at once
+
+
+def relative_turn(damper: Damper, state: State) -> Array:
+    """Angular velocity (3,) of the second body against the first, rad/s, base axes."""
+    first, second = (state.moving.velocity.twists[body][3:] for body in damper.bodies)
+    return second - first
+
+
+def damper_power(damper: Damper, state: State) -> Scalar:
+    """Power (W) that a damper takes."""
+    w = relative_turn(damper, state)
+    return damper.damping * dot(w, w)
+
+
+def with_forces_between(state: State, settings: Settings) -> Settings:
+    """The settings with the wrenches of springs and dampers between bodies among the external ones."""
+    settings = with_line_springs(state, settings)
+    if not state.robot.dampers or not settings.friction:
+        return settings
+    total = dict(settings.external)
+    for damper in state.robot.dampers:
+        w = relative_turn(damper, state)
+        for body, sign in zip(damper.bodies, (1.0, -1.0), strict=True):
+            if body == BASE:
+                continue
+            n = pack([sign * damper.damping * entry for entry in w])
+            own = Wrench(pack([0.0, 0.0, 0.0]), n)
+            total[body] = total[body].plus(own) if body in total else own
+    return replace(settings, external=total)
+
+
+# ---- end stops: compliant contacts at the limits of a joint's coordinate
+
+
+def stop_of(joint: Joint, number: int) -> Stop | None:
+    """The end stop of an axis of a joint."""
+    return joint.stops[number] if joint.stops else None
+
+
+def beyond(joint: Joint, number: int, q: Scalar) -> Scalar:
+    """How far a coordinate (rad or m) of an axis is beyond its limits, signed; 0 within them.
+
+    Args:
+        joint: the joint, with limits of floats.
+        number: of the axis.
+        q: the coordinate.
+    """
+    lower, upper = joint.limits[number]
+    held = q
+    if math.isfinite(upper):
+        held = minimum(held, upper)
+    if math.isfinite(lower):
+        held = maximum(held, lower)
+    return q - held
+
+
+def stop_energy(joint: Joint, number: int, q: Scalar) -> Scalar:
+    """Energy k s^2 / 2 (J) that an end stop stores at a coordinate; 0 without one."""
+    stop = stop_of(joint, number)
+    if stop is None:
+        return 0.0
+    s = beyond(joint, number, q)
+    return 0.5 * stop.spring_force(s) * s
+
+
+def stop_effort(joint: Joint, number: int, q: Scalar, rate: Scalar, *, spring: bool, damper: bool) -> Scalar:
+    """What the motion has to overcome in an end stop, N or N m; 0 without one.
+
+    Args:
+        joint: the joint.
+        number: of the axis.
+        q: its coordinate, rad or m.
+        rate: its rate, rad/s or m/s.
+        spring: whether k s counts.
+        damper: whether d counts.
+    """
+    stop = stop_of(joint, number)
+    if stop is None:
+        return 0.0
+    s = beyond(joint, number, q)
+    total: Scalar = stop.spring_force(s) if spring else 0.0
+    return total + stop.damper_force(s, rate) if damper else total

@@ -1,1 +1,0 @@
-"""Springs and counterweights that take the weight off the actuators."""

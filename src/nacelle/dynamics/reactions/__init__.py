@@ -1,1 +1,0 @@
-"""Forces and moments that the joints transmit."""

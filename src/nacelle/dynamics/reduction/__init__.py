@@ -1,1 +1,0 @@
-"""Reduction of a linear form to its independent columns."""

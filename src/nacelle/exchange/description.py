@@ -1,0 +1,517 @@
+"""A graph of bodies and joints as the text of a description that a person would have written.
+
+The pieces of the graph without base and trunk are its legs, with the names that their parts share as theirs;
+quantities are texts with units.
+
+Numbers as a person would write them: the shortest decimals that mean the same, with their units.
+
+Files of other engines have passed through conversions (degrees to radians, principal axes and back), so that
+a number that was typed as 22.5 comes as 22.500000000000004. The shortest decimal within 2e-15 of the number,
+or of the largest number beside it, is what was meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, RotationDamper, Shape, Solid
+from nacelle.model.description.version import NEWEST
+from nacelle.model.platform import AXES, NAMED_MOTIONS
+from nacelle.spatial.pose import Pose
+from nacelle.spatial.rotation import quat_from_rotation, rotation_rpy
+from nacelle.spatial.scalar import Array
+
+# ---- pieces without base and trunk: legs, with the names that their parts share
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A leg: its name, the prefix that is taken off the names of its parts, bodies, joints and closures."""
+
+    name: str
+    prefix: str
+    bodies: tuple[str, ...]
+    joints: tuple[Link, ...]
+    closures: tuple[Link, ...]
+
+    def joins(self, bodies: Collection[str | None]) -> bool:
+        """Whether a joint or closure of it is on one of some bodies."""
+        return any(link.parent in bodies or link.child in bodies for link in (*self.joints, *self.closures))
+
+    def short(self, name: str) -> str:
+        """A name within the leg."""
+        return name.removeprefix(self.prefix)
+
+
+def legs_in_order(graph: Graph) -> list[Piece]:
+    """The legs, in the order of their first bodies."""
+    outside = {BASE, graph.floating, *graph.parts}
+    group = {body: body for body in graph.bodies if body not in outside}
+
+    def root(body: str) -> str:
+        while group[body] != body:
+            body = group[body]
+        return body
+
+    for link in (*graph.joints, *graph.closures):
+        if link.parent in group and link.child in group:
+            one, other = sorted((root(link.parent), root(link.child)), key=list(group).index)
+            group[other] = one
+    parts: dict[str, list[str]] = {}
+    for body in group:
+        parts.setdefault(root(body), []).append(body)
+    names = Names(["nacelle", *(body for body in outside if body is not None)])
+    found = []
+    for number, bodies in enumerate(parts.values(), 1):
+        own = set(bodies)
+        joints = tuple(joint for joint in graph.joints if joint.child in own)
+        closures = tuple(c for c in graph.closures if c.parent in own or c.child in own)
+        prefix = _prefix([*bodies, *(link.name for link in (*joints, *closures))], outside)
+        only = graph.name if len(parts) == 1 else f"leg{number}"
+        found.append(Piece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
+    return found
+
+
+def _prefix(names: list[str], taken: Collection[str | None]) -> str:
+    """What all names begin with, up to a hyphen or underscore.
+
+    Nothing if less than a word would be left, or the name of a body that is no part of the leg.
+    """
+    first, last = min(names), max(names)
+    same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    prefix = re.sub("[^-_]*$", "", first[:same])
+    left = [name.removeprefix(prefix) for name in names]
+    fits = all(name and name[0].isalpha() and name not in taken for name in left)
+    return prefix if len(names) > 1 and fits else ""
+
+
+# ---- numbers as a person would write them
+
+
+_CLOSE = 2e-15
+_AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+
+
+def shortest_decimal(value: float, beside: float = 0.0, close: float = _CLOSE) -> str:
+    """The shortest decimal of a number, as near to it as `close` of the larger of it and `beside`."""
+    if not math.isfinite(value):
+        return repr(float(value))
+    within = close * max(abs(value), beside)
+    if abs(value) <= within:
+        return "0"
+    for digits in range(1, 17):
+        text = f"{value:.{digits}g}"
+        if abs(float(text) - value) <= within:
+            return _plain(text)
+    return _plain(repr(float(value)))
+
+
+def _plain(text: str) -> str:
+    """A number without an exponent where it is short, 1e-05 as 1e-5."""
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    power = int(exponent)
+    written = f"{float(text):.{max(0, len(mantissa.replace('.', '').lstrip('-')) - 1 - power)}f}"
+    return written if len(written) <= 7 and float(written) == float(text) else f"{mantissa}e{power}"
+
+
+def written_vector(
+    values: Sequence[float] | Array, unit: str, factor: float = 1.0, beside: float = 0.0
+) -> str:
+    """Numbers with one unit: "0 0 300 mm"."""
+    scaled = [float(value) * factor for value in values]
+    largest = max([beside * factor, *(abs(value) for value in scaled)])
+    return " ".join(shortest_decimal(value, largest) for value in scaled) + f" {unit}"
+
+
+def length(value: float, unit: str = "mm") -> str:
+    """A length in mm."""
+    return f"{shortest_decimal(1e3 * value)} {unit}"
+
+
+def angle(value: float, close: float = _CLOSE) -> str:
+    """An angle in degrees, or in radians where that is shorter."""
+    degrees, radians = shortest_decimal(math.degrees(value), 0.0, close), shortest_decimal(value, 0.0, close)
+    return f"{radians} rad" if len(radians) + 3 < len(degrees) else f"{degrees} deg"
+
+
+def written_direction(values: Array) -> str | list[float]:
+    """A direction: a letter, or three numbers."""
+    unit = [0.0 if abs(v) < 1e-15 else float(v) for v in values]
+    for axis, letter in _AXES.items():
+        if unit == list(axis):
+            return letter
+        if [-v for v in unit] == list(axis):
+            return f"-{letter}"
+    return [float(shortest_decimal(v, 1.0)) for v in unit]
+
+
+def frame(pose: Pose, size: float) -> Any:
+    """A frame: a vector where nothing turns; None where it is the body's own."""
+    R, p = pose.R, pose.p
+    moved = bool(np.max(np.abs(p)) > _CLOSE * size)
+    turned = bool(np.max(np.abs(R - np.eye(3))) > 1e-15)
+    place = written_vector(p, "mm", 1e3, size)
+    if not turned:
+        return place if moved else None
+    data: dict[str, Any] = {"translation": place} if moved else {}
+    data["rotation"] = written_rotation(R)
+    return data
+
+
+def written_rotation(R: Array) -> dict[str, Any]:
+    """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
+    pitch = math.asin(min(1.0, max(-1.0, -R[2, 0])))
+    if abs(R[2, 0]) > 1.0 - 1e-12:
+        pitch = math.copysign(math.pi / 2, -R[2, 0])
+        rpy = [0.0, pitch, math.atan2(-R[0, 1], R[1, 1])]
+    else:
+        rpy = [math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])]
+    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy]
+    radians = [float(shortest_decimal(v, math.pi)) for v in rpy]
+    for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
+        text = " ".join(shortest_decimal(v) for v in angles)
+        if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:
+            return {"rpy": f"{text} {unit}"}
+    quat = np.asarray(quat_from_rotation(R), dtype=float)
+    return {"quat_xyzw": [float(shortest_decimal(v, 1.0, 1e-16)) for v in quat]}
+
+
+# ---- the description
+
+
+# Guesses pick the branch: digits beyond these are not needed by a reader.
+_GUESS = 1e-7
+_EXACT = 1e-16
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """The data of a description, and the full names that joints and bodies have in it."""
+
+    data: dict[str, Any]
+    joints: dict[str, str]
+    bodies: dict[str, str]
+
+    def joint(self, name: str) -> str:
+        """The full name of a joint of the graph."""
+        return self.joints[name]
+
+
+def described(
+    graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES, *, exact: bool = False
+) -> Written:
+    """Write a graph whose independent coordinates are given.
+
+    Args:
+        graph: the graph.
+        motion: names of the independent joints.
+        axes: independent coordinates of the floating body, if there is one.
+        exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
+    """
+    return _Writer(graph, _EXACT if exact else _GUESS).written(
+        motion, axes if graph.floating is not None else ()
+    )
+
+
+class _Writer:
+    def __init__(self, graph: Graph, near: float) -> None:
+        self.graph, self.near = graph, near
+        self.legs = legs_in_order(graph)
+        self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
+        self.own = {body: leg for leg in self.legs for body in leg.bodies}
+        self.joints = {
+            j.name: f"{leg.name}.{leg.short(j.name)}"
+            for leg in self.legs
+            for j in (*leg.joints, *leg.closures)
+        }
+        self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.own.items()} | {BASE: BASE}
+        if graph.floating is not None:
+            aboard = (graph.floating, *graph.parts)
+            self.names |= {body: body for body in aboard}
+            self.aboard = Piece(
+                "",
+                "",
+                aboard,
+                tuple(j for j in graph.joints if j.child in graph.parts),
+                tuple(c for c in graph.closures if c.parent in aboard and c.child in aboard),
+            )
+            self.joints |= {j.name: _distinct(j.name) for j in (*self.aboard.joints, *self.aboard.closures)}
+
+    def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
+        graph = self.graph
+        named = next((name for name, listed in NAMED_MOTIONS.items() if listed == axes), None)
+        names = [*([named] if named else axes), *(self.shortest(name) for name in motion)]
+        data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
+        data["motion"] = names[0] if names == [named] else names
+        data["gravity"] = written_vector(graph.gravity, "m/s^2")
+        if graph.floating is not None:
+            data["reference"] = self.reference()
+        if graph.shapes:
+            data["base"] = {"display": [self.shape(shape) for shape in graph.shapes]}
+        if graph.floating is not None:
+            data["nacelle"] = self.nacelle(graph.floating)
+        data["legs"] = [self.leg(leg) for leg in self.legs]
+        if graph.couplings:
+            data["couplings"] = {c.name: self.coupling(c.name) for c in graph.couplings}
+        if graph.struts:
+            data["springs"] = {strut.name: self.strut(strut.name) for strut in graph.struts}
+        if graph.dampers:
+            data["dampers"] = {damper.name: self.damper(damper) for damper in graph.dampers}
+        driven = [self.joints[j.name] for j in graph.joints if j.motor is not None]
+        if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
+            data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
+        return Written(data, self.joints, self.names)
+
+    def shortest(self, joint: str) -> str:
+        """A joint by its name in its leg where no other joint or axis is called so."""
+        full = self.joints[joint]
+        short_name = full.rsplit(".", maxsplit=1)[-1]
+        alike = [name for name in self.joints.values() if name.rsplit(".", maxsplit=1)[-1] == short_name]
+        return short_name if len(alike) == 1 and short_name not in AXES + tuple(NAMED_MOTIONS) else full
+
+    def actuator_name(self, joint: Link) -> str:
+        leg = self.own[joint.child]
+        assert joint.motor is not None
+        return f"{leg.name}.{leg.short(joint.motor.name)}"
+
+    def reference(self) -> dict[str, Any]:
+        pose = self.graph.pose
+        data: dict[str, Any] = {"position": written_vector(pose.p, "mm", 1e3)}
+        if np.max(np.abs(pose.R - np.eye(3))) > 1e-15:
+            data["rotation"] = written_rotation(pose.R)
+        return data
+
+    def nacelle(self, main: str) -> dict[str, Any]:
+        if not self.graph.parts:
+            return {"name": main, **self.body(main)}
+        data: dict[str, Any] = {"type": "articulated", "name": main}
+        data["bodies"] = {body: self.body(body) for body in self.aboard.bodies}
+        for key, links in (("joints", self.aboard.joints), ("closures", self.aboard.closures)):
+            if links:
+                data[key] = {
+                    self.joints[j.name]: self.joint(j, self.aboard, closes=key == "closures") for j in links
+                }
+        return data
+
+    def leg(self, leg: Piece) -> dict[str, Any]:
+        data: dict[str, Any] = {"name": leg.name}
+        data["bodies"] = {leg.short(body): self.body(body) for body in leg.bodies}
+        data["joints"] = {leg.short(j.name): self.joint(j, leg) for j in leg.joints}
+        if leg.closures:
+            data["closures"] = {leg.short(c.name): self.joint(c, leg, closes=True) for c in leg.closures}
+        return data
+
+    def body(self, name: str) -> dict[str, Any]:
+        solid: Solid = self.graph.bodies[name]
+        data: dict[str, Any] = {}
+        if solid.mass or np.any(solid.inertia):
+            data["mass"] = (
+                f"{shortest_decimal(solid.mass)} kg"
+                if solid.mass >= 1e-3
+                else f"{shortest_decimal(1e3 * solid.mass)} g"
+            )
+            if np.any(solid.com):
+                data["com"] = written_vector(solid.com, "mm", 1e3)
+            data["inertia"] = _inertia(solid.inertia)
+        if solid.shapes:
+            data["display"] = [self.shape(shape) for shape in solid.shapes]
+        return data
+
+    def shape(self, shape: Shape) -> dict[str, Any]:
+        at = shape.at
+        if shape.kind == "sphere":
+            return {"sphere": {"radius": length(shape.size[0]), "at": written_vector(at.p, "mm", 1e3)}}
+        if shape.kind == "cylinder":
+            radius, long = shape.size
+            half = 0.5 * long * at.R[:, 2]
+            ends = [written_vector(_rounded(end), "mm", 1e3) for end in (at.p - half, at.p + half)]
+            return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length(radius)}}
+        box: dict[str, Any] = {"size": written_vector(shape.size, "mm", 1e3)}
+        place = frame(at, self.size)
+        return {"box": box | ({"at": place} if place is not None else {})}
+
+    def body_name(self, body: str, leg: Piece) -> str:
+        return leg.short(body) if self.own.get(body) is leg else self.names[body]
+
+    def joint(self, joint: Link, leg: Piece, closes: bool = False) -> dict[str, Any]:
+        data: dict[str, Any] = {"type": joint.kind}
+        data["parent"] = self.body_name(joint.parent, leg)
+        data["child"] = self.body_name(joint.child, leg)
+        for key, pose in (("at", joint.at), ("child_at", joint.child_at)):
+            place = frame(pose, self.size)
+            if place is not None:
+                data[key] = place
+        if len(joint.axes) == 1:
+            data["axis"] = written_direction(joint.axes[0].direction)
+        elif joint.axes:
+            data["axes"] = [written_direction(axis.direction) for axis in joint.axes]
+        data |= self.drive(joint, leg)
+        if not closes:
+            data |= _guess(joint, self.near)
+        return data
+
+    def drive(self, joint: Link, leg: Piece) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        if joint.spherical:
+            if joint.damping:
+                data["friction"] = {"viscous": f"{shortest_decimal(joint.damping)} N*m*s/rad"}
+            if joint.armature:
+                data["rotor_inertia"] = f"{shortest_decimal(joint.armature)} kg*m^2"
+            return data
+        if joint.motor is not None:
+            data["actuator"] = _actuator(joint, leg)
+        elif joint.axes and joint.axes[0].armature:
+            unit = "kg*m^2" if joint.axes[0].turns else "kg"
+            data["rotor_inertia"] = f"{shortest_decimal(joint.axes[0].armature)} {unit}"
+        if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
+            data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
+        if any(axis.stiffness for axis in joint.axes):
+            data["spring"] = _one_or_list([_spring(axis) for axis in joint.axes])
+        if any(math.isfinite(end) for axis in joint.axes for end in axis.limits):
+            data["limits"] = _one_or_list([_limits(axis) for axis in joint.axes])
+        if any(axis.stop for axis in joint.axes):
+            data["stop"] = _one_or_list([_stop(axis) for axis in joint.axes])
+        return data
+
+    def coupling(self, name: str) -> dict[str, Any]:
+        coupling = next(c for c in self.graph.couplings if c.name == name)
+        turns = {joint.name: joint.axes[0].turns for joint in self.graph.joints if len(joint.axes) == 1}
+        own = turns[coupling.joint]
+        ratios = {
+            self.joints[other]: _ratio(value, own, turns[other]) for other, value in coupling.follows.items()
+        }
+        data: dict[str, Any] = {"joint": self.joints[coupling.joint]}
+        if len(ratios) == 1:
+            (other, ratio), *_ = ratios.items()
+            data |= {"follows": other} | ({"ratio": ratio} if ratio != 1.0 else {})
+        else:
+            data["follows"] = ratios
+        if coupling.offset:
+            data["offset"] = angle(coupling.offset) if own else length(coupling.offset)
+        return data
+
+    def strut(self, name: str) -> dict[str, Any]:
+        strut = next(s for s in self.graph.struts if s.name == name)
+        data = {
+            "between": [self.names[body] for body in strut.bodies],
+            "at": [written_vector(point, "mm", 1e3) for point in strut.points],
+            "stiffness": f"{shortest_decimal(strut.stiffness)} N/m",
+            "length": length(strut.length),
+        }
+        return data | ({"damping": f"{shortest_decimal(strut.damping)} N*s/m"} if strut.damping else {})
+
+    def damper(self, damper: RotationDamper) -> dict[str, Any]:
+        between = [self.names[body] for body in damper.bodies]
+        return {"between": between, "damping": f"{shortest_decimal(damper.damping)} N*m*s/rad"}
+
+
+def _distinct(joint: str) -> str:
+    """The name of a nacelle's joint, which is no word for a motion."""
+    return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
+
+
+def _rounded(values: Array) -> Array:
+    """A place to draw at: to the micrometre."""
+    return np.round(values, 6) + 0.0
+
+
+def _inertia(I: Array) -> str:
+    largest = float(np.max(np.abs(I)))
+    order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+    numbers = [shortest_decimal(float(I[i, j]), largest) for i, j in order]
+    if numbers[1] == numbers[3] == numbers[4] == "0":
+        numbers = [numbers[0], numbers[2], numbers[5]]
+    return " ".join(numbers) + " kg*m^2"
+
+
+def _guess(joint: Link, near: float) -> dict[str, Any]:
+    if joint.spherical:
+        quat = [float(shortest_decimal(v, 1.0, near)) for v in joint.quat]
+        return {"guess": quat} if quat != [0.0, 0.0, 0.0, 1.0] else {}
+    if not any(abs(axis.value) > near for axis in joint.axes):
+        return {}
+    values = [_coordinate(axis, near) for axis in joint.axes]
+    return {"guess": values[0] if len(values) == 1 else values}
+
+
+def _coordinate(axis: Axis, close: float) -> str:
+    if not axis.turns:
+        return f"{shortest_decimal(1e3 * axis.value, 1.0, close)} mm"
+    degrees = math.degrees(axis.value)
+    return f"{shortest_decimal(degrees, 1.0, close)} deg"
+
+
+def _one_or_list(entries: list[Any]) -> Any:
+    return entries[0] if len(entries) == 1 else entries
+
+
+def _friction(axis: Axis) -> dict[str, str]:
+    torque, rate = ("N*m", "N*m*s/rad") if axis.turns else ("N", "N*s/m")
+    square, third = ("N*m*s^2/rad^2", "N*m*s^3/rad^3") if axis.turns else ("N*s^2/m^2", "N*s^3/m^3")
+    terms = {
+        "viscous": (axis.damping, rate),
+        "coulomb": (axis.coulomb, torque),
+        "quadratic": (axis.quadratic, square),
+        "cubic": (axis.cubic, third),
+    }
+    return {key: f"{shortest_decimal(value)} {unit}" for key, (value, unit) in terms.items() if value}
+
+
+def _stop(axis: Axis) -> dict[str, str] | None:
+    if not axis.stop:
+        return None
+    return {"stiffness": f"{shortest_decimal(axis.stop)} {'N*m/rad' if axis.turns else 'N/m'}"}
+
+
+def _spring(axis: Axis) -> dict[str, str] | None:
+    if not axis.stiffness:
+        return None
+    data = {"stiffness": f"{shortest_decimal(axis.stiffness)} {'N*m/rad' if axis.turns else 'N/m'}"}
+    if axis.rest:
+        data["rest"] = angle(axis.rest) if axis.turns else length(axis.rest)
+    return data
+
+
+def _limits(axis: Axis) -> list[str | None]:
+    written = angle if axis.turns else length
+    return [written(end) if math.isfinite(end) else None for end in axis.limits]
+
+
+def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
+    axis, motor = joint.axes[0], joint.motor
+    assert isinstance(motor, Motor)
+    data: dict[str, Any] = {}
+    if motor.name != joint.name:
+        data["name"] = leg.short(motor.name)
+    gear = motor.gear if axis.turns else 1.0
+    if gear != 1.0:
+        data["gear_ratio"] = _number(gear)
+    if axis.armature:
+        unit = "kg*m^2" if axis.turns else "kg"
+        data["rotor_inertia"] = f"{shortest_decimal(axis.armature / gear / gear)} {unit}"
+    limits = {}
+    if math.isfinite(motor.speed):
+        limits["speed"] = f"{shortest_decimal(motor.speed)} {'rad/s' if axis.turns else 'm/s'}"
+    if math.isfinite(motor.force):
+        limits["force"] = f"{shortest_decimal(motor.force)} {'N*m' if axis.turns else 'N'}"
+    return data | ({"limits": limits} if limits else {})
+
+
+def _number(value: float) -> float | int:
+    """A pure number, without a point where it is whole."""
+    read = float(shortest_decimal(value))
+    return int(read) if read.is_integer() and abs(read) < 1e9 else read
+
+
+def _ratio(value: float, own_turns: bool, other_turns: bool) -> Any:
+    if own_turns == other_turns:
+        return _number(value)
+    return f"{shortest_decimal(1e3 * value)} mm/rad" if other_turns else f"{shortest_decimal(value)} rad/m"

@@ -1,0 +1,411 @@
+"""Parameter files of SYMORO+ and OpenSYMORO (.par) to a graph.
+
+They are tables of Khalil and Kleinfinger with numbers in them.
+
+Frame j is placed in frame ant(j) by Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r); joint j turns about z_j
+(sigma = 0, theta is the variable), slides along it (sigma = 1, r is) or is fixed (sigma = 2); mu = 1 marks an
+active joint. The first NL frames are links, each with XX..ZZ about its frame's origin, first moments MX, MY,
+MZ, mass M, rotor inertia IA at the joint, viscous and dry friction FV, FS. With NJ joints there are NJ - NL
+loops: frame j > NL is carried by joint j from one link, and frame j + NJ - NL, fixed to another, coincides
+with it. G is the acceleration of gravity. [KI2007] Table 1; symoro/symoro, `parfile.py`.
+
+The text of a parameter file: lists of expressions by their names, each with its line.
+
+    (* comment *)
+    NL = 8
+    ant = {0, 1, 2}
+    alpha = {0, Pi/2, -Pi/2}
+
+Expressions are numbers, pi, the four operations, powers, and functions of them. A name is a symbol: in the
+place of a joint's variable it is its coordinate, anywhere else it has no value here.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from nacelle.errors import DescriptionError, shortened
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid, broken
+from nacelle.exchange.tree import spanned
+from nacelle.exchange.xml import FARTHEST, possible_solid, symmetric
+from nacelle.files import why_unread
+from nacelle.spatial.pose import Pose, identity
+from nacelle.spatial.rotation import rotation_x, rotation_z
+from nacelle.spatial.scalar import Array
+
+# ---- the text: lists of expressions by their names
+
+
+_LARGEST = 1_000_000
+_COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+_ENTRY = re.compile(r"^[ \t]*(?P<name>[A-Za-z]\w*)[ \t]*=[ \t]*(?P<value>\{[^}]*\}|[^\n{]*)", re.MULTILINE)
+_NAME = re.compile(r"\(\*\s*Robot\s*name\s*=\s*'(?P<name>[^']*)'\s*\*\)", re.IGNORECASE)
+_GEOMETRY = ("ant", "sigma", "gamma", "alpha", "mu", "theta")
+_COUNTS = ("NL", "NJ", "NF", "Type")
+_SAME = {name.lower(): name for name in (*_GEOMETRY, *_COUNTS)}
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt, "atan": math.atan,
+    "atan2": math.atan2, "asin": math.asin, "acos": math.acos, "abs": abs,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression as it is written, with its place."""
+
+    text: str
+    file: str
+    line: int
+
+    def fault(self, message: str, hint: str = "") -> DescriptionError:
+        """An error at the line of the expression."""
+        return broken(self.file, message, hint, self.line, 1)
+
+    @property
+    def number(self) -> float:
+        """The value.
+
+        Raises:
+            DescriptionError: at the line, if it has a symbol or is no expression.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SyntaxWarning)
+                value = float(_evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body))
+        except _SymbolError as symbol:
+            raise self.fault(
+                f"{self.text!r} has the symbol {symbol}, which has no value",
+                "a robot needs numbers: put the value in its place",
+            ) from None
+        except (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError):
+            raise self.fault(f"{shortened(self.text)!r} is no number") from None
+        if not abs(value) <= FARTHEST:
+            raise self.fault(f"{shortened(self.text)!r} must be finite and within {FARTHEST:g}")
+        return value
+
+    @property
+    def offset(self) -> float:
+        """The joint's variable at the coordinate zero: what is added to the symbol, or the number."""
+        names = sorted(set(re.findall(r"[A-Za-z_]\w*", self.text)) - {"pi", "Pi", *_FUNCTIONS})
+        if not names:
+            return self.number
+        if len(names) == 1:
+            name = names[0]
+            zero = Expression(re.sub(rf"\b{name}\b", "0", self.text), self.file, self.line)
+            one = Expression(re.sub(rf"\b{name}\b", "1", self.text), self.file, self.line)
+            if abs(one.number - zero.number - 1.0) < 1e-12:
+                return zero.number
+        raise self.fault(
+            f"the variable {self.text!r} is not a symbol with an offset", "a variable is th1 or th1 + pi/2"
+        )
+
+
+class _SymbolError(Exception):
+    """A name that has no value."""
+
+
+def _evaluated(node: ast.expr) -> float:
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
+        return node.value
+    if isinstance(node, ast.Name):
+        if node.id in ("pi", "Pi"):
+            return math.pi
+        raise _SymbolError(node.id)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _evaluated(node.left), _evaluated(node.right)
+        # Powers of numbers in files are squares: larger ones only grow.
+        if isinstance(node.op, ast.Pow) and abs(right) > 16:
+            raise ValueError
+        return _OPERATORS[type(node.op)](left, right)
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_evaluated(node.operand))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        if node.func.id not in _FUNCTIONS:
+            raise _SymbolError(node.func.id)
+        return _FUNCTIONS[node.func.id](*(_evaluated(argument) for argument in node.args))
+    raise ValueError
+
+
+@dataclass(frozen=True, eq=False)
+class ParTable:
+    """What a parameter file says.
+
+    Attributes:
+        file: its name.
+        name: of the robot; empty if it is not said.
+        single: expressions by their names.
+        lists: lists of expressions by their names.
+    """
+
+    file: str
+    name: str = ""
+    single: dict[str, Expression] = field(default_factory=dict)
+    lists: dict[str, list[Expression]] = field(default_factory=dict)
+
+    def count(self, name: str, default: int) -> int:
+        """A number of things."""
+        entry = self.single.get(name)
+        if entry is None:
+            return default
+        value = entry.number
+        if value != int(value) or not 0 <= value <= 1000:
+            raise entry.fault(f"{name} = {entry.text} is no number of joints or links")
+        return int(value)
+
+    def column(self, name: str, count: int, default: str = "0") -> list[Expression]:
+        """A list with so many entries; defaults where the file does not have it.
+
+        Raises:
+            DescriptionError: at its line, if it is shorter.
+        """
+        entries = self.lists.get(name)
+        if entries is None:
+            return [Expression(default, self.file, 0)] * count
+        if len(entries) < count:
+            line = entries[0].line if entries else 0
+            raise broken(self.file, f"{name} has {len(entries)} entries and needs {count}", "", line, 1)
+        return entries
+
+
+def read_par_table(path: Path) -> ParTable:
+    """Read a file.
+
+    Raises:
+        DescriptionError: if it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise broken(str(path), *why_unread(path, error, "parameter file of SYMORO+")) from None
+    if len(data) > _LARGEST:
+        raise broken(str(path), f"the file has {len(data)} bytes, more than a robot needs ({_LARGEST})")
+    # Old files have names of places in Latin-1 in their comments.
+    text = data.decode("utf-8", "replace")
+    named = _NAME.search(text)
+    bare = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    table = ParTable(str(path), named["name"] if named else "")
+    for found in _ENTRY.finditer(bare):
+        name = _SAME.get(found["name"].lower(), found["name"])
+        name = name.lower() if name in ("B", "D", "R") else name
+        start = found.start("value")
+        if not found["value"].startswith("{"):
+            line = bare.count("\n", 0, start) + 1
+            table.single[name] = Expression(found["value"].strip(), str(path), line)
+            continue
+        table.lists[name] = []
+        for piece in _pieces(found["value"][1:-1]):
+            line = bare.count("\n", 0, start + 1 + piece.start) + 1
+            table.lists[name].append(Expression(piece.text.strip(), str(path), line))
+    return table
+
+
+@dataclass(frozen=True)
+class _Piece:
+    text: str
+    start: int
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """What commas separate, but for those within parentheses."""
+    pieces, depth, start = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            pieces.append(_Piece(text[start:k], start))
+            start = k + 1
+    first = len(text[start:]) - len(text[start:].lstrip())
+    return [*pieces, _Piece(text[start:], start + first)] if text.strip() else pieces
+
+
+# ---- the graph
+
+
+_Z = np.array([0.0, 0.0, 1.0])
+_MOMENTS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ")
+_FIRST = ("MX", "MY", "MZ")
+_LOADS = ("FX", "FY", "FZ", "CX", "CY", "CZ")
+_BASE_MOTION = ("W0", "WP0", "V0", "VP0")
+
+
+def read_par(path: Path) -> Graph:
+    """Read a file.
+
+    Raises:
+        DescriptionError: with the line of what is wrong, of a symbol for instance.
+    """
+    return _Reader(read_par_table(path), path).graph()
+
+
+class _Reader:
+    def __init__(self, table: ParTable, path: Path) -> None:
+        self.table, self.path, self.report = table, path, ExchangeReport()
+        self.links = table.count("NL", len(table.lists.get("ant", [])))
+        self.joints = table.count("NJ", self.links)
+        self.loops = self.joints - self.links
+        if self.links < 1 or self.loops < 0:
+            raise broken(str(path), "a robot has NL links and at least as many joints NJ")
+        self.frames = self.joints + self.loops
+        names = ("ant", "sigma", "mu", "gamma", "b", "alpha", "d", "theta", "r")
+        self.columns = {name: table.column(name, self.frames) for name in names}
+        if "ant" not in table.lists or "sigma" not in table.lists:
+            raise broken(
+                str(path), "the file has no lists 'ant' and 'sigma'", "name a parameter file of SYMORO+"
+            )
+
+    def graph(self) -> Graph:
+        """The whole file."""
+        table = self.table
+        floating = table.single.get("is_floating")
+        mobile = table.single.get("is_mobile")
+        for entry in (floating, mobile):
+            if entry is not None and entry.text.strip().lower() not in ("0", "false"):
+                raise entry.fault("a base that moves is not read", "a robot whose base is fixed is")
+        bodies = {self._body(j): self._solid(j) for j in range(1, self.links + 1)}
+        joints = tuple(self._joint(j) for j in range(1, self.links + 1))
+        closures = tuple(self._closure(j) for j in range(self.links + 1, self.joints + 1))
+        self._note_losses()
+        graph = Graph(
+            name=Names().new(table.name, self.path.stem),
+            file=str(self.path),
+            gravity=np.array([entry.number for entry in self._gravity()]),
+            bodies=bodies,
+            joints=joints,
+            closures=closures,
+            report=self.report,
+        )
+        return spanned(graph)
+
+    def _body(self, j: int) -> str:
+        return BASE if j == 0 else f"link{j}"
+
+    def _gravity(self) -> list[Expression]:
+        if "G" not in self.table.lists:
+            raise broken(str(self.path), "the file has no gravity 'G'")
+        return self.table.column("G", 3)[:3]
+
+    def _index(self, name: str, j: int, largest: int) -> int:
+        entry = self.columns[name][j - 1]
+        value = entry.number
+        if value != int(value) or not 0 <= value <= largest:
+            raise entry.fault(f"{name} of frame {j} is {entry.text}, not a whole number from 0 to {largest}")
+        return int(value)
+
+    def _placed(self, j: int) -> tuple[str, Pose, tuple[Axis, ...]]:
+        """The link that carries frame j, the frame there at the coordinate zero, and its axis.
+
+        A variable that is a number is the coordinate in the assembly.
+        """
+        carrier, sigma = self._index("ant", j, self.frames), self._index("sigma", j, 2)
+        entries = {name: column[j - 1] for name, column in self.columns.items()}
+        fixed = {name: entries[name].number for name in ("gamma", "b", "alpha", "d")}
+        turned = entries["theta"].offset if sigma == 0 else entries["theta"].number
+        moved = entries["r"].offset if sigma == 1 else entries["r"].number
+        at = Pose(rotation_z(fixed["gamma"]), np.array([0.0, 0.0, fixed["b"]]))
+        at = (
+            at
+            @ Pose(rotation_x(fixed["alpha"]), np.zeros(3))
+            @ Pose(np.eye(3), np.array([fixed["d"], 0.0, 0.0]))
+        )
+        axes: tuple[Axis, ...] = ()
+        if sigma == 2:
+            at = at @ Pose(rotation_z(turned), moved * _Z)
+        elif sigma == 0:
+            number = _is_number(entries["theta"])
+            at = at @ Pose(rotation_z(0.0 if number else turned), moved * _Z)
+            axes = (Axis(_Z, True, turned if number else 0.0),)
+        else:
+            number = _is_number(entries["r"])
+            at = at @ Pose(rotation_z(turned), (0.0 if number else moved) * _Z)
+            axes = (Axis(_Z, False, moved if number else 0.0),)
+        if carrier <= self.links:
+            return self._body(carrier), at, axes
+        if carrier == j:
+            raise entries["ant"].fault(f"frame {j} is carried by itself")
+        if self._index("sigma", carrier, 2) != 2 or carrier > j:
+            raise entries["ant"].fault(f"frame {j} is carried by frame {carrier}, which is no link")
+        body, before, _ = self._placed(carrier)
+        return body, before @ at, axes
+
+    def _joint(self, j: int) -> Link:
+        parent, at, axes = self._placed(j)
+        name = f"joint{j}"
+        if axes:
+            axis, table = axes[0], self.table
+            values = {key: table.column(key, self.links)[j - 1].number for key in ("IA", "FV", "FS")}
+            motor = Motor(name) if self._index("mu", j, 1) else None
+            axis = Axis(
+                axis.direction, axis.turns, axis.value, damping=values["FV"], coulomb=values["FS"],
+                armature=values["IA"], motor=motor,
+            )  # fmt: skip
+            axes = (axis,)
+        return Link(name, parent, self._body(j), at, identity(), axes)
+
+    def _closure(self, j: int) -> Link:
+        """Joint j carries a frame that coincides with one that is fixed to another link."""
+        parent, at, axes = self._placed(j)
+        child, child_at, moving = self._placed(j + self.loops)
+        if moving:
+            raise self.columns["sigma"][j + self.loops - 1].fault(
+                f"frame {j + self.loops} closes a loop and must be fixed"
+            )
+        if self._index("mu", j, 1):
+            self.report.lost(f"the joint {j} closes a loop and is active in the file: here it is passive")
+        return Link(f"joint{j}", parent, child, at, child_at, axes, line=self.columns["ant"][j - 1].line)
+
+    def _solid(self, j: int) -> Solid:
+        table = self.table
+        values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
+        about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
+        place = table.column("M", self.links)[j - 1]
+        if mass == 0.0 and np.any(first):
+            raise place.fault(f"link {j} has first moments and no mass")
+        with np.errstate(over="ignore"):
+            com = first / mass if mass else first
+        if not np.all(np.abs(com) <= FARTHEST):
+            raise place.fault(f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m")
+        solid = Solid(mass, com, about_origin - mass * _square(com))
+        return possible_solid(solid, lambda message, hint: place.fault(f"link {j}: {message}", hint))
+
+    def _note_losses(self) -> None:
+        lists = self.table.lists
+        if any(_is_other_than_zero(entry) for key in _LOADS for entry in lists.get(key, [])):
+            self.report.lost("forces and moments on links (FX to CZ) left out")
+        if any(_is_other_than_zero(entry) for key in _BASE_MOTION for entry in lists.get(key, [])):
+            self.report.lost("the motion of the base (W0 to VP0) left out")
+
+
+def _square(c: Array) -> Array:
+    """The matrix of c x (c x .), with the other sign: |c|^2 1 - c c^T."""
+    return np.asarray(c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _is_number(entry: Expression) -> bool:
+    return not any(
+        letter.isalpha() for letter in entry.text.replace("Pi", "").replace("pi", "").replace("e", "")
+    )
+
+
+def _is_other_than_zero(entry: Expression) -> bool:
+    return entry.text.strip() not in ("", "0", "0.0")

@@ -1,1 +1,0 @@
-"""Parameter files of SYMORO+ and OpenSYMORO (.par)."""

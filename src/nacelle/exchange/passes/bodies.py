@@ -1,0 +1,196 @@
+"""Fewer bodies: welded ones become one, and weightless ones that no force moves are left out.
+
+Bodies that are welded together become one, in the tree and across closures.
+
+With the pose X of a body in the one that takes it over, its mass, centre and inertia are moved there and
+added (parallel axes), and every joint on it is placed through X. A body that a fixed closure holds is taken
+over too, with all that it carries: the joint that carried it closes the loop instead.
+
+Joints that move nothing: the bodies beyond them have no mass, so that no force decides their motion.
+
+Files have such bodies as frames or as wheels that are only drawn. Where no closure, spring, coupling or rotor
+acts on them they are left out, from the ends of the tree inwards; engines refuse them or divide by zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Shape, Solid, Strut
+from nacelle.exchange.passes.roots import below
+from nacelle.spatial.pose import Pose
+
+# ---- welded bodies become one
+
+
+def without_fixed_joints(graph: Graph) -> Graph:
+    """The graph without fixed joints, as far as they can be merged."""
+    graph = _held(graph)
+    taken: dict[str, list[str]] = {}
+    while True:
+        weld = next((joint for joint in graph.joints if joint.kind == "fixed"), None)
+        if weld is None:
+            break
+        left = tuple(joint for joint in graph.joints if joint is not weld)
+        graph = _taken_over(replace(graph, joints=left), weld.child, weld.parent, weld.pose())
+        taken.setdefault(weld.parent, []).extend([weld.child, *taken.pop(weld.child, [])])
+    for body, others in taken.items():
+        graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
+    while (found := _closed_by_weld(graph)) is not None:
+        graph = found
+    return _between_bodies(graph)
+
+
+def _between_bodies(graph: Graph) -> Graph:
+    """The graph without closures and springs that have both ends on one body."""
+    idle = [c for c in graph.closures if c.parent == c.child]
+    for closure in idle:
+        graph.report.done(f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out")
+    return replace(
+        graph,
+        closures=tuple(c for c in graph.closures if c.parent != c.child),
+        struts=tuple(strut for strut in graph.struts if strut.bodies[0] != strut.bodies[1]),
+        dampers=tuple(damper for damper in graph.dampers if damper.bodies[0] != damper.bodies[1]),
+    )
+
+
+def _held(graph: Graph) -> Graph:
+    """Joints that an equality holds at a value become fixed."""
+    joints, couplings = list(graph.joints), []
+    for coupling in graph.couplings:
+        if coupling.follows:
+            couplings.append(coupling)
+            continue
+        k = next(k for k, joint in enumerate(joints) if joint.name == coupling.joint)
+        axis: Axis = joints[k].axes[0]
+        joints[k] = replace(joints[k], at=joints[k].at @ axis.pose(coupling.offset), axes=())
+        graph.report.done(f"the joint {coupling.joint!r} is held at {coupling.offset:g} and becomes fixed")
+    return replace(graph, joints=tuple(joints), couplings=tuple(couplings))
+
+
+def _closed_by_weld(graph: Graph) -> Graph | None:
+    """The graph with one fixed closure less; None if none can be taken away."""
+    for closure in graph.closures:
+        if closure.kind != "fixed" or closure.parent == closure.child:
+            continue
+        others = tuple(c for c in graph.closures if c is not closure)
+        for weld in sorted((closure, closure.reversed()), key=lambda weld: _cost(graph, weld.child)):
+            body, keeper = weld.child, weld.parent
+            if _cost(graph, body) > 2 or keeper in below(graph, body):
+                continue
+            words = f"{body!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body"
+            loose = {name: pose for name, pose in graph.loose.items() if name != body}
+            opened = replace(graph, closures=others, loose=loose)
+            if body not in graph.loose:
+                (cut,) = (joint for joint in graph.joints if joint.child == body)
+                joints = tuple(joint for joint in graph.joints if joint is not cut)
+                opened = replace(opened, joints=joints, closures=(*others, cut))
+                words += f", and the joint {cut.name!r} closes the loop"
+            graph.report.done(words)
+            return _taken_over(opened, body, keeper, weld.pose())
+    return None
+
+
+def _cost(graph: Graph, body: str) -> int:
+    """What it costs to take a body over: 0 if it moves freely, 3 if its joint must stay in the tree."""
+    if body in graph.loose:
+        return 0
+    if body in (BASE, graph.floating):
+        return 3
+    (own,) = (joint for joint in graph.joints if joint.child == body)
+    coupled = any(own.name in (coupling.joint, *coupling.follows) for coupling in graph.couplings)
+    return 3 if coupled else 2 if own.motor is not None else 1
+
+
+def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
+    """The graph with one body part of another, in which it has the pose X."""
+    bodies = dict(graph.bodies)
+    solid = bodies.pop(body)
+    shapes = tuple(Shape(shape.kind, shape.size, X @ shape.at) for shape in solid.shapes)
+    base_shapes = graph.shapes
+    if keeper == BASE:
+        base_shapes = (*base_shapes, *shapes)
+    else:
+        bodies[keeper] = _sum(bodies[keeper], solid, X, shapes)
+    return replace(
+        graph,
+        bodies=bodies,
+        joints=tuple(_rehung(joint, body, keeper, X) for joint in graph.joints),
+        closures=tuple(_rehung(joint, body, keeper, X) for joint in graph.closures),
+        struts=tuple(_moved(strut, body, keeper, X) for strut in graph.struts),
+        dampers=tuple(_renamed(damper, body, keeper) for damper in graph.dampers),
+        shapes=base_shapes,
+    )
+
+
+def _sum(one: Solid, other: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
+    mass = one.mass + other.mass
+    if other.mass == 0.0 and not np.any(other.inertia):
+        return replace(one, shapes=(*one.shapes, *shapes))
+    com = X.R @ other.com + X.p
+    centre = (one.mass * one.com + other.mass * com) / mass if mass else one.com
+    inertia = one.inertia + X.R @ other.inertia @ X.R.T
+    for m, c in ((one.mass, one.com), (other.mass, com)):
+        d = c - centre
+        inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*one.shapes, *shapes))
+
+
+def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
+    if joint.parent == body:
+        joint = replace(joint, parent=keeper, at=X @ joint.at)
+    if joint.child == body:
+        joint = replace(joint, child=keeper, child_at=X @ joint.child_at)
+    return joint
+
+
+def _renamed(damper: RotationDamper, body: str, keeper: str) -> RotationDamper:
+    first, second = (keeper if name == body else name for name in damper.bodies)
+    return replace(damper, bodies=(first, second))
+
+
+def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
+    ends = [
+        (keeper, X.R @ point + X.p) if name == body else (name, point)
+        for name, point in zip(strut.bodies, strut.points, strict=True)
+    ]
+    return replace(strut, bodies=(ends[0][0], ends[1][0]), points=(ends[0][1], ends[1][1]))
+
+
+# ---- joints that move nothing
+
+
+def weighted(graph: Graph) -> Graph:
+    """The graph without moving bodies at the ends of the tree that have neither mass nor inertia."""
+    while (idle := _idle(graph)) is not None:
+        graph.report.lost(f"the joint {idle.name!r} left out: what it moves has no mass")
+        graph = replace(
+            graph,
+            bodies={name: solid for name, solid in graph.bodies.items() if name != idle.child},
+            joints=tuple(joint for joint in graph.joints if joint is not idle),
+        )
+    return graph
+
+
+def _idle(graph: Graph) -> Link | None:
+    """A joint at the end of the tree that moves nothing."""
+    held = {joint.parent for joint in graph.joints}
+    held |= {body for closure in graph.closures for body in (closure.parent, closure.child)}
+    held |= {body for strut in graph.struts for body in strut.bodies}
+    held |= {body for damper in graph.dampers for body in damper.bodies}
+    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    for joint in graph.joints:
+        solid = graph.bodies[joint.child]
+        light = solid.mass == 0.0 and not np.any(solid.inertia)
+        turned = joint.armature or any(axis.armature for axis in joint.axes)
+        if (
+            light
+            and not turned
+            and joint.kind != "fixed"
+            and joint.child not in held
+            and joint.name not in coupled
+        ):
+            return joint
+    return None

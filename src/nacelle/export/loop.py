@@ -1,0 +1,260 @@
+"""A controller and the robot that it moves, as functions of a package.
+
+The controller: its law, and its memory at rest. The robot as a plant: its flow, what its encoders show, its
+state at a pose. And whether a pose is reached: the number that a package looks at before it starts anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nacelle.compile import make_program
+from nacelle.control.controller import Controller, law_of
+from nacelle.control.kind import ControllerKind, Fields
+from nacelle.dynamics.settings import Settings
+from nacelle.export.entry import CLOSING, Entry, pose_words
+from nacelle.export.states import SampleStates
+from nacelle.kinematics.branch import WRONG
+from nacelle.kinematics.kinematic_model import actuator_positions, branch_signs
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.model.robot import Robot
+from nacelle.program.program import Program
+from nacelle.simulation.feedback import rigid_signals
+from nacelle.simulation.flow import coordinates_of, flow, reference_orientation, state_size
+from nacelle.spatial.physics import declared_like
+from nacelle.spatial.scalar import Array, minimum, pack
+
+# ---- whether a pose is reached
+
+
+ASSEMBLY = "assembly"
+"""What the function is called."""
+
+
+def pose_entry(
+    robot: Robot,
+    prefix: str,
+    label: str,
+    title: str,
+    function: Callable[..., Any],
+    words: Mapping[str, str],
+    **more: tuple[int, ...],
+) -> Entry:
+    """The entry of a function of (robot, x, y, ...): without y where nothing is found by iteration.
+
+    Args:
+        robot: the robot.
+        prefix: of all names.
+        label: name behind the prefix.
+        title: what it computes.
+        function: the function.
+        words: what its inputs and outputs are.
+        **more: shapes of what it takes beside x and y.
+    """
+    mechanism = mechanism_of(robot)
+
+    def called(robot: Robot, x: Array, *others: Array) -> Any:
+        return function(robot, x, *(others if mechanism.ny else (np.zeros(0), *others)))
+
+    unknown = {"y": (mechanism.ny,)} if mechanism.ny else {}
+    program = make_program(called, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
+    return Entry(label, title, replace(program, name=f"{prefix}_{label}"), words, None)
+
+
+def smallest_reach(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, Array]:
+    """The smallest of the reach margins and of the numbers that are positive on the reference's branch."""
+    values = [*actuator_positions(robot, x, y)["margins"], *branch_signs(robot, x, y, wrong)["branch"]]
+    smallest = values[0]
+    for value in values[1:]:
+        smallest = minimum(smallest, value)
+    return {"margin": np.array([smallest])}
+
+
+def assembly_entry(robot: Robot, prefix: str, wrong: float = WRONG) -> Entry:
+    """The function that says whether a pose is reached; relations of unknowns may be off by `wrong`."""
+    words = {
+        "x": pose_words(robot),
+        "y": f"what {CLOSING} finds at the pose x",
+        "margin": "above 0 where the robot reaches the pose, assembled as in the reference pose",
+    }
+    title = "whether a pose is reached: the smallest reach margin, or number of the branch"
+    return pose_entry(robot, prefix, ASSEMBLY, title, partial(smallest_reach, wrong=wrong), words)
+
+
+# ---- the controller: its law, and its memory at rest
+
+
+LAW, REST = "controller_law", "controller_rest"
+"""What the functions are called."""
+
+# How far readings are from the desired motion in reference vectors, and their noise, rad or m.
+_AWAY, _NOISE = 2e-3, 2e-4
+
+
+def memory_of(controller: Controller) -> Fields:
+    """The parts of the memory."""
+    return controller.kind.memory(controller.robot)
+
+
+def gains_of(controller: Controller) -> Fields:
+    """The parts of the gains."""
+    return controller.kind.gains(controller.robot)
+
+
+def controller_entries(controller: Controller, prefix: str, wrong: float = WRONG) -> list[Entry]:
+    """The law of a controller, and its memory at rest at a pose; relations may be off by `wrong`."""
+    return [_law(controller, prefix, wrong), _rest(controller, prefix)]
+
+
+def _law(controller: Controller, prefix: str, wrong: float) -> Entry:
+    robot, kind = controller.robot, controller.kind
+    m, n = len(robot.actuators), robot.motion.n
+    shapes = {
+        "z": (memory_of(controller).size,),
+        "q": (m,),
+        "x": (mechanism_of(robot).layout.nx,),
+        "v": (n,),
+        "a": (n,),
+        "gains": (gains_of(controller).size,),
+    }
+    drives = ", ".join(actuator.name for actuator in robot.actuators)
+    words = {
+        "z": "memory before the sample",
+        "q": f"readings of the actuators {drives}; rad, m; NaN where there is none",
+        "x": f"desired {pose_words(robot)}",
+        "v": "desired reduced twist; m/s, rad/s",
+        "a": "its derivative; m/s^2, rad/s^2",
+        "gains": "gains",
+        "force": f"forces of the actuators {drives}; N, N m",
+        "memory": "memory after the sample",
+    }
+    program = replace(make_program(_unpacked(kind, wrong), robot, shapes), name=f"{prefix}_{LAW}")
+    title = f"a sample of the controller {controller.name}, without a look at what it finds"
+    return Entry(LAW, title, program, words, None, at=lambda states: _inputs(controller, program, states))
+
+
+def _unpacked(kind: ControllerKind, wrong: float) -> Callable[..., Any]:
+    """The law with the desired motion as three arrays: the same program."""
+    law = law_of(kind, wrong)
+
+    def unpacked(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
+        *motion, gains = others
+        return law(robot, z, q, pack([entry for part in motion for entry in part]), gains)
+
+    return declared_like(law)(unpacked)
+
+
+def _rest(controller: Controller, prefix: str) -> Entry:
+    robot, kind = controller.robot, controller.kind
+
+    def rest(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+        return {"memory": kind.memory(robot).join(kind.start(robot, x, y))}
+
+    words = {
+        "x": pose_words(robot),
+        "y": f"what {CLOSING} finds at the pose x",
+        "memory": "memory of the controller at rest at the pose",
+    }
+    return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, words)
+
+
+def _inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
+    """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
+    rng = np.random.default_rng(5)
+    fields, kind, robot = memory_of(controller), controller.kind, controller.robot
+    q = controller.coordinates(states.x)
+    q = q + _AWAY * rng.uniform(-1.0, 1.0, q.shape)
+    starts = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
+    gains = np.tile(controller.gains, (len(q), 1))
+    given = [q, states.x, states.v, states.a, gains]
+    first = [program.evaluate([*z, *np.concatenate(row)]) for z, *row in zip(starts, *given, strict=True)]
+    z = np.array(first, dtype=float)[:, q.shape[1] :]
+    later = q + _NOISE * rng.uniform(-1.0, 1.0, q.shape)
+    return dict(zip(("z", "q", "x", "v", "a", "gains"), (z, later, *given[1:]), strict=True))
+
+
+# ---- the robot as a plant: its flow, what its encoders show, its state at a pose
+
+
+PLANT, STATE = "plant", "plant_state"
+"""What the flow and the state at a pose are called."""
+
+
+def plant_entries(robot: Robot, prefix: str, *, friction: bool, smooth: float | None) -> list[Entry]:
+    """The flow of a robot, its encoders, its pose and twist, and the state at these."""
+    quat_0 = reference_orientation(mechanism_of(robot))
+    options = Settings(friction, smooth).options
+    size, m = state_size(robot), (len(robot.actuators),)
+    drives = ", ".join(actuator.name for actuator in robot.actuators)
+    words = {
+        "state": _state_words(robot),
+        "tau": f"forces of the actuators {drives}; N, N m",
+        "derivative": "derivative of the state by time",
+        "q": f"coordinates of the actuators {drives}; rad, m",
+        "x": pose_words(robot),
+        "y": f"what {CLOSING} finds at the pose x",
+        "v": "reduced twist; m/s, rad/s",
+    }
+
+    def made(
+        label: str, title: str, function: Callable[..., Any], shapes: Mapping[str, Any], driver: str = ""
+    ) -> Entry:
+        program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
+        return Entry(
+            label, title, program, words, None, at=_with_forces if driver else _states, driver=driver
+        )
+
+    def derivative(robot: Robot, s: Array, tau: Array) -> dict[str, Array]:
+        return {"derivative": flow(robot, s, tau, quat_0, **options)}
+
+    def encoders(robot: Robot, s: Array) -> dict[str, Array]:
+        return {"q": rigid_signals(robot, s, quat_0, ("q",))["q"]}
+
+    def pose(robot: Robot, s: Array) -> dict[str, Array]:
+        signals = rigid_signals(robot, s, quat_0, ())
+        return {"x": signals["x"], "v": signals["v"]}
+
+    def state(robot: Robot, x: Array, y: Array, v: Array) -> dict[str, Array]:
+        return {"state": pack([*coordinates_of(mechanism_of(robot), x, quat_0), *v, *y])}
+
+    return [
+        made(
+            PLANT,
+            "the robot under its actuators' forces",
+            derivative,
+            {"state": size, "tau": m},
+            driver="rk4",
+        ),
+        made("plant_encoders", "what the encoders show", encoders, {"state": size}),
+        made("plant_pose", "pose and twist of the platform", pose, {"state": size}),
+        pose_entry(
+            robot, prefix, STATE, "the state at a pose and a twist", state, words, v=(robot.motion.n,)
+        ),
+    ]
+
+
+def _state_words(robot: Robot) -> str:
+    mechanism = mechanism_of(robot)
+    texts = ["reduced pose"]
+    if mechanism.layout.quaternion is not None:
+        texts = ["reduced pose, with a rotation vector from the reference orientation for the quaternion"]
+    texts += ["reduced twist", *(["what iteration finds"] if mechanism.ny else [])]
+    return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
+
+
+def _states(states: SampleStates) -> dict[str, Array]:
+    """States of the plant."""
+    mechanism = mechanism_of(states.robot)
+    quat_0 = reference_orientation(mechanism)
+    c = [coordinates_of(mechanism, x, quat_0) for x in states.x]
+    return {"state": np.concatenate([np.array(c), states.v, states.y], axis=1)}
+
+
+def _with_forces(states: SampleStates) -> dict[str, Array]:
+    """States of the plant, and the actuators' forces along the motion."""
+    return {**_states(states), "tau": states.tau}

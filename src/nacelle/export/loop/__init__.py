@@ -1,1 +1,0 @@
-"""A controller and the robot that it moves, as functions of a package."""

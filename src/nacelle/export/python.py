@@ -1,0 +1,424 @@
+"""Packages of Python: the targets `numpy` and `casadi`, with their self-test.
+
+`numpy` is one module that needs NumPy alone, over leading batch dimensions.
+
+`casadi` is a module that builds a `casadi.Function` of every model, for users' optimal control. The module
+imports CasADi when a function is first built; nacelle itself does not need it.
+
+The self-test holds reference vectors against every function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nacelle.emit.names import Identifiers, remark
+from nacelle.emit.python.arrays import statements
+from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, readme, watch_words
+from nacelle.export.entry import Entry
+from nacelle.export.vectors import Vectors
+from nacelle.program.program import Variable
+from nacelle.spatial.scalar import Array
+
+# ---- tables of numbers
+
+
+def list_of_lists(name: str, values: Array) -> list[str]:
+    """Write a table of numbers as a list of lists."""
+    lines = [f"{name} = ["]
+    for row in values.tolist():
+        texts = [repr(value) for value in row]
+        pieces = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
+        lines.append("    [" + ",\n     ".join(pieces) + "],")
+    return [*lines, "]"]
+
+
+# ---- names of arguments and results, and what a docstring says of them
+
+
+class Arguments:
+    """The names that the inputs and outputs of an entry have in Python."""
+
+    def __init__(self, entry: Entry) -> None:
+        """Sanitise all names and keep them apart."""
+        self.entry = entry
+        names = Identifiers(
+            ("np", "casadi", "out", "columns", "tile", "inputs", "outputs", "flat", entry.label)
+        )
+        self.inputs = [names.unique(variable.name, "x") for variable in entry.program.inputs]
+        results = Identifiers()
+        self.outputs = [results.unique(variable.name, "y") for variable in entry.program.outputs]
+        # No name of an argument begins as those of the values do.
+        self.prefix = names.counted("v")
+
+    def docstring(self, verb: str, batch: str = "") -> list[str]:
+        """The docstring of a function that does this with the entry; `batch` goes before all shapes."""
+        entry, watched = self.entry, watch_words(self.entry)
+        lines = [f'"""{verb} the {entry.title}.', "", f"{count_text(entry.count)}.", ""]
+        lines += [*watched, ""] if watched else []
+        for title, names, variables in (
+            ("Args:", self.inputs, entry.program.inputs),
+            ("Returns:", self.outputs, entry.program.outputs),
+        ):
+            lines.append(title)
+            lines += [self._line(*pair, batch) for pair in zip(names, variables, strict=True)]
+            lines.append("")
+        return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
+
+    def _line(self, name: str, variable: Variable, batch: str) -> str:
+        said = remark(self.entry.words.get(variable.name, ""))
+        # The name as it was, where it had to be changed.
+        called = f"{remark(variable.name)}, " if remark(variable.name) != name else ""
+        shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
+        return f"    {name}: {called}({shape})" + (f"; {said}." if said else ".")
+
+
+# ---- the self-test
+
+
+_HEAD = '''\
+"""Self-test of {module}: every function at states around the reference pose, against 50 digits.
+
+Errors count relative to the largest entry of an output. Ends with status 0 if all is well.
+
+{origin}
+"""
+
+import sys
+
+import numpy as np
+
+import {module}
+
+'''
+
+_TAIL = '''
+
+def main():
+    """Compare all functions; give the number of outputs that are bad."""
+    bad = 0
+    for label, inputs, outputs in CASES:
+        found = evaluate(label, [np.array(values) for values in inputs])
+        for (name, wanted, scale, tolerance), values in zip(outputs, found):
+            worst = float(np.max(np.abs(np.reshape(values, np.shape(wanted)) - np.array(wanted)))) / scale
+            good = worst <= tolerance
+            bad += not good
+            verdict = "good" if good else "BAD"
+            print(f"{label:28s} {name:14s} worst error {worst:.1e}, tolerated {tolerance:.1e}: {verdict}")
+    print(f"{bad} outputs are BAD" if bad else "all is well")
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)
+'''
+
+
+def self_test(package: Package, module: str, references: Mapping[str, Vectors], evaluate: str) -> str:
+    """Write the self-test.
+
+    Args:
+        package: the package.
+        module: the module that is tested.
+        references: reference vectors by label.
+        evaluate: source of a function of a label and arrays (states, size) that gives a list of arrays.
+    """
+    lines = [_HEAD.format(module=module, origin=package.origin)]
+    cases = []
+    for entry in package.entries:
+        vectors, names = references[entry.label], Arguments(entry)
+        inputs = []
+        for k, values in enumerate(vectors.inputs.values()):
+            inputs.append(f"{entry.label}_in{k}".upper())
+            lines += list_of_lists(inputs[-1], values)
+        outputs = []
+        for k, (key, values) in enumerate(vectors.outputs.items()):
+            outputs.append(f"{entry.label}_out{k}".upper())
+            lines += list_of_lists(outputs[-1], values)
+            # Other machines evaluate in another order: ten times what C may.
+            limit = 10.0 * vectors.tolerance["double"][key]
+            outputs[-1] = f'("{names.outputs[k]}", {outputs[-1]}, {vectors.scale[key]!r}, {limit:.1e})'
+        cases.append(f'    ("{entry.label}", [{", ".join(inputs)}], [{", ".join(outputs)}]),')
+    return "\n".join([*lines, "", "CASES = [", *cases, "]", "", "", evaluate.strip("\n"), ""]) + _TAIL
+
+
+# ---- the target `numpy`
+
+
+_NUMPY_FORMS = {
+    "div": "np.divide({}, {})",
+    "where": "np.where(np.greater({}, 0.0), {}, {})",
+    "abs": "np.absolute({})",
+    "atan2": "np.arctan2({}, {})",
+    "min": "np.minimum({}, {})",
+    "max": "np.maximum({}, {})",
+}
+
+_RUN = '''
+# Samples that are computed at a time: long enough to pay for the calls, short enough for the cache.
+TILE = 1024
+
+
+def _run(body, inputs, outputs):
+    """Evaluate a body over leading batch dimensions, tile by tile.
+
+    Args:
+        body: a function of the columns of all inputs that writes the columns of the results.
+        inputs: pairs of an array and its shape behind the batch.
+        outputs: name and shape of every result.
+    """
+    arrays = []
+    for array, shape in inputs:
+        array = np.asarray(array, dtype=float)
+        if array.shape[array.ndim - len(shape) :] != shape:
+            raise ValueError(f"an input has the shape (..., {', '.join(map(str, shape))}), got {array.shape}")
+        arrays.append((array, shape, array.shape[: array.ndim - len(shape)]))
+    batch = np.broadcast_shapes(*(lead for _, _, lead in arrays))
+    samples = int(np.prod(batch, dtype=int))
+    columns = [
+        np.broadcast_to(array, batch + shape).reshape(samples, int(np.prod(shape, dtype=int)))
+        for array, shape, _ in arrays
+    ]
+    flat = np.concatenate(columns, axis=1).T if columns else np.empty((0, samples))
+    out = np.empty((sum(int(np.prod(shape, dtype=int)) for _, shape in outputs), samples))
+    with np.errstate(all="ignore"):
+        for start in range(0, samples, TILE):
+            tile = slice(start, start + TILE)
+            body(flat[:, tile], out[:, tile])
+    results, start = {}, 0
+    for name, shape in outputs:
+        size = int(np.prod(shape, dtype=int))
+        results[name] = out[start : start + size].T.reshape(batch + shape)
+        start += size
+    return results
+'''
+
+_NEWTON = '''
+
+def close_legs_newton(y, x, tolerance=1e-12, cap=20):
+    """Newton's iteration for what the legs leave open at poses x, from starts y.
+
+    Args:
+        y: (..., {ny}) starts: those of the samples before, or `START`.
+        x: (..., {nx}) poses.
+        tolerance: largest error.
+        cap: largest number of steps.
+
+    Returns:
+        y (..., {ny}), and for every sample whether its legs are closed.
+    """
+    batch = np.broadcast_shapes(np.shape(y)[:-1], np.shape(x)[:-1])
+    y = np.broadcast_to(np.asarray(y, dtype=float), (*batch, {ny})).copy()
+    for k in range(cap + 1):
+        step = close_legs(y, x)
+        open_ = ~(step["{error}"] <= tolerance)
+        if k == cap or not np.any(open_):
+            break
+        y = np.where(open_[..., None], y + step["{dy}"], y)
+    return y, ~open_
+'''
+
+_NUMPY_EVALUATE = '''
+def evaluate(label, inputs):
+    """Call a function on arrays (states, size)."""
+    shapes = {module}.SHAPES[label]
+    results = getattr({module}, label)(*(a.reshape(len(a), *shape) for a, shape in zip(inputs, shapes)))
+    return list(results.values()) if isinstance(results, dict) else [results]
+'''
+
+
+def numpy_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    """Write all files of a NumPy package, by their path in it."""
+    name = package.name
+    test = self_test(package, name, references, _NUMPY_EVALUATE.format(module=name))
+    use = [
+        "## Using and testing",
+        "",
+        f"`{name}.py` needs NumPy alone. Functions take arrays with leading batch dimensions, which "
+        "broadcast, and compute in double. A function with one result gives an array, others give a dict "
+        "of arrays by name.",
+        "",
+        f"    python {name}_self_test.py",
+        "",
+        "compares every function with results that were computed with 50 digits, and ends with status 0 if "
+        "all of them are within their tolerance.",
+    ]
+    if package.iterated is not None:
+        use += [
+            "",
+            "Legs of this robot are found by iteration: `y, closed = "
+            f"{name}.close_legs_newton({name}.START, x)` before a function that takes `y`.",
+        ]
+    return {
+        f"{name}.py": _numpy_module(package),
+        f"{name}_self_test.py": test,
+        "README.md": readme(package, use, {}),
+    }
+
+
+def _numpy_module(package: Package) -> str:
+    lines = [f'"""Models of the robot {remark(package.robot.name)}.', "", f"{package.origin}", ""]
+    lines += [friction_words(package.wanted), *CONVENTIONS]
+    lines += [
+        "Arrays have leading batch dimensions, which broadcast: (..., n).",
+        '"""',
+        "",
+        "import numpy as np",
+    ]
+    lines += ["", _RUN.rstrip("\n"), ""]
+    shapes = {entry.label: [variable.shape for variable in entry.program.inputs] for entry in package.entries}
+    lines += ["", "# Shapes of the inputs behind the batch.", "SHAPES = {"]
+    lines += [f'    "{label}": {group!r},' for label, group in shapes.items()]
+    lines += ["}", ""]
+    for entry in package.entries:
+        lines += _functions(entry)
+    if package.iterated is not None:
+        lines += _newton(package, package.iterated)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _functions(entry: Entry) -> list[str]:
+    """The body over a tile, and the function that users call."""
+    program, names = entry.program, Arguments(entry)
+    columns = [f"columns[{k}]" for k in range(program.input_size)]
+    made, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
+    lines = ["", f"def _{entry.label}(columns, out):", '    """Evaluate a tile."""']
+    lines += [f"    {line}" for line in made]
+    lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
+    lines += ["", "", f"def {entry.label}({', '.join(names.inputs)}):"]
+    lines += names.docstring("Give", "...")
+    given = ", ".join(
+        f"({name}, {variable.shape!r})" for name, variable in zip(names.inputs, program.inputs, strict=True)
+    )
+    results = [
+        f'("{name}", {variable.shape!r})'
+        for name, variable in zip(names.outputs, program.outputs, strict=True)
+    ]
+    call = f"_run(_{entry.label}, [{given}], [{', '.join(results)}])"
+    if len(names.outputs) == 1:
+        call += f'["{names.outputs[0]}"]'
+    return [*lines, f"    return {call}", ""]
+
+
+def _newton(package: Package, step: Entry) -> list[str]:
+    from nacelle.kinematics.mechanism.mechanism import mechanism_of
+
+    _, y = mechanism_of(package.robot).reference
+    names = Arguments(step)
+    ny, nx = (variable.size for variable in step.program.inputs)
+    start = ", ".join(repr(float(value)) for value in y)
+    return [
+        "",
+        "# What iteration finds at the reference pose.",
+        f"START = np.array([{start}])",
+        _NEWTON.format(ny=ny, nx=nx, dy=names.outputs[0], error=names.outputs[1]),
+    ]
+
+
+# ---- the target `casadi`
+
+
+_CASADI_FORMS = {
+    "div": "{} / {}",
+    "where": "casadi.if_else({} > 0.0, {}, {})",
+    "abs": "casadi.fabs({})",
+    "atan2": "casadi.atan2({}, {})",
+    "min": "casadi.fmin({}, {})",
+    "max": "casadi.fmax({}, {})",
+}
+
+_CASADI_EVALUATE = '''
+def evaluate(label, inputs):
+    """Call a function on the rows of arrays (states, size)."""
+    function = getattr({module}, label)()
+    shapes = [(function.size1_in(k), function.size2_in(k)) for k in range(function.n_in())]
+    found = [[] for _ in range(function.n_out())]
+    for row in zip(*inputs):
+        results = function.call([a.reshape(shape) for a, shape in zip(row, shapes)])
+        for values, result in zip(found, results):
+            values.append(np.array(result).reshape(-1))
+    return [np.array(values) for values in found]
+'''
+
+
+def casadi_files(package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    """Write all files of a CasADi package, by their path in it."""
+    module = f"{package.name}_casadi"
+    test = self_test(package, module, references, _CASADI_EVALUATE.format(module=module))
+    use = [
+        "## Using and testing",
+        "",
+        f"`{module}.py` needs CasADi. Each of its functions builds a `casadi.Function`, once, of SX: "
+        f"`{module}.{package.entries[-1].label}()`. Vectors are columns, matrices keep their rows and "
+        "columns; inputs and outputs are named. Derivatives, code generation and maps are CasADi's own.",
+        "",
+        f"    python {module}_self_test.py",
+        "",
+        "compares every function with results that were computed with 50 digits, and ends with status 0 if "
+        "all of them are within their tolerance.",
+        "",
+        "The counts below are those of the programs as written; CasADi may rewrite products with "
+        "reciprocals as quotients. The sign in Coulomb friction has the derivative 0: for optimal control "
+        "export with `smooth`.",
+    ]
+    if package.iterated is not None:
+        use += [
+            "",
+            "Legs of this robot are found by iteration: `close_legs()` gives the Newton step dy and the "
+            "error at y and x. In an optimal control problem make y a variable with the constraint dy = 0.",
+        ]
+    return {
+        f"{module}.py": _casadi_module(package),
+        f"{module}_self_test.py": test,
+        "README.md": readme(package, use, {}),
+    }
+
+
+def _casadi_module(package: Package) -> str:
+    lines = [f'"""Models of the robot {remark(package.robot.name)} as functions of CasADi.', ""]
+    lines += [package.origin, "", friction_words(package.wanted), *CONVENTIONS, '"""', ""]
+    lines += ["from functools import lru_cache", ""]
+    for entry in package.entries:
+        lines += _function(package, entry)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _function(package: Package, entry: Entry) -> list[str]:
+    program, names = entry.program, Arguments(entry)
+    scalars = [
+        f"inputs[{k}][{place}]" for k, variable in enumerate(program.inputs) for place in _places(variable)
+    ]
+    made, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
+    lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
+    lines += [*names.docstring("Build"), "    import casadi", ""]
+    symbols = ", ".join(
+        f'casadi.SX.sym("{name}", {_rows(variable)}, {_columns(variable)})'
+        for name, variable in zip(names.inputs, program.inputs, strict=True)
+    )
+    lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in made), "    outputs = []"]
+    start = 0
+    for variable in program.outputs:
+        rows, columns = _rows(variable), _columns(variable)
+        texts = ", ".join(results[start : start + variable.size])
+        flat = f"casadi.vertcat({texts})"
+        # CasADi counts column by column.
+        shaped = flat if columns == 1 else f"casadi.reshape({flat}, {columns}, {rows}).T"
+        lines.append(f"    outputs.append({shaped})")
+        start += variable.size
+    name = f"{package.name}_{entry.label}"
+    said = f"{names.inputs!r}, {names.outputs!r}"
+    return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {said})', ""]
+
+
+def _rows(variable: Variable) -> int:
+    return variable.shape[0] if variable.shape else 1
+
+
+def _columns(variable: Variable) -> int:
+    return variable.size // _rows(variable) if variable.size else 0
+
+
+def _places(variable: Variable) -> list[str]:
+    """Row and column of every scalar, counted row by row."""
+    columns = _columns(variable)
+    return [f"{k // columns}, {k % columns}" for k in range(variable.size)]

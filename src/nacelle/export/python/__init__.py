@@ -1,1 +1,0 @@
-"""Packages of Python: NumPy and CasADi."""

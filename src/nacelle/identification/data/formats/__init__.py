@@ -1,1 +1,0 @@
-"""Files of measured data: a module a format, each giving a `Recording`."""

@@ -1,1 +1,0 @@
-"""Bars: what of a leg lies between two points, and is known by the line between them."""

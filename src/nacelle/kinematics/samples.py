@@ -1,0 +1,378 @@
+"""States and samples of a robot with 50 digits, by which identities are recognised.
+
+States of a robot with 50 digits: poses, and what iteration finds there, solved to all of them.
+
+    y <- y - J^+ r(x, y),    r what the closures leave open, with 50 digits, J its Jacobian in double,
+
+which gains some nine digits a step.
+
+Samples of the inputs of a robot's functions with 50 digits, by which identities are recognised.
+
+Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
+digits (see above). Everything else (twists, accelerations, forces, loads) is drawn at random. An
+identity is a relation of analytic functions: one that holds at generic points of the branch holds on all
+of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.compile import make_program
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import is_on_branch, pose_units, unknown_units
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.mechanism.assembly import advance, closed_near, held_rates, rate_scale
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
+from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.tree.closure import closure_gaps
+from nacelle.model.joint import Primitive
+from nacelle.model.robot import Robot
+from nacelle.program.identities.values import PreciseInputs, Row
+from nacelle.program.precise import DIGITS, arithmetic, exact, pi
+from nacelle.program.program import Program
+from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.scalar import Array, pack
+
+Numbers = list[Decimal]
+
+# Newton's iteration: steps, the distance of the difference quotient, and long steps.
+_STEPS = 16
+_DISTANCE = 1e-5
+_LONG = Decimal("1e-8")
+# Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
+_STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
+# Singular values of the closures below this part of the largest belong to idle motion.
+_IDLE = 1e-7
+
+
+@physics(y=of_unknowns, x=of_pose)
+def open_loops(robot: Robot, y: Array, x: Array) -> Array:
+    """What iterated loops leave open (rows,), over the robot's size; then |q|^2 - 1 of quaternions.
+
+    Last come angles that count turns, less their entries of y.
+    """
+    mechanism = mechanism_of(robot)
+    now = configuration(robot, x, y)
+    residual = closure_gaps(robot, now.motion)
+    rows = [
+        *mechanism.nacelle_rows,
+        *(row for k in mechanism.iterated_legs for row in mechanism.legs[k].rows),
+    ]
+    gaps = [residual[row] / mechanism.row_scale[row] for row in rows]
+    gaps += [np.sum(y[place] * y[place]) - 1.0 for place in _quaternions(mechanism)]
+    counted = zip(y[mechanism.iterated_size :], mechanism.counted, strict=True)
+    return pack(gaps + [value - now.coordinates[axis] for value, axis in counted])
+
+
+def _quaternions(mechanism: Mechanism) -> list[slice]:
+    """Places of quaternions in y."""
+    places, start = [], mechanism.chart_size
+    for j in mechanism.iterated_joints:
+        for primitive in mechanism.robot.joints[j].primitives:
+            if primitive is Primitive.SPHERICAL:
+                places.append(slice(start, start + 4))
+            start += primitive.nq
+    return places
+
+
+class PreciseStates:
+    """States of a robot; with groups, of the robot with some free numbers.
+
+    Attributes:
+        robot: the robot.
+        mechanism: its analysis.
+        parameters: its free numbers, where these are inputs of programs.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        groups: tuple[str, ...] = (),
+        values: Array | None = None,
+        *,
+        digits: int = DIGITS,
+    ) -> None:
+        """States of a robot as described, or with other values of the free numbers of some groups.
+
+        Args:
+            robot: the robot.
+            groups: of free numbers that are inputs of programs.
+            values: of these numbers.
+            digits: to which loops are closed, 50 at most.
+        """
+        self._converged = Decimal(10) ** -(digits + 2)
+        self._described, self._groups = robot, groups
+        self.parameters = [] if values is None else as_numbers(values)
+        self.robot = robot if values is None else robot.with_numbers(values, *groups)
+        self.mechanism = mechanism_of(self.robot)
+        self._programs: dict[str, Program] = {}
+        self._states: dict[tuple[bytes, bytes], tuple[Numbers, Numbers] | None] = {}
+
+    def at(self, x: Array, y: Array) -> tuple[Numbers, Numbers] | None:
+        """The state (x, y) near one in double; None if the loops do not close there."""
+        key = (x.tobytes(), y.tobytes())
+        if key not in self._states:
+            with localcontext(arithmetic()):
+                pose = self._pose(x)
+                unknowns = self._closed(as_numbers(y), pose) if len(y) else []
+            self._states[key] = None if unknowns is None else (pose, unknowns)
+        return self._states[key]
+
+    def _pose(self, x: Array) -> Numbers:
+        """The pose with a quaternion of unit length to all digits."""
+        numbers = as_numbers(x)
+        place = self.mechanism.layout.quaternion
+        if place is not None:
+            length = sum((value * value for value in numbers[place]), Decimal(0)).sqrt()
+            numbers[place] = [value / length for value in numbers[place]]
+        return numbers
+
+    def program(self, function: Callable[..., Any]) -> Program:
+        """A function of this robot as a program."""
+        program = self._programs.get(function.__name__)
+        if program is None:
+            shapes = input_shapes(function, self._described)
+            assert shapes is not None
+            if self._groups:
+                shapes = {"parameters": (len(self.parameters),), **shapes}
+            program = make_program(
+                function, self._described, shapes, groups=self._groups, minimised=False, checked=False
+            )
+            self._programs[function.__name__] = program
+        return program
+
+    def _closed(self, y: Numbers, x: Numbers) -> Numbers | None:
+        """The unknowns to all digits; None if the loops do not close."""
+        program = self.program(open_loops)
+
+        def gaps(values: Numbers) -> Numbers:
+            return exact(program, [*self.parameters, *values, *x])
+
+        units, now = unknown_units(self.mechanism), gaps(y)
+        inverse: Array | None = None
+        last = Decimal(1)
+        for _ in range(_STEPS):
+            scale = max((abs(gap) for gap in now), default=Decimal(0))
+            if not scale:
+                return y
+            # The Jacobian is computed anew as long as steps are long.
+            if inverse is None or last > _LONG:
+                inverse = _pseudo_inverse(program, self.parameters, y, x)
+            if inverse is None or not scale.is_finite() or scale > 1:
+                return None
+            step = inverse @ np.array([float(gap / scale) for gap in now])
+            y = [value - Decimal(float(part)) * scale for value, part in zip(y, step, strict=True)]
+            size = Decimal(float(np.max(np.abs(step / units)))) * scale
+            if size < self._converged or (size > last / 1000 and size < _STALLED):
+                break
+            last, now = size, gaps(y)
+        return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None
+
+
+def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Numbers) -> Array | None:
+    """Pseudo-inverse in double of the Jacobian of a program's results by some inputs, y, amid others."""
+    at = np.array([float(value) for value in (*before, *y, *after)])
+    count, first = len(y), len(before)
+    moved = np.tile(at, (2 * count, 1))
+    step = np.zeros((count, at.size))
+    step[:, first : first + count] = _DISTANCE * np.eye(count)
+    moved += np.concatenate([step, -step])
+    with np.errstate(all="ignore"):
+        results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(moved.T))]
+    J = np.array([(values[:count] - values[count:]) / (2.0 * _DISTANCE) for values in results])
+    return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
+
+
+def as_numbers(values: Array) -> Numbers:
+    """Floats, taken as exact."""
+    return [Decimal(float(value)) for value in values]
+
+
+# ---- samples of the inputs of a robot's functions with 50 digits, by which identities are recognised
+
+
+# How far samples are from the reference at first, over the robot's size or in rad; each is drawn nearer
+# where the robot does not follow. Rotation vectors change their form at 0.03 rad: samples are on either
+# side of it.
+_PROOF = (0.2, 0.012, 0.3, 0.015)
+_CHECK = (0.25, 0.02)
+_TRIES = 8
+_SEED = 11
+# Seeds of the free numbers of robots, where these are inputs.
+_ROBOTS = (31, 32, 33)
+
+
+# Gives inputs that follow from a state: called with the states of a robot, x, y, v and a.
+Derived = Callable[[PreciseStates, Numbers], dict[str, Numbers]]
+
+
+def input_samples(
+    robot: Robot,
+    shapes: Mapping[str, tuple[int, ...]],
+    groups: tuple[str, ...] = (),
+    derived: Derived | None = None,
+) -> PreciseInputs | None:
+    """Samples of the inputs of a function; None where no states of the robot are found.
+
+    Inputs are known by their names: x, y; q, q_dot, q_ddot. All others are independent, and drawn at random.
+    With groups the first input are the robot's free numbers of these groups: rows are those of several
+    robots, each number drawn on its own, at states that are solved for these robots.
+
+    Args:
+        robot: the robot.
+        shapes: names and shapes of the inputs.
+        groups: of free numbers that are the first input, "parameters".
+        derived: gives inputs that follow from the state and its derivatives, by name.
+    """
+    found = _states(robot.alike, groups)
+    if found is None:
+        return None
+    rng = np.random.default_rng(_SEED)
+    turns = np.random.default_rng(_SEED + 1)
+    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in found]
+    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(found[0], name, shape))
+    return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
+
+
+# ---- states
+
+
+class _State(NamedTuple):
+    """A state with all digits: pose and unknowns, of a robot among others with its free numbers."""
+
+    states: PreciseStates
+    x: Numbers
+    y: Numbers
+
+
+@lru_cache(maxsize=64)
+def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
+    """The states of proof, then those of the check; None where the robot does not follow.
+
+    With groups two states of proof each are of the first robots, on either side of 0.03 rad, those of the
+    check of the last. They are solved once for all functions of a robot.
+    """
+    if groups:
+        numbers = [robot.numbers.sample(*groups, seed=seed) for seed in _ROBOTS]
+        solvers = [PreciseStates(robot, groups, values) for values in numbers]
+    else:
+        solvers = [PreciseStates(robot)] * len(_ROBOTS)
+    rng = np.random.default_rng(_SEED)
+    reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF)]
+    reaches += [(solvers[-1], reach) for reach in _CHECK]
+    found = [_solved(states, reach, rng) for states, reach in reaches]
+    kept = tuple(state for state in found if state is not None)
+    return kept if len(kept) == len(found) else None
+
+
+def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
+    """A state; None if the robot does not follow."""
+    for _ in range(_TRIES):
+        with localcontext(arithmetic()):
+            start = _start(states, reach, rng)
+            state = None if start is None else states.at(*start)
+        if state is not None:
+            return _State(states, *state)
+        reach *= 0.6
+    return None
+
+
+def _start(states: PreciseStates, reach: float, rng: np.random.Generator) -> tuple[Array, Array] | None:
+    """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
+    robot, mechanism = states.robot, states.mechanism
+    start = mechanism.assembly
+    with np.errstate(all="ignore"):
+        if mechanism.closed_form:
+            held = held_rates(robot)
+            step = np.where(held, rng.uniform(-1.0, 1.0, held.size), 0.0)
+            pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
+        else:
+            closed = closed_near(robot, start, reach, rng)
+            if closed is None:
+                return None
+            pose, q = closed[:2]
+        x, dependent = mechanism.chart.coordinates(pose)
+        for name in robot.motion.joint_names:
+            x[mechanism.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
+        y = mechanism.unknowns(dependent, q)
+        return (x, y) if is_on_branch(mechanism, x, y) else None
+
+
+def _turned(state: _State, rng: np.random.Generator) -> _State:
+    """A state with whole turns added to the angles of y, where springs tell them apart.
+
+    Relations of angles hold but for whole turns, and so none is taken for an identity.
+    """
+    states, x, y = state
+    robot, y = states.robot, list(y)
+    if not any(joint.is_sprung for joint in robot.joints):
+        return state
+    place = states.mechanism.chart_size
+    with localcontext(arithmetic()):
+        for j in states.mechanism.iterated_joints:
+            for primitive in robot.joints[j].primitives:
+                if primitive.nq == 1 and primitive.is_rotation and j not in robot.coupled_joints:
+                    y[place] += 2 * int(rng.integers(-1, 2)) * pi()
+                place += primitive.nq
+        # Behind them are angles near which others are read.
+        for k in range(place, len(y)):
+            y[k] += 2 * int(rng.integers(-1, 2)) * pi()
+    return _State(states, x, y)
+
+
+# ---- inputs
+
+
+def _row(
+    state: _State, shapes: Mapping[str, tuple[int, ...]], derived: Derived | None, rng: np.random.Generator
+) -> Row:
+    """All inputs of a function at a state."""
+    states, x, y = state
+    given: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
+    derived = _actuators if derived is None and "q_ddot" in shapes else derived
+    row: Numbers = []
+    with localcontext(arithmetic()):
+        if derived is not None:
+            n = states.robot.motion.n
+            given |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            values = given.get(name)
+            row += values if values is not None and len(values) == size else _random(rng, size)
+    return tuple(row)
+
+
+def _sizes(state: _State, name: str, shape: tuple[int, ...]) -> list[float]:
+    """To which size the rounding of an input is relative."""
+    count, mechanism = int(np.prod(shape)), state.states.mechanism
+    if name == "x" and count == mechanism.layout.nx:
+        return [float(unit) for unit in pose_units(mechanism)]
+    if name == "y" and count == mechanism.ny:
+        return [float(unit) for unit in unknown_units(mechanism)]
+    return [0.0] * count
+
+
+def _random(rng: np.random.Generator, count: int) -> Numbers:
+    """Random numbers, 0.5 to 1.5 in size, of either sign."""
+    whole = rng.integers(1 << 52, 3 << 52, count)
+    sign = rng.integers(0, 2, count)
+    return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
+
+
+def _actuators(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+    """Coordinates, rates and accelerations of the actuators."""
+    flat = exact(states.program(_actuator_motion), [*states.parameters, *state])
+    m = len(states.robot.actuators)
+    return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
+
+
+@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
+    motion = kinematic_model.joint_motions(robot, x, y, v, a)
+    return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}

@@ -1,0 +1,548 @@
+"""Tools, named frames on the nacelle: their pose, the way back to that of the nacelle, trajectories.
+
+Tools: the pose of a named frame on the nacelle.
+
+The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F), constant in the body's frame. In
+the base, with (R_b, p_b) the pose of the body,
+
+    R_t = R_b R_F,      p_t = p_b + R_b p_F                    R (3, 3), p (3,) in m
+
+Where the nacelle must be for a tool to be somewhere.
+
+Coordinates of a tool are those of the robot's motion, read for the tool: x, y, z are its origin's, a free
+orientation (quat_xyzw) is that of its frame; plain angles and joints of the nacelle keep their meaning, as
+the tool turns with them. Where the tool is on the platform's own body and all other numbers of the platform's
+pose are constant, the way back is one subtraction, p_b = p_t - R_b p_F. With parasitic motion, on bodies that
+the nacelle's own joints move, and where rotations put the origin at a place (a tilting table, a spherical
+robot), Newton's iteration finds the pose: with the exact Jacobian J_t of the tool by the coordinates c,
+
+    c <- c + J_t^+ (s - s(c)),
+
+s what is given of the tool, the step halved until it comes nearer.
+
+Trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives.
+
+The coordinates s(t) of the tool's frame (its origin in the base, m, and its orientation) are a function of
+those of the nacelle c. With J_t (n, n) the rates s' from c' and b (n,) what is left of s'' where c'' = 0,
+
+    s' = J_t c',      s'' = J_t c'' + b          so          c' = J_t^-1 s',      c'' = J_t^-1 (s'' - b)
+
+and c itself is solved for at every time. Angular rates are angular velocities in base axes, rad/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
+from nacelle.kinematics.along import twist_from_rates
+from nacelle.kinematics.inverse import inverse_kinematics
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.motion import body_motion
+from nacelle.kinematics.pose_input import SHORTEST, checked_poses, reference_pose
+from nacelle.kinematics.trajectory import Sample, Trajectory
+from nacelle.model.leg import PLATFORM
+from nacelle.model.platform import Motion, Tool
+from nacelle.model.reduced import QUATERNION, ROTATIONS, layout_of
+from nacelle.model.robot import Robot
+from nacelle.pictures import Plot, html
+from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial.rotation import (
+    quat_conjugate,
+    quat_exp,
+    quat_from_matrices,
+    quat_from_rotation,
+    quat_log,
+    quat_multiply,
+)
+from nacelle.spatial.scalar import Array
+
+TRANSLATIONS = ("x", "y", "z")
+
+
+class ToolPose(NamedTuple):
+    """Where a tool is: orientation R (..., 3, 3) and origin p (..., 3) of its frame in the base, m."""
+
+    R: Array
+    p: Array
+
+    @property
+    def plot(self) -> Callable[..., Any]:
+        """The function that draws it, as of what is `Drawn`: a tuple has no other parents."""
+        return Plot().__get__(self, type(self))
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        return html(self)
+
+    @property
+    def quat_xyzw(self) -> Array:
+        """The orientation as quaternions (..., 4), scalar last, w >= 0."""
+        return quat_from_matrices(self.R)
+
+
+def find_tool(robot: Robot, name: str) -> Tool:
+    """A tool by its name.
+
+    Raises:
+        KinematicsError: if the robot has no such tool.
+    """
+    tools = {tool.name: tool for tool in robot.tools}
+    if name not in tools:
+        hint = did_you_mean(name, tools) or "it has none; its description names them under `tools`"
+        raise KinematicsError(f"{robot.name} has no tool {name!r}; {hint}")
+    return tools[name]
+
+
+def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
+    """Find where a tool is at poses of the nacelle: R_t = R_b R_F, p_t = p_b + R_b p_F in the base.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        tool: name of the tool.
+
+    Raises:
+        KinematicsError: if the robot has no such tool, or x has the wrong shape.
+        UnreachableError: if a single pose is out of reach; in a batch its numbers are NaN.
+    """
+    frame = find_tool(robot, tool)
+    solution = inverse_kinematics(robot, x, limits=False)
+    R, p = solution.bodies.R[..., frame.body, :, :], solution.bodies.p[..., frame.body, :]
+    R = np.where(solution.reachable[..., None, None], R, np.nan)
+    p = np.where(solution.reachable[..., None], p, np.nan)
+    return ToolPose(R @ frame.frame.R, p + R @ frame.frame.p)
+
+
+def tool_coordinates(robot: Robot, x: Any, tool: str, motion: Motion | None = None) -> Array:
+    """Coordinates of a tool (..., nx of the motion) at poses x of the nacelle; the inverse of `tool_to_pose`.
+
+    Args:
+        robot: the robot.
+        x: reduced poses (..., nx).
+        tool: name of the tool.
+        motion: which coordinates; those of the robot's motion if None.
+    """
+    poses, _ = checked_poses(robot, x)
+    at = tool_pose(robot, poses, tool)
+    own, layout = layout_of(robot.motion), layout_of(motion or robot.motion)
+    result = np.empty((*poses.shape[:-1], layout.nx))
+    for k, name in enumerate(layout.x_names):
+        if name in TRANSLATIONS:
+            result[..., k] = at.p[..., TRANSLATIONS.index(name)]
+        elif name not in QUATERNION or layout.quaternion is None:
+            result[..., k] = poses[..., own.x_index(name)]
+    if layout.quaternion is not None:
+        result[..., layout.quaternion] = at.quat_xyzw
+    return result
+
+
+# ---- where the nacelle must be for a tool to be somewhere
+
+
+_ITERATIONS = 60
+_HALVINGS = 12
+# The longest step of an iteration: rad, or parts of the robot's size.
+_LONGEST = 0.3
+# What may be left open where a pose is given out: rad, or parts of the robot's size.
+_CLOSED = 1e-10
+# Singular values below this part of the largest are directions in which the tool does not move.
+_RANK = 1e-9
+
+
+def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | None = None) -> Array:
+    """Poses (..., nx) of the nacelle that give a tool its coordinates (..., nx of the motion).
+
+    Args:
+        robot: the robot.
+        coordinates: of the tool: x, y, z of its origin, quat_xyzw of its frame; angles and joints of the
+            nacelle as they are.
+        tool: name of the tool.
+        motion: which coordinates are given; those of the robot's motion if None. Others stay as in the
+            reference pose, or follow where they are needed to reach the place (see `nacelle.pose`).
+
+    Raises:
+        KinematicsError: if shapes or names are wrong.
+        UnreachableError: if a single target cannot be met; in a batch its pose is NaN.
+    """
+    target = ToolTarget.of(robot, tool, motion or robot.motion)
+    values = np.asarray(coordinates, dtype=float)
+    layout = layout_of(target.motion)
+    if values.shape[-1:] != (layout.nx,):
+        raise KinematicsError(
+            f"a pose of the tool {tool} has {layout.nx} numbers ({', '.join(layout.x_names)}), so its shape "
+            f"is (..., {layout.nx}), got {values.shape}"
+        )
+    x, error = target.solve(values)
+    if values.ndim == 1 and not error <= _CLOSED:
+        raise target.cannot(values, float(error))
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class ToolTarget:
+    """Which coordinates of a tool are given, and which coordinates of the nacelle follow.
+
+    Attributes:
+        robot: the robot.
+        tool: the tool.
+        motion: the coordinates that are given.
+        free: coordinates of the robot's motion that are solved for; the others are given, or those of the
+            reference pose.
+        held: translations of the tool that stay as in the reference pose.
+    """
+
+    robot: Robot
+    tool: Tool
+    motion: Motion
+    free: tuple[str, ...]
+    held: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: Robot, tool: str, motion: Motion) -> ToolTarget:
+        """Choose what follows from what is given.
+
+        Translations of the motion follow always. Angles and joints that are not given follow where an
+        orientation is given, or a translation that is not one of the motion's and that they change.
+        """
+        frame = find_tool(robot, tool)
+        own = robot.motion.coordinates
+        for name in motion.coordinates:
+            if name not in own and name not in TRANSLATIONS and not _oriented(motion):
+                raise KinematicsError(
+                    f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, [*TRANSLATIONS, *own])}"
+                )
+        beyond = [name for name in motion.coordinates if name in TRANSLATIONS and name not in own]
+        turned = [name for name in own if name in ROTATIONS and _oriented(motion)]
+        left = [n for n in own if n not in TRANSLATIONS and n not in motion.coordinates and n not in turned]
+        if beyond and not _oriented(motion):
+            left = _movers(robot, frame, beyond, left)
+        elif not _oriented(motion):
+            left = []
+        free = [name for name in own if name in TRANSLATIONS or name in turned or name in left]
+        held = [name for name in own if name in TRANSLATIONS and name not in motion.coordinates]
+        return cls(robot, frame, motion, tuple(free), tuple(held))
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What the tool must meet: translations, given and held, then rx, ry, rz of an orientation."""
+        given = [n for n in TRANSLATIONS if n in self.motion.coordinates or n in self.held]
+        return (*given, *(ROTATIONS if _oriented(self.motion) else ()))
+
+    @property
+    def determined(self) -> bool:
+        """Whether there are at least as many conditions as coordinates to solve for."""
+        return len(self.rows) >= len(self.free)
+
+    # -------------------------------------------------------------------------- values
+
+    def wanted(self, values: Array) -> tuple[Array, Array | None, Array]:
+        """Place (..., 3) of the origin, orientation (..., 4) if it is given, and poses to start from.
+
+        In the poses the given angles and joints are set. Translations that are not given are those of the
+        tool in the reference pose.
+        """
+        layout, own = layout_of(self.motion), layout_of(self.robot.motion)
+        reference = reference_pose(self.robot)
+        place = np.broadcast_to(self.at(reference).p, (*values.shape[:-1], 3)).copy()
+        start = np.broadcast_to(reference, (*values.shape[:-1], own.nx)).copy()
+        quat = None
+        for k, name in enumerate(layout.x_names):
+            if name in TRANSLATIONS:
+                place[..., TRANSLATIONS.index(name)] = values[..., k]
+            elif name not in QUATERNION or layout.quaternion is None:
+                start[..., own.x_index(name)] = values[..., k]
+        if layout.quaternion is not None:
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                quat = values[..., layout.quaternion]
+                length = np.linalg.norm(quat, axis=-1, keepdims=True)
+                quat = quat / np.where((length > SHORTEST) & (length < np.inf), length, np.nan)
+        return place, quat, start
+
+    def at(self, x: Array) -> ToolPose:
+        """Pose of the tool at poses x (..., nx) of the nacelle, in the base."""
+        return tool_pose(self.robot, x, self.tool.name)
+
+    # -------------------------------------------------------------------------- solution
+
+    def solve(self, values: Array) -> tuple[Array, Array]:
+        """Poses (..., nx) of the nacelle, NaN where none was found, and what they leave open (...,)."""
+        layout = layout_of(self.motion)
+        rows = values.reshape(-1, layout.nx)
+        x, error = self._direct(rows) if self._is_direct else self._iterate(rows)
+        x[~(error <= _CLOSED)] = np.nan
+        own = layout_of(self.robot.motion)
+        return x.reshape(*values.shape[:-1], own.nx), error.reshape(values.shape[:-1])
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether the tool is at a constant place of a platform whose orientation is given."""
+        own = self.robot.motion.coordinates
+        return (
+            self.tool.body == PLATFORM
+            and not mechanism_of(self.robot).parasitic
+            and set(self.motion.coordinates) <= {*own}
+            and (_oriented(self.robot.motion) or not _oriented(self.motion))
+            and all(name in TRANSLATIONS or name in ROTATIONS for name in self.free)
+        )
+
+    def _direct(self, values: Array) -> tuple[Array, Array]:
+        """R_b = R_t R_F^T, then p_b = p_t - R_b p_F along the translations of the motion."""
+        place, quat, x = self.wanted(values)
+        own = layout_of(self.robot.motion)
+        if quat is not None:
+            x[:, own.quaternion] = quat_multiply(quat, quat_conjugate(quat_from_rotation(self.tool.frame.R)))
+        R = to_samples(mechanism_of(self.robot).chart.pose(from_samples(x, 1)).R)
+        offset = R @ self.tool.frame.p
+        for k, name in enumerate(TRANSLATIONS):
+            if name in self.robot.motion.coordinates:
+                x[:, own.x_index(name)] = place[:, k] - offset[..., k]
+        return x, np.where(np.all(np.isfinite(x), axis=1), 0.0, np.nan)
+
+    def _iterate(self, values: Array) -> tuple[Array, Array]:
+        """Newton's iteration (least squares, shortest steps) from the reference pose."""
+        place, quat, start = self.wanted(values)
+        x = self._first(place, start)
+        gap = self._gap(x, place, quat)
+        units = self._units
+        for _ in range(_ITERATIONS):
+            size = np.max(np.abs(gap), axis=1, initial=0.0)
+            todo = np.flatnonzero(np.isfinite(size) & (size > 0.0))
+            if not todo.size:
+                break
+            J = self._jacobian(x[todo])
+            with np.errstate(invalid="ignore"):
+                usable = np.all(np.isfinite(J), axis=(1, 2))
+            todo, J = todo[usable], J[usable]
+            step = np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=_RANK), gap[todo])
+            longest = np.max(np.abs(step), axis=1, initial=0.0)
+            part = np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))
+            before = np.linalg.norm(gap[todo], axis=1)
+            left = np.arange(len(todo))
+            for _ in range(_HALVINGS):
+                rows = todo[left]
+                trial = self._moved(x[rows], (part[left, None] * step[left]) * units)
+                left_to_go = self._gap(trial, *self._some(place, quat, rows))
+                after = np.linalg.norm(left_to_go, axis=1)
+                with np.errstate(invalid="ignore"):
+                    better = after < before[left]
+                x[rows[better]], gap[rows[better]] = trial[better], left_to_go[better]
+                left = left[~better]
+                if not left.size:
+                    break
+                part[left] *= 0.5
+            if left.size == len(todo) or np.max(longest) < 1e-15:
+                break
+        return x, np.max(np.abs(gap), axis=1, initial=0.0)
+
+    def _first(self, place: Array, start: Array) -> Array:
+        """Poses to start from: moved along with the tool, as far as poses are reached."""
+        own = layout_of(self.robot.motion)
+        away = place - self.at(reference_pose(self.robot)).p
+        result = start.copy()
+        for part in (0.0, 0.5, 1.0):
+            trial = start.copy()
+            for k, name in enumerate(TRANSLATIONS):
+                if name in self.robot.motion.coordinates:
+                    trial[:, own.x_index(name)] += part * away[:, k]
+            good = inverse_kinematics(self.robot, trial, limits=False).reachable
+            result[good] = trial[good]
+        return result
+
+    @staticmethod
+    def _some(place: Array, quat: Array | None, rows: Array) -> tuple[Array, Array | None]:
+        return place[rows], None if quat is None else quat[rows]
+
+    @property
+    def _units(self) -> Array:
+        """Units of the coordinates to solve for: the robot's size for lengths, 1 rad for angles."""
+        return np.array([self.robot.size if self._is_length(name) else 1.0 for name in self.free])
+
+    def _is_length(self, name: str) -> bool:
+        if name in self.robot.motion.joint_names:
+            return not self.robot.joints[self.robot.joint(name)].primitives[0].is_rotation
+        return name in TRANSLATIONS
+
+    def _gap(self, x: Array, place: Array, quat: Array | None) -> Array:
+        """What is left to go (N, rows): parts of the size, and a rotation vector."""
+        at = self.at(x)
+        columns = [
+            (place - at.p)[:, TRANSLATIONS.index(n)] / self.robot.size for n in self.rows if n in "xyz"
+        ]
+        gap = np.stack(columns, axis=1) if columns else np.zeros((len(x), 0))
+        if quat is None:
+            return gap
+        with np.errstate(invalid="ignore"):
+            turn = quat_log(quat_multiply(quat, quat_conjugate(at.quat_xyzw)))
+        return np.concatenate([gap, turn], axis=1)
+
+    def _jacobian(self, x: Array) -> Array:
+        """Change (N, rows, free) of what is met, in the units of both."""
+        places = [self.robot.motion.coordinates.index(name) for name in self.free]
+        unit = np.eye(self.robot.motion.n)[places]
+        twist, _ = self.rates(x[:, None, :], unit, np.zeros_like(unit))
+        scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
+        return np.asarray(np.swapaxes(twist[..., self._picked], 1, 2) / scale[:, None] * self._units)
+
+    @property
+    def _picked(self) -> list[int]:
+        return [(*TRANSLATIONS, *ROTATIONS).index(name) for name in self.rows]
+
+    def _moved(self, x: Array, step: Array) -> Array:
+        """Poses after steps (N, free) of the coordinates to solve for, m or rad."""
+        own = layout_of(self.robot.motion)
+        result = x.copy()
+        turn = np.zeros((len(x), 3))
+        for k, name in enumerate(self.free):
+            if name in ROTATIONS and own.quaternion is not None:
+                turn[:, ROTATIONS.index(name)] = step[:, k]
+            else:
+                result[:, own.x_index(name)] += step[:, k]
+        if own.quaternion is not None:
+            result[:, own.quaternion] = quat_multiply(quat_exp(turn), x[:, own.quaternion])
+        return result
+
+    # -------------------------------------------------------------------------- rates
+
+    def rates(self, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
+        """Twist [v; w] (..., 6) of the tool at its origin and its derivative, from rates of the coordinates.
+
+        Args:
+            x: poses (..., nx) of the nacelle.
+            dx: rates (..., n) of its coordinates; of a quaternion the angular velocity.
+            ddx: their derivatives (..., n).
+        """
+        batch = np.broadcast_shapes(x.shape[:-1], dx.shape[:-1])
+        x = np.broadcast_to(x, (*batch, x.shape[-1]))
+        dx, ddx = (np.broadcast_to(rate, (*batch, rate.shape[-1])) for rate in (dx, ddx))
+        v, a = twist_from_rates(self.robot, x, dx, ddx)
+        moving = body_motion(self.robot, x, v, a)
+        V, A = moving.twist[..., self.tool.body, :], moving.acceleration[..., self.tool.body, :]
+        R_F = self.tool.frame.R
+        arm = self.at(x).R @ R_F.T @ self.tool.frame.p
+        w, dw = V[..., 3:], A[..., 3:]
+        turning = np.cross(w, arm)
+        twist = np.concatenate([V[..., :3] + turning, w], axis=-1)
+        change = np.concatenate([A[..., :3] + np.cross(dw, arm) + np.cross(w, turning), dw], axis=-1)
+        return twist, change
+
+    def coordinate_rates(self, x: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Rates (N, n) of the nacelle's coordinates and their derivatives from those of the tool.
+
+        Args:
+            x: poses (N, nx) of the nacelle.
+            v: rates (N, n of the motion) of the given coordinates; of a quaternion the angular velocity.
+            a: their derivatives.
+        """
+        names, own = self.motion.coordinates, self.robot.motion.coordinates
+        fixed = [name for name in own if name not in self.free and name in names]
+        dx, ddx = np.zeros((2, len(x), len(own)))
+        for name in fixed:
+            dx[:, own.index(name)] = v[:, names.index(name)]
+            ddx[:, own.index(name)] = a[:, names.index(name)]
+        given = [names.index(name) if name in names else -1 for name in self.rows]
+        places = [own.index(name) for name in self.free]
+        scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
+        inverse = np.linalg.pinv(np.nan_to_num(self._jacobian(x)), rcond=_RANK)
+        for rates, wanted in ((dx, v), (ddx, a)):
+            target = np.where(np.array(given) >= 0, wanted[:, given], 0.0)
+            # What the given coordinates (and, for the second derivative, the rates) bring along.
+            twist, change = self.rates(x, dx, ddx)
+            brought = (twist if rates is dx else change)[:, self._picked]
+            step = np.einsum("nij,nj->ni", inverse, (target - brought) / scale) * self._units
+            rates[:, places] += step
+        bad = ~np.all(np.isfinite(x), axis=1)
+        dx[bad], ddx[bad] = np.nan, np.nan
+        return dx, ddx
+
+    # -------------------------------------------------------------------------- words
+
+    def cannot(self, values: Array, error: float) -> UnreachableError:
+        """The error for a single target that is not met."""
+        place, quat, start = self.wanted(values)
+        given = [
+            f"{name} = {place[TRANSLATIONS.index(name)]:.6g} m"
+            for name in TRANSLATIONS
+            if name in self.motion.coordinates
+        ]
+        if quat is not None:
+            given.append(f"quat_xyzw = [{', '.join(f'{value:.4g}' for value in quat)}]")
+        words = f"{self.robot.name} cannot bring the tool {self.tool.name!r} to {', '.join(given)}"
+        if not np.isfinite(error):
+            return UnreachableError(words)
+        own = layout_of(self.robot.motion)
+        x = self._iterate(values[None])[0] if not self._is_direct else start[None]
+        gap = self._gap(x, place[None], None if quat is None else quat[None])[0]
+        rows = self.rows
+        off = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in TRANSLATIONS]))
+        turned = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in ROTATIONS]))
+        parts = [f"{1e3 * off * self.robot.size:.4g} mm"] if off > _CLOSED else []
+        parts += [f"{np.degrees(turned):.4g} deg"] if turned > _CLOSED else []
+        nearest = ", ".join(f"{n} = {v:.6g}" for n, v in zip(own.x_names, x[0], strict=True))
+        return UnreachableError(
+            f"{words}: its motion {self.robot.motion.name} leaves {' and '.join(parts)} at the nearest pose "
+            f"that was found, {nearest}"
+        )
+
+
+def _oriented(motion: Motion) -> bool:
+    """Whether a motion has a free orientation, a quaternion."""
+    return layout_of(motion).quaternion is not None
+
+
+def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list[str]:
+    """Those of some coordinates that move a tool along some axes, in a pose beside the reference."""
+    if not names:
+        return []
+    probe = ToolTarget(robot, tool, Motion(tuple(axes)), tuple(names), ())
+    steps = np.array([[0.05, -0.03, 0.04][k % 3] for k in range(len(names))])
+    x = reference_pose(robot)[None]
+    J = probe._jacobian(np.concatenate([x, probe._moved(x, steps[None] * probe._units)]))
+    size = np.max(np.abs(np.nan_to_num(J)), axis=(0, 1))
+    return [name for name, moves in zip(names, size, strict=True) if moves > _RANK]
+
+
+# ---- trajectories of a tool: from the motion of its frame to that of the nacelle, with exact derivatives
+
+
+class ToolTrajectory(Trajectory):
+    """The motion of the nacelle that moves a tool along a trajectory.
+
+    With the tool's coordinates s(t), its Jacobian J_t by the coordinates c of the nacelle, and the bias b
+    that the rates alone give,
+
+        c' = J_t^-1 s',   c'' = J_t^-1 (s'' - b).
+    """
+
+    def __init__(self, robot: Robot, trajectory: Trajectory, tool: str) -> None:
+        """Make it.
+
+        Args:
+            robot: the robot.
+            trajectory: of the tool: x, y, z are its origin's, the orientation that of its frame; angles and
+                joints of the nacelle are as they are. Its motion is the robot's, or has coordinates of the
+                tool that determine the pose (x, y, z for a table that lifts and tilts).
+            tool: name of the tool.
+
+        Raises:
+            KinematicsError: if there is no such tool, or the trajectory does not determine the pose.
+        """
+        target = ToolTarget.of(robot, tool, trajectory.motion)
+        if not target.determined:
+            raise KinematicsError(
+                f"the trajectory gives {', '.join(trajectory.motion.coordinates)} of the tool {tool}, which "
+                f"does not determine {', '.join(target.free)} of {robot.name}; give as many coordinates"
+            )
+        self._target = target
+        self._inner = trajectory
+        super().__init__(robot.motion, trajectory.duration, trajectory.knots)
+
+    def inside(self, t: Array) -> Sample:
+        """The motion at times (m,) that lie in [0, duration]; NaN where the tool cannot be."""
+        sample = self._inner.inside(t)
+        x, _ = self._target.solve(sample.x)
+        return Sample(x, *self._target.coordinate_rates(x, sample.v, sample.a))

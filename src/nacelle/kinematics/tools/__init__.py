@@ -1,1 +1,0 @@
-"""Named frames on the nacelle, and their motion."""

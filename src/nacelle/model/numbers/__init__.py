@@ -1,1 +1,0 @@
-"""The numbers of a robot: as vectors, by groups, free or declared."""

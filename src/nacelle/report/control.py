@@ -1,0 +1,378 @@
+"""Closed loops in pictures and tables, one run or several, and encoders against vision.
+
+Pictures of runs show errors and forces of actuators over time, or the path of the tool; those of encoders
+against vision have a panel for each sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.control.compare import Comparison
+from nacelle.control.loop.run import ControlRun, rms
+from nacelle.control.vision.comparison import LookingComparison
+from nacelle.errors import NacelleError, did_you_mean
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_figure
+from nacelle.spatial.scalar import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+# ---- closed loops
+
+
+FIGURES = ("errors", "forces", "path")
+# Actuators that are drawn if nothing is said.
+_DRAWN = 4
+# Contour errors are drawn so large, of the size of the path.
+_OFFSET = 0.12
+
+
+def plot_runs(
+    runs: Sequence[ControlRun],
+    kind: str = "errors",
+    *,
+    actuators: Sequence[str] | None = None,
+    average: float = 5e-3,
+    title: str | None = None,
+    shown: bool = True,
+) -> Figure:
+    """Draw closed loops.
+
+    Args:
+        runs: one, or several of one robot.
+        kind: "errors", tracking errors of actuators over time, a curve a controller ([AGH2005] Fig. 6);
+            "forces", what acts and what the model of the last controller gives (Fig. 5); "path", the path of
+            the tool with the errors across it enlarged, and contour errors over time.
+        actuators: which ones, by name; the first four if None.
+        average: time over which acting forces are averaged, s: steps of encoders make them ripple.
+        title: above the picture.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is no such picture or actuator, nothing to draw, or matplotlib is missing.
+    """
+    if kind not in FIGURES:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
+    drawn = [run for run in runs if run.samples]
+    if not drawn:
+        raise NacelleError("no run came to the path: there is nothing to draw")
+    if kind == "path":
+        figure = _path(drawn, shown)
+    else:
+        places = _places(drawn[0], actuators)
+        if kind == "errors":
+            figure = _errors(drawn, places, shown)
+        else:
+            figure = _forces(drawn[-1], places, average, shown)
+    robot = drawn[0].robot.name
+    usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
+    style.figure_title(figure, f"{robot}: {usual}" if title is None else title)
+    return figure
+
+
+def plot_closed_loops(result: ControlRun | Comparison, *kind: str, **options: Any) -> Figure:
+    """Draw a closed loop or several compared ones, as in `plot_runs`."""
+    return plot_runs([result] if isinstance(result, ControlRun) else result.runs, *kind, **options)
+
+
+def _places(run: ControlRun, actuators: Sequence[str] | None) -> list[int]:
+    names = [actuator.name for actuator in run.robot.actuators]
+    if actuators is None:
+        return list(range(min(_DRAWN, len(names))))
+    for name in actuators:
+        if name not in names:
+            raise NacelleError(f"{run.robot.name} has no actuator {name!r}; {did_you_mean(name, names)}")
+    return [names.index(name) for name in actuators]
+
+
+def _panels(count: int, shown: bool) -> tuple[Figure, Array]:
+    columns = 1 if count == 1 else 2
+    rows = -(-count // columns)
+    figure = new_figure((7.6, 0.9 + 1.9 * rows), shown=shown)
+    axes = np.ravel(figure.subplots(rows, columns, sharex=True, squeeze=False))
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    return figure, axes[:count]
+
+
+def _finish(figure: Figure, axes: Array) -> Figure:
+    """Axes in the house style, and one legend below all."""
+    for ax in axes:
+        style.plain_axes(ax)
+    for ax in axes[-2:]:
+        ax.set_xlabel(style.TIME)
+        ax.tick_params(labelbottom=True)
+    style.shared_legend(figure, axes[0])
+    return figure
+
+
+def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:
+    robot = runs[0].robot
+    figure, axes = _panels(len(places), shown)
+    for ax, i in zip(axes, places, strict=True):
+        revolute = robot.revolute_actuators[i]
+        for k, run in enumerate(runs):
+            style.draw_curve(ax, run.time, 1e3 * run.error[:, i], k, run.label, linewidth=0.9)
+        name = style.picture_name(robot.actuators[i].name, 20)
+        ax.set_ylabel(style.axis_label(name, "mrad" if revolute else "mm"))
+    return _finish(figure, axes)
+
+
+def averaged(run: ControlRun, time: float) -> Array:
+    """Acting forces (N, actuators), each the mean over a time (s) around its sample."""
+    count = 2 * int(0.5 * time / run.controller.period) + 1
+    if count < 3 or run.samples < count:
+        return run.acting
+    edge = count // 2
+    padded = np.pad(run.acting, ((edge, edge), (0, 0)), mode="edge")
+    sums = np.cumsum(np.vstack([np.zeros(run.acting.shape[1]), padded]), axis=0)
+    return np.asarray((sums[count:] - sums[:-count]) / count)
+
+
+def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
+    """Root of the mean square of acting less model forces over that of the acting ones (actuators,)."""
+    acting = averaged(run, average)
+    return np.asarray(rms(acting - run.model_force) / np.maximum(rms(acting), np.finfo(float).tiny))
+
+
+def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> Figure:
+    """What acts, what the model says along the desired motion, and the prediction error as a number."""
+    figure, axes = _panels(len(places), shown)
+    share, acting = prediction_error(run, average), averaged(run, average)
+    for ax, i in zip(axes, places, strict=True):
+        turns = run.robot.revolute_actuators[i]
+        style.draw_curve(ax, run.time, acting[:, i], 0, f"acting ({run.label})", linewidth=0.9)
+        style.draw_curve(ax, run.time, run.model_force[:, i], 1, "model", linewidth=0.9)
+        name = style.picture_name(run.robot.actuators[i].name, 20)
+        ax.set_ylabel(style.axis_label(name, "N m" if turns else "N"))
+        words = f"prediction error {100.0 * share[i]:.3g} %"
+        ax.set_title(words, fontsize=style.LABEL, color=style.INK, loc="right")
+        if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
+            for side in (-run.limits[i], run.limits[i]):
+                ax.axhline(side, **style.LIMIT)
+    return _finish(figure, axes)
+
+
+def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
+    """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
+    figure = new_figure((8.4, 3.6), shown=shown)
+    left, right = figure.subplots(1, 2)
+    turning = runs[0].is_rotation_only
+    path = _points(runs[0], runs[0].path)
+    spread = np.ptp(path, axis=0)
+    first, second = sorted(np.argsort(spread)[-2:])
+    largest = max(float(np.max(run.contour_error)) for run in runs)
+    scale = _OFFSET * float(np.max(spread)) / largest if largest > 0.0 else 1.0
+    steps = np.outer(10.0 ** np.arange(7), [1.0, 2.0, 5.0]).ravel()
+    scale = float(steps[max(0, int(np.searchsorted(steps, scale, side="right")) - 1)])
+    factor = 1e3
+    left.plot(
+        factor * path[:, first], factor * path[:, second], color=style.PALE, linewidth=3.0, label="desired"
+    )
+    for k, run in enumerate(runs):
+        wanted, there = _points(run, run.desired_places), _points(run, run.places)
+        bent = wanted + scale * (there - wanted)
+        x, y = factor * bent[:, first], factor * bent[:, second]
+        label = f"{style.picture_name(run.label)}, errors times {scale:g}"
+        style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
+        style.draw_curve(right, run.time, factor * run.contour_error, k, run.label, linewidth=0.9)
+    names = ("rx", "ry", "rz") if turning else ("x", "y", "z")
+    unit = "mrad" if turning else "mm"
+    left.set_aspect("equal", adjustable="datalim")
+    left.set_xlabel(f"{names[first]} ({unit})")
+    left.set_ylabel(f"{names[second]} ({unit})")
+    right.set_xlabel(style.TIME)
+    right.set_ylabel(f"contour error ({unit})")
+    for ax in (left, right):
+        style.plain_axes(ax)
+        style.legend_below(ax, 1)
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def _points(run: ControlRun, places: Any) -> Array:
+    """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
+    return np.asarray(places.rotations_from(run.path) if run.is_rotation_only else places.p)
+
+
+# ---- the table
+
+
+def result_table(runs: Sequence[ControlRun]) -> Table:
+    """Errors of actuators and tool in mm and mrad, energy and saturation; a column rms/max a controller."""
+    from nacelle.report.table import plain_table
+
+    robot = runs[0].robot
+    reached = [run for run in runs if run.samples]
+    names = [
+        f"{actuator.name} ({'mrad' if turns else 'mm'})"
+        for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
+    ]
+    contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
+    names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
+    table = plain_table("rms / largest error", *(f"{run.label}>" for run in runs))
+    columns = [_cells(run, len(names)) for run in runs]
+    for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
+        table.add_row(name, *(column[k] for column in columns))
+    return table
+
+
+def _cells(run: ControlRun, errors: int) -> list[str]:
+    """The column of a controller: errors, energy, saturation, status."""
+    if not run.samples:
+        return [*[""] * (errors + 2), run.status]
+    values = (run.error, run.tool_error, run.rotation_error, run.contour_error)
+    mean, most = (np.hstack([of(part) for part in values]) for of in (rms, _largest))
+    cells = [f"{1e3 * a:.3g} / {1e3 * b:.3g}" for a, b in zip(mean, most, strict=True)]
+    return [*cells, f"{run.energy:.4g}", f"{100.0 * float(np.max(run.saturation)):.3g} %", run.status]
+
+
+def _largest(values: Array) -> Array:
+    return np.asarray(np.max(np.abs(values), axis=0))
+
+
+# ---- encoders against vision
+
+
+# What is written below each panel, and the factor from SI units.
+LABELS: dict[str, tuple[str, str, float]] = {
+    "anchors": ("error of the anchors", "mm", 1e3),
+    "growth": ("growth of the base", "1e-6", 1e6),
+    "lengths": ("error of lengths", "1e-6", 1e6),
+    "zeros": ("error of the encoders' zeros", "mrad or mm", 1e3),
+    "noise": ("noise of pixels", "grey levels", 1.0),
+    "rate": ("regions a second", "Hz", 1.0),
+}
+# Series of each kind of sensors, and their markers.
+_SERIES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}
+_WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
+
+# Points of a curve between zero and the smallest value.
+_FINE = 64
+
+
+def plot_looking(
+    comparisons: LookingComparison | Sequence[LookingComparison], *, shown: bool = True
+) -> Figure:
+    """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
+
+    Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
+    vision and encoders are equally good. The scale is logarithmic; where zero is a value it is linear from
+    there to the smallest other one, with the curves interpolated as the crossings are (`Crossing`).
+
+    Args:
+        comparisons: one, or one for each of several robots with the same sweeps.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if there is nothing to draw, or matplotlib is missing.
+    """
+    rows = [comparisons] if isinstance(comparisons, LookingComparison) else list(comparisons)
+    if not rows or not rows[0].cases:
+        raise NacelleError("there is no case to draw")
+    sweeps = rows[0].sweeps
+    figure = new_figure((2.6 * len(sweeps) + 0.6, 2.35 * len(rows) + 0.7), shown=shown)
+    axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
+    for row, comparison in zip(axes, rows, strict=True):
+        for ax, sweep in zip(row, sweeps, strict=True):
+            _panel(ax, comparison, sweep)
+        row[0].set_ylabel(f"{style.picture_name(comparison.robot.name)}\nrms error (mm)")
+    style.shared_legend(figure, axes[0][0])
+    return figure
+
+
+def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
+    words, unit, factor = LABELS[sweep]
+    cases = comparison.of(sweep)
+    values = np.array([case.value for case in cases])
+    places = factor * values
+    fine = _between(places)
+    for name in cases[0].rms:
+        middle = 1e3 * np.array([case.median(name) for case in cases])
+        middle = np.where(np.isfinite(middle), middle, np.nan)
+        with np.errstate(invalid="ignore"):
+            low, high = (
+                1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
+            )
+        k, marker = _SERIES[name]
+        low, middle, high = (_errors_between(places, fine, errors) for errors in (low, middle, high))
+        ax.fill_between(fine, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
+        marks = {"marker": marker, "markersize": 3.0, "markevery": np.isin(fine, places)}
+        style.draw_curve(ax, fine, middle, k, _WORDS[name], linewidth=1.0, **marks)
+    for crossing in comparison.crossings:
+        if crossing.sweep == sweep:
+            ax.axvline(factor * crossing.value, color=style.QUIET, linewidth=0.8, linestyle=":")
+    if places[0] > 0.0:
+        ax.set_xscale("log")
+    else:
+        # A decade's width from zero to the smallest value.
+        ax.set_xscale("symlog", linthresh=places[1], linscale=0.9)
+        ax.set_xlim(-0.15 * places[1], 1.15 * places[-1])
+    ax.set_yscale("log")
+    ax.set_xlabel(style.axis_label(words, unit))
+    style.plain_axes(ax)
+    ax.set_xticks(places, [f"{factor * value:g}" for value in values])
+    ax.minorticks_off()
+
+
+def _between(places: Array) -> Array:
+    """The places of the values, with more of them between zero and the next one."""
+    if places[0] > 0.0 or len(places) == 1:
+        return places
+    return np.concatenate([np.linspace(0.0, places[1], _FINE)[:-1], places[1:]])
+
+
+def _errors_between(places: Array, fine: Array, errors: Array) -> Array:
+    """Errors at all places: next to zero their squares are linear in the square of the value.
+
+    Errors that are independent add up so, and the crossings are those of these curves.
+    """
+    if len(fine) == len(places):
+        return errors
+    part = (fine[: _FINE - 1] / places[1]) ** 2
+    first = np.sqrt(errors[0] ** 2 + part * (errors[1] ** 2 - errors[0] ** 2))
+    return np.concatenate([first, errors[1:]])
+
+
+def _of(values: Any, function: Any) -> float:
+    return float(function(values)) if np.isfinite(values).any() else float("nan")
+
+
+def looking_table(comparison: LookingComparison) -> Table:
+    """Medians of the rms errors in mm, a row a case, with the verdict of each sweep."""
+    from nacelle.report.table import plain_table
+
+    names = list(comparison.cases[0].rms)
+    table = plain_table("sweep", "value>", *(f"{_WORDS[name]} (mm)>" for name in names), "better")
+    for sweep in comparison.sweeps:
+        words, unit, factor = LABELS[sweep]
+        for k, case in enumerate(comparison.of(sweep)):
+            medians = {name: case.median(name) for name in names}
+            best = min(medians, key=lambda name: medians[name])
+            cells = [f"{1e3 * value:.3g}" if np.isfinite(value) else "lost" for value in medians.values()]
+            table.add_row("" if k else f"{words} ({unit})", f"{factor * case.value:g}", *cells, _WORDS[best])
+    return table
+
+
+def verdicts(comparison: LookingComparison) -> list[str]:
+    """For each sweep, in words, when vision alone is better than encoders alone."""
+    lines = []
+    for sweep in comparison.sweeps:
+        words, unit, factor = LABELS[sweep]
+        crossings = [one for one in comparison.crossings if one.sweep == sweep]
+        if crossings:
+            sides = " and ".join(
+                f"{'above' if one.wins else 'below'} {float(f'{factor * one.value:.2g}'):g} {unit}"
+                for one in crossings
+            )
+            lines.append(f"{words}: vision wins {sides}")
+        else:
+            lines.append(f"{words}: {comparison.verdict(sweep)}")
+    return lines

@@ -1,1 +1,0 @@
-"""A robot as kinematic elements: the pen-and-paper view of [OAM]."""

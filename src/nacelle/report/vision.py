@@ -1,0 +1,149 @@
+"""What a camera sees of a robot: the image, and over it the edges that were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nacelle.report.draw import style
+from nacelle.report.draw.canvas import new_figure
+from nacelle.spatial.scalar import Array
+from nacelle.vision.camera import Camera
+from nacelle.vision.observation import Observation, SeenCylinder
+from nacelle.vision.visibility import ContactLines, edge_visibility
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+_FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
+
+
+def plot_observation(observation: Observation, *, names: bool = True, shown: bool = True) -> Figure:
+    """Draw the image with the measured edges over it.
+
+    Edges of cylinders that give a direction are green, those of cylinders of which one edge alone was
+    measured amber: lines where they are free and were measured, dots where they go on. The axes of the others
+    are dashed in red, where they would be.
+
+    Args:
+        observation: what was seen.
+        names: whether to write the names of the cylinders.
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+
+    Raises:
+        NacelleError: if matplotlib is missing.
+    """
+    camera = observation.camera
+    width, height = camera.size
+    size = 6.4 * np.array([width, height]) / max(width, height)
+    figure = new_figure((float(size[0]), float(size[1]) + 0.35), shown=shown)
+    ax = figure.add_subplot()
+    ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
+    for one, rod in zip(observation.seen, observation.scene.rods, strict=True):
+        lines = ContactLines.of(rod)
+        free = _draw(ax, observation, one, lines)
+        if names:
+            _write(ax, camera, one, rod.start + free * lines.way)
+    ax.set_xlim(-0.5, width - 0.5)
+    ax.set_ylim(height - 0.5, -0.5)
+    ax.set_axis_off()
+    words = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
+    ax.set_title(style.wrapped_title(words), fontsize=7.5, color=style.INK)
+    figure.set_layout_engine("tight", pad=0.3)
+    return figure
+
+
+def _draw(ax: Any, observation: Observation, one: SeenCylinder, lines: ContactLines) -> float:
+    """Draw the edges of a cylinder; give where along it there is room for its name."""
+    camera = observation.camera
+    seen = edge_visibility(observation.scene, one.view.cylinder, observation.pixels.reach)
+    t = seen.t
+    if one.measured is None:
+        axis = camera.pixels(np.mean(lines.points(t), axis=0))
+        ax.plot(axis[:, 0], axis[:, 1], color=_NONE, linewidth=0.8, linestyle=(0, (4, 3)))
+        return 0.5
+    colour = _FOUND if len(one.measured.edges) == 2 else _ONE
+    for edge in one.measured.edges:
+        # The measured plane, from the true ends: points of the line are put into it.
+        points = lines.points(t)[edge.side]
+        points = points - (points @ edge.normal)[:, None] * edge.normal
+        u, v = camera.pixels(points).T
+        free = seen.free[edge.side]
+        ax.plot(u, v, color=colour, linewidth=0.5, linestyle=(0, (1, 2)))
+        ax.plot(np.where(free, u, np.nan), np.where(free, v, np.nan), color=colour, linewidth=1.1)
+    both = np.any(seen.free, axis=0)
+    return float(np.mean(t[both])) if np.any(both) else 0.5
+
+
+def _write(ax: Any, camera: Camera, one: SeenCylinder, middle: Array) -> None:
+    place = camera.pixels(middle)
+    if camera.holds(place):
+        box = {"facecolor": "black", "alpha": 0.45, "linewidth": 0.0, "pad": 1.0}
+        ax.text(
+            *place,
+            style.picture_name(one.view.name),
+            fontsize=5.5,
+            color="white",
+            ha="center",
+            va="center",
+            bbox=box,
+        )
+
+
+def _pose_words(observation: Observation) -> str:
+    pose = observation.pose
+    if pose is None:
+        return observation.robot.name
+    parts = [
+        f"{name} {1e3 * s:.2g} {'mrad' if turns else 'mm'}"
+        for name, s, turns in zip(*_coordinates(observation), strict=True)
+    ]
+    return f"{observation.robot.name}: {pose.edges} edges, standard deviations {', '.join(parts)}"
+
+
+def _coordinates(observation: Observation) -> tuple[tuple[str, ...], Array, list[bool]]:
+    """Names of the motions, standard deviations, and whether they are angles."""
+    from nacelle.kinematics.pose_input import is_angle
+
+    assert observation.pose is not None
+    names = tuple(observation.robot.motion.coordinates)
+    return names, observation.pose.sigma, [is_angle(observation.robot, name) for name in names]
+
+
+def cylinder_table(observation: Observation) -> Table:
+    """A row a cylinder: width and free length in the image, error of its direction, or why there is none."""
+    from nacelle.report.table import plain_table
+
+    table = plain_table(
+        "cylinder",
+        "width (px)>",
+        "free edges (px)>",
+        "direction sigma (urad)>",
+        "true error (urad)>",
+        "usable",
+    )
+    for one in observation.seen:
+        free = " / ".join(f"{value:.0f}" for value in one.view.length)
+        sigma, error = (
+            f"{1e6 * value:.3g}" if np.isfinite(value) else ""
+            for value in (one.direction_sigma, one.direction_error)
+        )
+        table.add_row(one.view.name, f"{one.view.width:.1f}", free, sigma, error, one.reason or "yes")
+    for box in observation.view.boxes:
+        table.add_row(box.name, "", "", "", "", box.reason)
+    return table
+
+
+def pose_table(observation: Observation) -> Table:
+    """A row a coordinate: true pose by the standard deviation of what is seen, and the error."""
+    from nacelle.report.table import plain_table
+
+    table = plain_table("motion", "standard deviation>", "error>", "unit")
+    error = observation.error
+    for k, (name, sigma, turns) in enumerate(zip(*_coordinates(observation), strict=True)):
+        off = "" if error is None else f"{1e6 * error[k]:.3g}"
+        table.add_row(name, f"{1e6 * sigma:.3g}", off, "urad" if turns else "um")
+    return table

@@ -1,0 +1,467 @@
+"""Any plant that can be compiled with drives between commands and actuated joints, as a plant.
+
+Energy: the inputs' power is that of the motors' forces at the joints, m w; what current loops take from the
+grid is outside. Bristles store sigma_0 b^2 / 2 and cogging, which is conservative, A cos(k q + phase) / k.
+
+The flow of a plant with its drives, over any scalar, made of the flow of the plant without them.
+
+The state is [s; g; b]: that of the plant, the forces of the motors whose current loops have a lag, and the
+deflections of the bristles where there is stiction. With q, w = q' the coordinates and rates of the actuated
+joints, as encoders see them, and u the commands
+
+    s' = flow(s, m + A sin(k q + phase) - F(w, b))
+    m  = g, or limited(u) where there is no lag           limited(u) = min(max(u, -limit), limit)
+    g' = (limited(u) - g) / lag
+    b' = w - sigma_0 |w| b / g(w)                         F, b' as in `nacelle.simulation.drives`
+
+What is measured of the plant is traced only where cogging or stiction need it.
+
+Fixed steps that suit drives: their fastest rates from the mass that each actuated joint moves.
+
+At a state forces tau of the actuators accelerate their joints by W tau, W (actuators, actuators) the mobility
+there. Sticking joints, b' = w, have to first order
+
+    w' = -W ((sigma_1 + sigma_2) w + sigma_0 b)           b' = w
+
+and the bristles of a joint that slides at a rate w relax with at most sigma_0 min(|w|, v_b) / F_c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from nacelle.errors import KinematicsError
+from nacelle.kinematics.native import native
+from nacelle.kinematics.shapes import of_actuators
+from nacelle.model.robot import Robot
+from nacelle.simulation.drives import Cogging, DriveNumbers, Drives
+from nacelle.simulation.feedback import MOTOR, Compilable, CompiledLoop, LoopModel, LoopParts
+from nacelle.simulation.flow import (
+    NativeDriver,
+    NativeImplicitDriver,
+    bound,
+    implicit_loop,
+    loop_driver,
+)
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.protocol import (
+    Derivative,
+    Event,
+    EventGroup,
+    Feedback,
+    ImplicitlyStepped,
+    Jointed,
+    Labels,
+    Plant,
+    Stepped,
+)
+from nacelle.simulation.run import STEP
+from nacelle.simulation.sampled import signals_at
+from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack, sin
+
+
+def force_limited(u: Scalar, limit: float) -> Scalar:
+    """A command that ends at a force limit, N m or N."""
+    return u if limit == float("inf") else minimum(maximum(u, -limit), limit)
+
+
+def cogging_force(term: Cogging, q: Scalar) -> Scalar:
+    """Force A sin(k q + phase) of cogging at a coordinate, N m or N."""
+    return term.amplitude * sin(term.cycles * q + term.phase) if term.amplitude else 0.0
+
+
+@lru_cache(maxsize=64)
+def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
+    """Flow and signals of a plant with its drives; the same functions for the same plant and numbers."""
+    lagged, bristled = drives.lagged, drives.bristled
+    wanted = (*(["q"] if drives.cogging else []), *(["qd"] if bristled else []))
+    size, constant_shape = _shape(plant, 0), _shape(plant, 2)
+
+    def state(robot: Robot) -> tuple[int]:
+        return (size(robot)[0] + drives.states,)
+
+    @physics(s=state, u=of_actuators, constants=constant_shape)
+    def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
+        (inner,) = size(robot)
+        own, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
+        force = [force_limited(u[i], limit) for i, limit in enumerate(drives.limit)]
+        motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
+        for i, g in zip(lagged, motors, strict=True):
+            force[i] = g
+        signals = plant.signals(robot, own, constants, wanted) if wanted else {}
+        if drives.cogging:
+            q = signals["q"]
+            force = [f + cogging_force(drives.cogging[i], q[i]) for i, f in enumerate(force)]
+        bristle_rates = []
+        for (i, model), b in zip(bristled, bristles, strict=True):
+            w = signals["qd"][i]
+            force[i] = force[i] - model.force(w, b)
+            bristle_rates.append(model.bristle_rate(w, b))
+        flow = plant.flow(robot, own, pack(force), constants, **options)
+        return pack([*flow, *motor_rates, *bristle_rates])
+
+    def driven_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+        (inner,) = size(robot)
+        others = tuple(name for name in wanted if name != MOTOR)
+        signals = plant.signals(robot, s[:inner], constants, others)
+        if MOTOR not in wanted:
+            return signals
+        if len(lagged) < len(drives.lag):
+            raise KinematicsError(
+                f"the forces of the motors of {robot.name} are no signal where current loops have no lag: "
+                "they are the commands of the same moment; give all of them a lag, or a bandwidth"
+            )
+        return {**signals, MOTOR: s[inner : inner + len(lagged)]}
+
+    for function in (driven_flow, driven_signals):
+        vars(function)["made_from"] = (*plant, tuple(drives))
+    return LoopModel(driven_flow, driven_signals)
+
+
+def _shape(plant: LoopModel, place: int) -> Callable[[Robot], tuple[int, ...]]:
+    """Shape of an input of the plant's flow, by its place, as a function of the robot."""
+
+    def shape(robot: Robot) -> tuple[int, ...]:
+        return list((input_shapes(plant.flow, robot) or {}).values())[place]
+
+    return shape
+
+
+# ---- fixed steps that suit drives
+
+
+# Steps of the Runge-Kutta method are stable below this many time constants, or radians of a vibration.
+_STABLE = 2.7
+# Part of the time constant of lags and sticking bristles that a step is by default; of sliding bristles,
+# which need not be followed but must not grow.
+_FOLLOWED, _SLIDING = 0.25, 0.5
+
+
+def accelerations_per_force(f: Derivative, rates: Callable[[Array], Array], s: Array, forces: Array) -> Array:
+    """Accelerations W (actuators, actuators) of the actuated joints per force, rad/s^2 or m/s^2 per N m or N.
+
+    Args:
+        f: derivative of a plant's state at forces; it is linear in them, and they change rates alone.
+        rates: rates of the actuated joints (..., actuators) at states; linear in the rates of the plant.
+        s: state of the plant (size,).
+        forces: of each actuator one that its drive can give (actuators,), N m or N.
+    """
+    still = f(s, np.zeros(len(forces)))
+    moved = np.array([s, *(s + f(s, row) - still for row in np.diag(forces))])
+    w = rates(moved)
+    return np.asarray((w[1:] - w[0]).T / forces)
+
+
+def sticking_rate(drives: DriveNumbers, W: Array) -> float:
+    """The fastest rate of joints that stick, 1/s or rad/s; 0 if none has stiction."""
+    if not drives.bristled:
+        return 0.0
+    places = [i for i, _ in drives.bristled]
+    stiffness = np.array([model.stiffness for _, model in drives.bristled])
+    damping = np.array([model.damping + model.viscous for _, model in drives.bristled])
+    own, n = W[np.ix_(places, places)], len(places)
+    A = np.block([[-own * damping, -own * stiffness], [np.eye(n), np.zeros((n, n))]])
+    return float(np.max(np.abs(np.linalg.eigvals(A))))
+
+
+def sliding_rate(robot: Robot, drives: DriveNumbers, w: Array, *, limits: bool) -> float:
+    """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
+
+    With v_b finite these are all up to the described speed limits, infinite where there is none. With v_b
+    infinite they are so only if `limits` count: a run may never come near them.
+    """
+    fastest = 0.0
+    for i, model in drives.bristled:
+        speed = robot.actuators[i].speed
+        coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
+        rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
+        fastest = max(fastest, model.fastest_relaxation(rate))
+    return fastest
+
+
+def default_step(robot: Robot, drives: DriveNumbers, w: Array, W: Array) -> float:
+    """A fixed step (s) from rates w on; infinite if nothing limits it.
+
+    A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
+    """
+    steps = [_FOLLOWED * drives.lag[i] for i in drives.lagged]
+    sticking, sliding = sticking_rate(drives, W), sliding_rate(robot, drives, w, limits=True)
+    steps += [_FOLLOWED / sticking] if sticking else []
+    steps += [_SLIDING / sliding] if sliding else []
+    return min(steps, default=np.inf)
+
+
+def implicit_step(drives: DriveNumbers) -> float:
+    """A fixed step (s) of an implicit method, a quarter of the lags; infinite without any.
+
+    Bristles, which are far faster, follow quasi-statically.
+    """
+    return min((_FOLLOWED * drives.lag[i] for i in drives.lagged), default=np.inf)
+
+
+def reason_unstable(robot: Robot, drives: DriveNumbers, w: Array, W: Array, step: float) -> str:
+    """Why fixed steps would grow without bound; empty if they do not.
+
+    Args:
+        robot: the robot.
+        drives: numbers of its drives.
+        w: rates of the joints with bristles (joints,), rad/s or m/s.
+        W: their mobility (joints, joints): accelerations for unit forces.
+        step: s.
+    """
+    rates = {
+        "current loops": max((1.0 / drives.lag[i] for i in drives.lagged), default=0.0),
+        "bristles of joints that stick": sticking_rate(drives, W),
+        "bristles of joints that slide": sliding_rate(robot, drives, w, limits=False),
+    }
+    what = max(rates, key=lambda name: rates[name])
+    if step * rates[what] < _STABLE:
+        return ""
+    return (
+        f"steps of {step:g} s are unstable: the {what} of {robot.name} have a time constant of "
+        f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABLE / rates[what]:.2g} s (step=None chooses "
+        "one), or method='irk5', which is stable with every step"
+    )
+
+
+# ---- any plant that can be compiled, with drives between the commands and its actuated joints, as a plant
+
+
+@runtime_checkable
+class Drivable(Plant, Compilable, Protocol):
+    """A plant that can be compiled with drives."""
+
+
+class DrivenPlant:
+    """A plant with its drives.
+
+    Args:
+        plant: a `RigidPlant`, an `ElasticPlant` whose inputs are forces, or another plant that can be
+            compiled; a `RigidPlant` of it if a robot is given.
+        drives: current loops, force limits, cogging and stiction; force limits of the description alone if
+            None.
+        first_force: forces of the motors at the start, N m or N, one or one for each actuator, where current
+            loops have a lag.
+
+    Raises:
+        KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
+    """
+
+    def __init__(
+        self, plant: Drivable | Robot, drives: Drives | None = None, *, first_force: Any = 0.0
+    ) -> None:
+        given: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
+        if not isinstance(given, Drivable):
+            raise KinematicsError(
+                f"{getattr(given, 'name', given)} cannot be compiled with drives: give a robot, a RigidPlant "
+                "or an ElasticPlant"
+            )
+        if drives is not None and not isinstance(drives, Drives):
+            raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
+        self.plant: Drivable = given
+        self.drives = Drives() if drives is None else drives
+        self._parts = given.loop_parts()
+        self.robot = self._parts.robot
+        self.numbers = self.drives.numbers(self.robot)
+        self.model = driven_model(self._parts.model, self.numbers)
+        first = np.asarray(first_force, dtype=float)
+        if first.shape not in ((), (self.inputs,)) or not np.isfinite(first).all():
+            raise KinematicsError(
+                f"first_force is a number or one for each of the {self.inputs} actuators, got {first_force!r}"
+            )
+        self.first_force: Array = np.broadcast_to(first, (self.inputs,)).copy()
+
+    @property
+    def name(self) -> str:
+        """The plant's name."""
+        return self.plant.name
+
+    @property
+    def size(self) -> int:
+        """Number of states: the plant's, forces of current loops with a lag, deflections of bristles."""
+        return self.plant.size + self.numbers.states
+
+    @property
+    def inputs(self) -> int:
+        """Number of actuators."""
+        return self.plant.inputs
+
+    @property
+    def labels(self) -> Labels:
+        """Names and units of pose, twist and commands."""
+        return self.plant.labels
+
+    # ---- states
+
+    def state(self, x: Any, v: Any) -> Array:
+        """The state (size,) at a pose x (nx,) and twist v (n,): motors at `first_force`, bristles at zero."""
+        motors = self.first_force[self.numbers.lagged]
+        return np.concatenate([self.plant.state(x, v), motors, np.zeros(len(self.numbers.bristled))])
+
+    def plant_states(self, s: Array) -> Array:
+        """States (..., plant's size) of the plant without its drives."""
+        return np.asarray(s[..., : self.plant.size])
+
+    def bristles(self, s: Array) -> Array:
+        """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
+        result = np.zeros((*s.shape[:-1], self.inputs))
+        places = [i for i, _ in self.numbers.bristled]
+        result[..., places] = s[..., self.plant.size + len(self.numbers.lagged) :]
+        return result
+
+    def motor_forces(self, s: Array, u: Array) -> Array:
+        """Motors' forces (..., actuators), N m or N, as current sensors see them, at states and commands."""
+        limit = np.array(self.numbers.limit)
+        force = np.clip(np.broadcast_to(u, (*s.shape[:-1], self.inputs)), -limit, limit)
+        lagged, start = self.numbers.lagged, self.plant.size
+        force[..., lagged] = s[..., start : start + len(lagged)]
+        return np.asarray(force)
+
+    def encoders(self, s: Array) -> tuple[Array, Array]:
+        """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
+        signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
+        return np.asarray(signals["q"]), np.asarray(signals["qd"])
+
+    def split(self, s: Array) -> tuple[Array, Array]:
+        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
+        return self.plant.split(self.plant_states(s))
+
+    # ---- what integrators run
+
+    def loop_parts(self) -> LoopParts:
+        """What is compiled with a controller."""
+        return self._parts._replace(model=self.model)
+
+    def closed(self, feedback: Feedback) -> CompiledLoop:
+        """The plant with its drives under a feedback that is compiled with it."""
+        return CompiledLoop(self.loop_parts(), feedback)
+
+    def derivative(self) -> Derivative:
+        """The flow ds/dt = f(s, u) as native code, of a state (size,) and commands (actuators,)."""
+        return bound(native(self.model.flow, self.robot, self._parts.options), self._parts.constants)
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives ds/dt (N, size) of states (N, size) under commands (N, actuators), in one call."""
+        flow = native(self.model.flow, self.robot, self._parts.options)
+        return np.asarray(flow(s, u, self._parts.constants))
+
+    def driver(self) -> NativeDriver:
+        """The native loop of fixed steps."""
+        driver = loop_driver(self.model.flow, self.robot, self._parts.options)
+        return NativeDriver(driver, self._parts.constants)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+        """The native loop of implicit steps."""
+        del held
+        driver = implicit_loop(self.model.flow, self.robot, self._parts.options)
+        return NativeImplicitDriver(driver, self._parts.constants)
+
+    def implicit_step(self, s: Array) -> float:
+        """A fixed step, s, of the implicit method that follows plant and current loops at s (size,)."""
+        own = STEP
+        if isinstance(self.plant, ImplicitlyStepped):
+            own = self.plant.implicit_step(self.plant_states(s))
+        return min(own, implicit_step(self.numbers))
+
+    def suited_method(self, s: Array) -> str:
+        """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
+        if isinstance(self.plant, ImplicitlyStepped):
+            return self.plant.suited_method(self.plant_states(s))
+        return "dop853"
+
+    def _rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
+        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction."""
+        count, lagged = self.inputs, self.numbers.lagged
+        if not self.numbers.bristled:
+            return np.zeros(count), np.zeros((count, count))
+        f, bristles = self.derivative(), np.zeros(len(self.numbers.bristled))
+
+        def accelerated(own: Array, force: Array) -> Array:
+            return f(np.concatenate([own, force[lagged], bristles]), force)[: len(own)]
+
+        forces = np.minimum(1.0, self.numbers.limit)
+        W = accelerations_per_force(
+            accelerated, lambda own: self.encoders(own)[1], self.plant_states(s), forces
+        )
+        return self.encoders(s)[1], W
+
+    def default_step(self, s: Array) -> float:
+        """A fixed step (s) that follows the plant, the current loops and the bristles from a state on."""
+        own = self.plant.default_step(self.plant_states(s)) if isinstance(self.plant, Stepped) else STEP
+        return min(own, default_step(self.robot, self.numbers, *self._rates_and_mobility(s)))
+
+    def reason_unstable(self, s: Array, step: float) -> str:
+        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
+        reason = ""
+        if isinstance(self.plant, Stepped):
+            reason = self.plant.reason_unstable(self.plant_states(s), step)
+        return reason or reason_unstable(self.robot, self.numbers, *self._rates_and_mobility(s), step)
+
+    def events(self) -> list[Event | EventGroup]:
+        """What ends a run of the plant."""
+        return [self._lifted(event) for event in self.plant.events()]
+
+    def _lifted(self, event: Event | EventGroup) -> Event | EventGroup:
+        """An event of the plant as one of the plant with its drives."""
+        if isinstance(event, Event):
+            return Event(event.name, lambda t, s: event.value(t, self.plant_states(s)))
+        words = event.words
+        lifted: Callable[[int, Array], str] | None = None
+        if words is not None:
+
+            def lifted(place: int, s: Array) -> str:
+                return words(place, self.plant_states(s))
+
+        return EventGroup(event.names, lambda t, s: event.values(t, self.plant_states(s)), lifted)
+
+    # ---- what results show
+
+    def energies(self, s: Array) -> dict[str, Array]:
+        """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
+        energies = dict(self.plant.energies(self.plant_states(s)))
+        if not (self.numbers.cogging or self.numbers.bristled):
+            return energies
+        q, w = self.encoders(s)
+        b = self.bristles(s)
+        for i, term in enumerate(self.numbers.cogging):
+            energies["potential"] = energies["potential"] + _cogging_potential(term, q[..., i])
+        for i, model in self.numbers.bristled:
+            energies["potential"] = energies["potential"] + model.potential(b[..., i])
+            lost = model.dissipation(w[..., i], b[..., i])
+            energies["dissipation"] = energies["dissipation"] + lost
+        return energies
+
+    def power(self, s: Array, u: Array) -> Array:
+        """Power of the motors' forces at the joints (...,) at states (..., size) and commands, W."""
+        return self.plant.power(self.plant_states(s), self.motor_forces(s, u))
+
+    @property
+    def _jointed(self) -> Jointed:
+        plant: Any = self.plant
+        if not isinstance(plant, Jointed):
+            raise KinematicsError(f"{self.name} is a plant without joints")
+        return plant
+
+    def joints(self, s: Array) -> Any:
+        """All joints and bodies at states (..., size), where the plant has them."""
+        return self._jointed.joints(self.plant_states(s))
+
+    def motion(self, s: Array) -> Any:
+        """Rates of all joints at states (..., size), where the plant has them."""
+        return self._jointed.motion(self.plant_states(s))
+
+    def closure_error(self, s: Array) -> float:
+        """What the loops leave open at the worst of some states (N, size), as a pure number."""
+        return self._jointed.closure_error(self.plant_states(s))
+
+
+def _cogging_potential(term: Cogging, q: Array) -> Array:
+    """Energy of which A sin(k q + phase) is the negative derivative, J."""
+    if not term.cycles:
+        return np.asarray(-term.amplitude * np.sin(term.phase) * q)
+    return np.asarray(term.amplitude / term.cycles * np.cos(term.cycles * q + term.phase))

@@ -1,1 +1,0 @@
-"""Drives of a plant: current loops, force limits, cogging and stiction at the actuated joints."""

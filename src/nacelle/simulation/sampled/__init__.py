@@ -1,1 +1,0 @@
-"""Digital controllers in a loop with a plant."""
