@@ -177,13 +177,14 @@ def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> Non
 # ---- The house stays one that one can live in: no cycles, no longer chains of imports, small signatures
 
 # The longest chain of imports. It only ever falls.
-LONGEST_CHAIN = 64
+LONGEST_CHAIN = 58
 
 
 @pytest.mark.slow
 def test_house() -> None:
     house = read_house(ROOT / "src")
     assert house.cycles == []
+    assert house.arrows_up == []
     assert len(house.chain) <= LONGEST_CHAIN, " imports ".join(house.chain)
 
 

@@ -67,7 +67,7 @@ def test_what_is_not_imported(code: str, without: set[str]) -> None:
 def test_help_imports_no_command() -> None:
     """The modules that hold the commands are left alone, those that all commands share are not."""
     modules = {name for name in imported(command("--help")) if name.startswith("nacelle.cli.")}
-    shared = ("common", "commands", "complete", "help", "progress")
+    shared = ("common", "commands", "complete", "progress")
     assert modules == {f"nacelle.cli.{name}" for name in shared}
 
 
