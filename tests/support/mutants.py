@@ -32,6 +32,7 @@ CONTEXTS = RESULTS / "contexts"
 PLACES = (
     "spatial",
     "kinematics/tree",
+    "kinematics/configuration.py",
     "dynamics/formulations",
     "dynamics/friction.py",
     "dynamics/base_parameters",
