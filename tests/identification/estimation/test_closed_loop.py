@@ -30,14 +30,15 @@ def test_straight_lines_between_samples() -> None:
 
 def test_quaternions_that_change_their_sign_are_one_path() -> None:
     robot = library_robot("gough-stewart")
-    angles = np.array([0.0, 0.1, 0.2])
-    turns = Rotation.from_rotvec(angles[:, None] * [0.0, 0.0, 1.0])
-    x = np.concatenate([np.zeros((3, 3)), turns.as_quat()], axis=1)
-    x[1, 3:] *= -1.0
-    zero = np.zeros((3, 6))
-    path = RecordedMotion(robot, NacelleMotion(x, zero, zero, np.ones(3, dtype=bool)), 1.0)
-    found = Rotation.from_quat(path(np.array([0.5])).x[0, 3:])
-    assert (Slerp(angles, turns)(0.05).inv() * found).magnitude() < 1e-12
+    angles = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    turns = Rotation.from_rotvec(angles[:, None] * [0.6, 0.0, 0.8])
+    x = np.concatenate([np.zeros((6, 3)), turns.as_quat()], axis=1)
+    x[[1, 2, 4], 3:] *= -1.0
+    zero = np.zeros((6, 6))
+    path = RecordedMotion(robot, NacelleMotion(x, zero, zero, np.ones(6, dtype=bool)), 1.0)
+    middle = 0.5 + np.arange(5)
+    found = Rotation.from_quat(path(middle).x[:, 3:])
+    assert np.max((Slerp(angles, turns)(0.1 * middle).inv() * found).magnitude()) < 1e-12
 
 
 def test_a_robot_like_its_model_follows() -> None:

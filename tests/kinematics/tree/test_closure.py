@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.mechanism.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
 from nacelle.kinematics.tree.closure import (
@@ -17,10 +19,11 @@ from nacelle.kinematics.tree.closure import (
     closure_bias,
     closure_gaps,
     closure_state,
+    closure_step,
     is_flipped,
 )
 from nacelle.kinematics.tree.spanning_tree import TreeMotion, tree_motion, tree_velocity
-from nacelle.model.joint import JointKind
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose
@@ -44,6 +47,26 @@ def states(robot: Robot, seed: int, count: int = 1) -> Iterator[tuple[Pose, np.n
 
 def evaluate(robot: Robot, platform: Pose, q: np.ndarray) -> ClosureState:
     return closure_state(robot, tree_motion(robot, platform, q))
+
+
+@pytest.mark.parametrize("primitive", [Primitive.RX, Primitive.RY, Primitive.RZ])
+def test_the_angle_of_an_axis_that_closes_a_loop(primitive: Primitive) -> None:
+    """Frames in any places whose relative pose is a turn about the axis alone."""
+    rng = np.random.default_rng(7)
+    for angle in (-2.5, -0.4, 0.0, 1.1, 3.0):
+        turn = Rotation.from_euler("xyz"[primitive.axis], angle).as_matrix()
+        first, near, far = (random_pose(rng) for _ in range(3))
+        second = first @ near @ Pose(turn, np.zeros(3)) @ far.inverse()
+        joint = SimpleNamespace(
+            predecessor=0,
+            successor=1,
+            frame_predecessor=near,
+            frame_successor=far,
+            primitives=(primitive,),
+            kind=JointKind.UNIVERSAL,
+        )
+        step = closure_step(joint, SimpleNamespace(poses=[first, second]), 0)
+        np.testing.assert_allclose([step.c, step.s], [np.cos(angle), np.sin(angle)], atol=1e-14)
 
 
 # ------------------------------------------------------------------------------- finite differences
