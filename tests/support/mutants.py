@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,8 +108,11 @@ def tests_of(mutant: Mutant, line: int) -> list[str]:
 
     data = CoverageData(str(CONTEXTS))
     data.read()
-    contexts = data.contexts_by_lineno(str(ROOT / "src" / mutant.module)).get(line, [])
-    ids = sorted({context.partition("|")[0] for context in contexts if "::" in context})
+    by_line = data.contexts_by_lineno(str(ROOT / "src" / mutant.module))
+    ids = _ids(by_line.get(line, []))
+    if not ids and line in by_line:
+        # A constant, which is read when the module is imported: all that runs in it.
+        ids = _ids(context for contexts in by_line.values() for context in contexts)
     near = mutant.module.removeprefix("nacelle/").split("/")
 
     def distance(test: str) -> tuple[int, str]:
@@ -117,6 +120,11 @@ def tests_of(mutant: Mutant, line: int) -> list[str]:
         return (-sum(a == b for a, b in zip(near, parts, strict=False)), test)
 
     return sorted(ids, key=distance)[:TESTS]
+
+
+def _ids(contexts: Iterable[str]) -> set[str]:
+    """Names of the tests among contexts."""
+    return {context.partition("|")[0] for context in contexts if "::" in context}
 
 
 def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
