@@ -80,8 +80,8 @@ defects: setup ## Plant defects one by one, and say which test of make test find
 testing-page: setup ## Write docs/testing.md from what the tiers have found in .results/
 	PYTHONPATH=tests $(BIN)/python -m support.testing_page
 
-demo: setup ## PaLiDA verified, identified, controlled, exported as C; a page to look at in nacelle-demo/
-	@$(BIN)/nacelle demo
+demo: setup ## PaLiDA verified, identified, controlled, exported as C; its data sheet in nacelle-demo/report.html
+	@$(BIN)/nacelle demo --overwrite
 
 # Which benchmarks run: all, or ONLY="startup calls".
 ONLY ?=

@@ -25,7 +25,7 @@ from nacelle.report.flagged import flag_line
 from nacelle.report.gallery import draw_lumping
 from nacelle.report.operations import operation_count
 from nacelle.report.plain import workspace_data
-from nacelle.report.published import PRRRP, published
+from nacelle.report.published import published
 from nacelle.report.summary import problem_line, show, summary, tree_data
 from nacelle.report.table import plain_table
 from support.library import NAMES, library_robot
@@ -122,12 +122,6 @@ def test_counts_of_the_papers() -> None:
     for robot, source in product(("palida", "fivebar", "prrrp"), ("pose", "elements", "encoders")):
         for entry in published(robot, "inverse_dynamics", source):
             assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
-
-
-def test_both_sides_are_alike() -> None:
-    """The table of [BK2013] is symmetric, as the mechanism is."""
-    assert all(PRRRP[-slider] == row for slider, row in PRRRP.items())
-    assert all(list(row) == sorted(row) and len(row) == 6 for row in PRRRP.values())
 
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "quattro"])

@@ -196,7 +196,7 @@ COMMANDS = {
         "Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.",
     ),
     "demo": (
-        "demo.command",
+        "demo",
         "Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.",
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from nacelle.errors import ExportError
 if TYPE_CHECKING:
     from nacelle.control.controller import Controller
     from nacelle.exchange.exported import ExportedRobot
+    from nacelle.export.export import Export
     from nacelle.model.robot import Robot
 
 
@@ -139,31 +140,35 @@ def export_command(
         self_test=not no_self_test,
     )
     if as_json:
-        print_json(
-            {
-                "ok": True,
-                "out": str(done.out),
-                "name": done.name,
-                "target": done.target,
-                "files": list(done.files),
-                "functions": {
-                    label: {"total": count.total, **asdict(count)} for label, count in done.counts.items()
-                },
-                **({} if done.self_test is None else {"self_test": done.self_test.data}),
-            }
-        )
+        print_json(export_data(done))
         return
-    shown = console()
-    for label, count in done.counts.items():
-        shown.print(f"{done.name} {label}: {count}", markup=False)
-    if target == "fmi":
+    for line in export_lines(done):
+        console().print(line, markup=False)
+
+
+def export_data(done: Export) -> dict[str, Any]:
+    """What was written as plain data."""
+    return {
+        "ok": True,
+        "out": str(done.out),
+        "name": done.name,
+        "target": done.target,
+        "files": list(done.files),
+        "functions": {label: {"total": count.total, **asdict(count)} for label, count in done.counts.items()},
+        **({} if done.self_test is None else {"self_test": done.self_test.data}),
+    }
+
+
+def export_lines(done: Export) -> list[str]:
+    """What was written in words: operations of every function, the self-test, the files."""
+    lines = [f"{done.name} {label}: {count}" for label, count in done.counts.items()]
+    if done.target == "fmi":
         built = [file.split("/")[1] for file in done.files if file.startswith("binaries/")]
         what = f"a binary for {built[0]}" if built else "no binary, as there is no C compiler (cc, or $CC)"
-        shown.print(f"wrote {done.out}: FMI 3.0, sources and {what}", markup=False)
-        return
+        return [*lines, f"wrote {done.out}: FMI 3.0, sources and {what}"]
     if done.self_test is not None:
-        shown.print(done.self_test.short, markup=False)
-    shown.print(f"wrote {len(done.files)} files to {done.out}; see README.md there", markup=False)
+        lines.append(done.self_test.short)
+    return [*lines, f"wrote {len(done.files)} files to {done.out}; see README.md there"]
 
 
 def _export_robot(done: ExportedRobot, as_json: bool) -> None:

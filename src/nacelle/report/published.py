@@ -1,4 +1,4 @@
-"""Operation counts and natural frequencies that others have published, to compare with nacelle's own.
+"""Operation counts that others have published, to compare with nacelle's own.
 
 Operations are additions and subtractions, products and quotients where they are printed apart; what a figure
 contains is said with it.
@@ -86,17 +86,3 @@ def published_inputs(robot: str, model: str) -> tuple[str, ...]:
 def published(robot: str, model: str, source: str) -> tuple[Published, ...]:
     """What is published for a robot of the library, a model and its input."""
     return _KNOWN.get((robot, model, source), ())
-
-
-# ---- natural frequencies
-
-
-# [BK2013] Table II, rows "model", of the PRRRP with one Hermite element a beam in a clamped frame, sliders
-# locked and without gravity: f_1 to f_6, Hz, by the position q_4 of the second slider in m, with q_1 = 0.
-PRRRP: dict[float, tuple[float, ...]] = {
-    -0.5: (31.414, 31.455, 40.799, 144.139, 144.181, 183.588),
-    -0.25: (31.454, 31.455, 109.664, 144.041, 144.201, 152.949),
-    0.0: (31.454, 31.455, 124.389, 140.757, 144.225, 144.496),
-    0.25: (31.454, 31.455, 109.664, 144.041, 144.201, 152.949),
-    0.5: (31.414, 31.455, 40.799, 144.139, 144.181, 183.588),
-}

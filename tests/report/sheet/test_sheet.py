@@ -111,6 +111,27 @@ def test_a_browser_opens_the_page_and_the_robot_moves(tmp_path: Path) -> None:
         assert fits(page)
 
 
+@pytest.mark.slow
+def test_it_prints(tmp_path: Path) -> None:
+    """On A4 paper nothing is cut, folded tables are open, the robot keeps its proportion."""
+    file = data_sheet("fivebar", sections=CHEAP).save(tmp_path / "sheet.html")
+    with chromium_page(690) as page:
+        page.goto(file.as_uri())
+        until(page, "document.querySelector('.scene-view canvas') !== null")
+        page.emulate_media(media="print")
+        assert fits(page)
+        cut = "e => e.scrollWidth > e.clientWidth + 1"
+        assert page.evaluate(f"[...document.querySelectorAll('.wide')].filter({cut}).length") == 0
+        folded = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.offsetHeight)"
+        assert min(page.evaluate(folded)) > 20
+        shape = page.evaluate(
+            "(c => [c.width / c.height, c.clientWidth / c.clientHeight])"
+            "(document.querySelector('.scene-view canvas'))"
+        )
+        assert shape[1] == pytest.approx(shape[0], rel=0.01)
+        assert not page.is_visible(".scene-bar")
+
+
 def test_published_counts_are_beside_ours() -> None:
     """Operation counts on a data sheet, beside published ones."""
     count = nacelle.operation_count(nacelle.load("3rrr"), "jacobian")
