@@ -15,10 +15,11 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+import nacelle
 from nacelle.cli.commands import command
 from nacelle.cli.common import (
     JsonOption,
@@ -31,9 +32,6 @@ from nacelle.cli.common import (
 )
 from nacelle.errors import NacelleError
 from nacelle.progress import task
-
-if TYPE_CHECKING:
-    from nacelle.model.robot import Robot
 
 PAGE, TRUE, DATA, MODEL = "report.html", "palida-true.yaml", "measured.csv", "palida-identified.yaml"
 SCENARIO, CODE = "circle.yaml", "palida-c"
@@ -79,11 +77,9 @@ class StepResult(NamedTuple):
     data: dict[str, Any]
 
 
-def write_data_sheet(robot: Robot, out: Path) -> StepResult:
+def write_data_sheet(robot: nacelle.Robot, out: Path) -> StepResult:
     """Write the data sheet, with everything that follows from the description alone."""
-    import nacelle
-
-    sheet = nacelle.data_sheet(robot)
+    sheet = nacelle.data_sheet(robot.name)
     write_new(out / PAGE, sheet.html())
     data = sheet.data()
     return StepResult(("report", robot.name, "--out", out / PAGE), describe_sheet(data["sections"]), data)
@@ -126,11 +122,10 @@ def describe_sheet(sections: dict[str, Any]) -> list[str]:
     return lines
 
 
-def identify_machine(robot: Robot, out: Path) -> StepResult:
+def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     """Move the machine in closed loop, measure it with noise, and identify its parameters from that."""
     import numpy as np
 
-    import nacelle
     from nacelle.identification.rehearsal import Effects, Sensors, moved
 
     true = moved(robot, 10.0, seed=7, alike=True)
@@ -164,9 +159,8 @@ def identify_machine(robot: Robot, out: Path) -> StepResult:
     return StepResult(command, shown, result.data() | {"left": left})
 
 
-def run_circle(robot: Robot, out: Path) -> StepResult:
+def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
     """Run the machine along a circle under three controllers that have the identified model."""
-    import nacelle
     from nacelle.report.control import result_table
 
     write_new(out / SCENARIO, CIRCLE)
@@ -182,9 +176,8 @@ def run_circle(robot: Robot, out: Path) -> StepResult:
     return StepResult(command, shown, {"scenario": scenario.name, **comparison.summary()})
 
 
-def export_code(robot: Robot, out: Path) -> StepResult:
+def export_code(robot: nacelle.Robot, out: Path) -> StepResult:
     """Export the inverse dynamics of the identified model as C, which compiles and runs its self-test."""
-    import nacelle
     from nacelle.cli.export import export_data, export_lines
 
     model = nacelle.load(out / MODEL)
@@ -199,7 +192,7 @@ def _has_package(out: Path) -> bool:
     return replaced(out / CODE / MANIFEST)
 
 
-STEPS: dict[str, tuple[str, Callable[[Robot, Path], StepResult]]] = {
+STEPS: dict[str, tuple[str, Callable[[nacelle.Robot, Path], StepResult]]] = {
     "sheet": ("Data sheet: verified in other engines, operations counted", write_data_sheet),
     "identified": ("Parameters from noisy measurements of a simulated machine", identify_machine),
     "circle": ("A fast circle under three controllers", run_circle),
@@ -218,12 +211,10 @@ def demo_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at."""
-    from nacelle.library import load
-
     _prepare_folder(out)
     screen, begun = console(), time.perf_counter()
     screen.quiet = as_json
-    robot = load("palida")
+    robot = nacelle.load("palida")
     screen.print(f"{robot.title}; {len(STEPS)} steps, in a minute or two", markup=False)
     steps = []
     for number, (name, (title, work)) in enumerate(STEPS.items(), start=1):
