@@ -15,7 +15,7 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,6 +32,9 @@ from nacelle.cli.common import (
 )
 from nacelle.errors import NacelleError
 from nacelle.progress import task
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PAGE, TRUE, DATA, MODEL = "report.html", "palida-true.yaml", "measured.csv", "palida-identified.yaml"
 SCENARIO, CODE = "circle.yaml", "palida-c"
@@ -212,9 +215,9 @@ def demo_command(
 ) -> None:
     """Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at."""
     _prepare_folder(out)
-    screen, begun = console(), time.perf_counter()
-    screen.quiet = as_json
+    begun = time.perf_counter()
     robot = nacelle.load("palida")
+    screen = _screen(as_json)
     screen.print(f"{robot.title}; {len(STEPS)} steps, in a minute or two", markup=False)
     steps = []
     for number, (name, (title, work)) in enumerate(STEPS.items(), start=1):
@@ -228,6 +231,7 @@ def demo_command(
             leave_interrupted(f"{out} has what steps before {number} have written")
         line = shlex.join(["nacelle", *map(str, result.command)])
         steps.append({"step": name, "title": title, "command": line, "result": result.data})
+        screen = _screen(as_json)
         screen.print(f"   $ {line}", style="dim", markup=False, soft_wrap=True)
         for shown in result.shown:
             screen.print(f"   {shown}" if isinstance(shown, str) else shown, markup=False)
@@ -238,6 +242,13 @@ def demo_command(
     screen.print(f"All {len(STEPS)} steps passed in {seconds:.0f} s.", style="bold green")
     # Whole, so that a terminal makes a link of it.
     screen.print(f"Open the data sheet: {page}", markup=False, soft_wrap=True)
+
+
+def _screen(as_json: bool) -> Console:
+    """A console where nothing is in the way of the next lines; beside JSON it prints none."""
+    screen = console()
+    screen.quiet = as_json
+    return screen
 
 
 def _prepare_folder(out: Path) -> None:
