@@ -30,7 +30,7 @@ from nacelle.vision.observation import SeenPose, pose_from_edges
 from nacelle.vision.placing import camera_for, view_directions
 from nacelle.vision.scene import Scenery, depth_span, entry, half_spaces, holds, vertices
 from nacelle.vision.views import edge_motion, image_jacobian, judge_view, seen_motions
-from nacelle.vision.visibility import ContactLines, edge_visibility, region_of_interest
+from nacelle.vision.visibility import ContactLines, edge_visibility
 from support.library import library_robot
 from support.vision_scenes import rod, scene_of, small_camera
 
@@ -399,41 +399,6 @@ def test_corners_meet_three_planes() -> None:
 def test_behind_the_camera_is_missed() -> None:
     assert np.isinf(entry(Ball(np.array([0.0, 0.0, -2.0]), 0.5), np.array([0.0, 0.0, 1.0])))
     assert entry(Ball(np.array([0.0, 0.0, 0.2]), 0.5), np.array([0.0, 0.0, 1.0])) == 0.0
-
-
-# ---- Regions of interest see what the whole image sees
-
-ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
-
-MODEL_OF_REGION = PixelModel(blur=0.7, read_noise=1e-3)
-
-
-def test_measured_in_a_region() -> None:
-    scene = scene_of(small_camera(), ROD)
-    corner = region_of_interest(scene, 0, (40, 40))
-    assert corner is not None
-    part = scene.region(corner, (40, 40))
-    measured = look(part, part, 0, MODEL_OF_REGION, np.random.default_rng(0))
-    whole = look(scene, scene, 0, MODEL_OF_REGION, np.random.default_rng(0))
-    assert measured is not None
-    assert whole is not None
-    assert measured.fit.sides == (0, 1)
-    assert measured.fit.pixels < whole.fit.pixels
-    # The same normals in camera axes, less certain.
-    assert np.max(np.abs(measured.fit.normals - whole.fit.normals)) < 1e-5
-    assert np.trace(measured.fit.covariance) > 2.0 * np.trace(whole.fit.covariance)
-
-
-def test_regions_keep_away_from_others() -> None:
-    camera = small_camera()
-    wall = rod((-0.2, -0.5, 1.0), (-0.2, 0.5, 1.0), 0.2)
-    scene = scene_of(camera, ROD, wall)
-    corner = region_of_interest(scene, 0, (40, 40))
-    assert corner is not None
-    # The wall hides the left half of the image.
-    assert corner[0] + 20 > 85
-    hidden = scene_of(camera, ROD, rod((-0.5, 0.0, 1.0), (0.5, 0.0, 1.0), 0.4))
-    assert region_of_interest(hidden, 0) is None
 
 
 # ---- Solids before a camera: the cylinders of the legs in their order, and what a ray meets first

@@ -115,11 +115,6 @@ class Camera(Shown):
         """The same camera at another pose in the base: axes R (3, 3), centre p (3,), m."""
         return replace(self, pose=pose)
 
-    def region(self, corner: tuple[int, int], size: tuple[int, int]) -> Camera:
-        """A region of the image, from its first pixel (u, v), as a camera of its own: the same rays."""
-        centre = (self.centre[0] - corner[0], self.centre[1] - corner[1])
-        return replace(self, centre=centre, size=size)
-
     def seen(self, points: Any) -> Array:
         """Points (..., 3) of the base in camera axes: R^T (P - p), m."""
         return np.asarray((np.asarray(points, dtype=float) - self.pose.p) @ self.pose.R)

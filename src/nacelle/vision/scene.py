@@ -18,7 +18,7 @@ A ray misses a solid where the interval is empty or behind the camera.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -225,10 +225,6 @@ class CameraScene:
         """The cylinders of the legs in camera axes, in their order."""
         rods = {seen.cylinder: seen.solid for seen in self.solids if seen.cylinder >= 0}
         return tuple(rod for _, rod in sorted(rods.items()) if isinstance(rod, Rod))
-
-    def region(self, corner: tuple[int, int], size: tuple[int, int]) -> CameraScene:
-        """The same solids before a region of the camera, from its first pixel (u, v), px."""
-        return replace(self, camera=self.camera.region(corner, size))
 
     def first(self, rays: Array) -> Array:
         """Index (...) of the solid that rays (..., 3) meet first, -1 for the background."""

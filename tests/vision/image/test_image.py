@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
@@ -14,7 +12,6 @@ from nacelle.errors import KinematicsError
 from nacelle.shapes.solid import Ball, Block, Plate, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
-from nacelle.vision.association import detect_segments
 from nacelle.vision.camera import Camera, Patch
 from nacelle.vision.image.edges import (
     Band,
@@ -125,33 +122,6 @@ def test_cones_that_meet() -> None:
     assert not meets(ball, axis, touch - 1e-6)
     assert meets(rod((-3.0, 0.1, 2.0), (3.0, 0.1, 2.0), 0.01), axis, 0.05)
     assert not meets(rod((-3.0, 0.5, 2.0), (3.0, 0.5, 2.0), 0.01), axis, 0.05)
-
-
-# ---- Segments of OpenCV's detector on rendered rods
-
-
-def test_both_edges_with_the_rod_on_their_right() -> None:
-    pytest.importorskip("cv2")
-    camera, model = small_camera(), PixelModel(blur=0.7)
-    scene = scene_of(camera, rod((-0.2, -0.1, 2.0), (0.25, 0.15, 2.0), 0.04))
-    image = render(scene, model, corner=(10, 5), size=(140, 110), rng=np.random.default_rng(0))
-    segments = detect_segments(Picture(image, (10, 5)), 30.0)
-    assert len(segments.ends) == 2
-    assert np.all(segments.lengths > 60.0)
-    assert np.all(segments.contrast > 100.0)
-    middle = camera.project((0.025, 0.025, 2.0))
-    for a, b in segments.ends:
-        way, inwards = b - a, middle - a
-        # To the right with v down: way x inwards > 0; half the width away.
-        across = (way[0] * inwards[1] - way[1] * inwards[0]) / np.linalg.norm(way)
-        assert across == pytest.approx(6.0, abs=0.4)
-    assert len(detect_segments(Picture(np.full((50, 50), 40.0))).ends) == 0
-
-
-def test_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(KinematicsError, match=r"nacelle\[vision\]"):
-        detect_segments(Picture(np.zeros((20, 20))))
 
 
 # ---- Edges several pixels from their prediction
