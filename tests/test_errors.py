@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacelle.errors import did_you_mean, number_of, renamed
+from nacelle.errors import did_you_mean, number_of
 from support.bench import BENCH, problems_of
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -22,15 +22,6 @@ def test_problems_sort_and_print() -> None:
         "hint": "did you mean 'mass'?",
         "severity": "error",
     }
-
-
-def test_a_renamed_attribute_says_its_new_name() -> None:
-    class Result:
-        revolute = True
-        turns = renamed("turns", "revolute")
-
-    with pytest.warns(DeprecationWarning, match="turns is now called revolute"):
-        assert Result().turns is True
 
 
 def test_a_list_of_names_that_is_cut_says_so() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, order=True)
@@ -280,13 +278,3 @@ class DeviceError(CompileError):
 
 class ExportError(NacelleError):
     """A model cannot be exported as asked, or the folder cannot be written."""
-
-
-def renamed(old: str, new: str) -> property:
-    """An attribute under its older name: gives the new one, with a DeprecationWarning that says so."""
-
-    def read(self: Any) -> Any:
-        warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=2)
-        return getattr(self, new)
-
-    return property(read, doc=f"`{new}`, under its older name.")

@@ -257,13 +257,6 @@ def test_one_leg_is_named() -> None:
     assert len(error.value.legs) == 1
 
 
-def test_gates_are_called_margins() -> None:
-    robot = any_robot("fivebar")
-    result = inverse_kinematics(robot, reference_pose(robot))
-    with pytest.warns(DeprecationWarning, match="margins"):
-        assert result.gates is result.margins
-
-
 @pytest.mark.slow
 def test_iteration_out_of_reach() -> None:
     robot = any_robot("h4")

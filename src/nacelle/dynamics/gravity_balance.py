@@ -31,7 +31,6 @@ actuators: A^T Gamma = F.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -174,12 +173,6 @@ class BalanceSpring(NamedTuple):
     revolute: bool
     stiffness: float
     rest: float
-
-    @property
-    def turns(self) -> bool:
-        """`revolute`, under its older name."""
-        warnings.warn("turns is now called revolute", DeprecationWarning, stacklevel=2)
-        return self.revolute
 
 
 class Counterweight(NamedTuple):

@@ -49,7 +49,7 @@ from nacelle.dynamics.external import stacked_wrenches
 from nacelle.dynamics.formulations import reference
 from nacelle.dynamics.formulations.reference import supported
 from nacelle.dynamics.settings import Settings, above_zero
-from nacelle.errors import KinematicsError, SingularError, UnderactuatedError, renamed
+from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import Flag, failed
 from nacelle.kinematics.inverse import leg_condition
@@ -197,8 +197,6 @@ class InverseDynamics(Drawn):
     formulation: str
     projected: Array | None = None
     acceleration: Array | None = None
-
-    pivot = renamed("pivot", "parallel_margin")
 
     @cached_property
     def generalised(self) -> Array:

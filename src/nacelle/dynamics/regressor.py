@@ -26,7 +26,7 @@ from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column
 from nacelle.dynamics.element_state import AtElements, at_elements
 from nacelle.dynamics.inverse import flagged, twist_and_derivative
 from nacelle.dynamics.settings import Settings
-from nacelle.errors import KinematicsError, renamed
+from nacelle.errors import KinematicsError
 from nacelle.kinematics.elements.state import ElementState
 from nacelle.kinematics.flags import failed
 from nacelle.kinematics.motion import solved
@@ -60,8 +60,6 @@ class Regressor(Drawn):
     margins: Array
     parallel_margin: Array
     flags: Array
-
-    pivot = renamed("pivot", "parallel_margin")
 
 
 def regressor(

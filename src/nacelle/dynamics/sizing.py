@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.errors import renamed
 from nacelle.kinematics.along import SampledMotion, motion_samples, solved_samples, turning
 from nacelle.kinematics.motion import joint_motion
 from nacelle.kinematics.trajectory import Trajectory
@@ -57,8 +56,6 @@ class Load:
     force_limit: float
     speed_limit: float
     position_limit: tuple[float, float]
-
-    turns = renamed("turns", "revolute")
 
     @property
     def beyond(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import SingularError, UnreachableError, renamed
+from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import along_path
 from nacelle.kinematics.flags import Flag, failed
@@ -82,8 +82,6 @@ class InverseKinematics(Drawn):
     margins: Array
     flags: Array
     path: bool = False
-
-    gates = renamed("gates", "margins")
 
     @property
     def leg_condition(self) -> Array:

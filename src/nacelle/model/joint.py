@@ -54,7 +54,6 @@ class Primitive(StrEnum):
     TY = "ty"
     TZ = "tz"
     SPHERICAL = "ball"
-    BALL = "ball"  # an older name of SPHERICAL
 
     @property
     def axis(self) -> int:
@@ -65,11 +64,6 @@ class Primitive(StrEnum):
     def is_rotation(self) -> bool:
         """Whether it is a rotation."""
         return self.value[0] != "t"
-
-    @property
-    def turns(self) -> bool:
-        """An older name of `is_rotation`."""
-        return self.is_rotation
 
     @property
     def nq(self) -> int:

@@ -207,8 +207,7 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
     assert run.contour_error == pytest.approx(across, abs=1e-6)
     assert np.all(run.contour_error <= run.tool_error + 1e-7)
     # A five-bar's point has no orientation, and moves along a circle.
-    with pytest.warns(DeprecationWarning, match="turn_error is now called rotation_error"):
-        assert not np.any(run.turn_error)
+    assert not np.any(run.rotation_error)
     assert not run.is_rotation_only
 
 

@@ -290,10 +290,3 @@ def test_many_kernels_live_and_go() -> None:
         for one, other in zip(outputs, batch, strict=True):
             np.testing.assert_array_equal(one, other)
     assert len({array.tobytes() for batch in expected for array in batch}) > 25
-
-
-def test_the_older_name_of_options_says_the_new_one() -> None:
-    with pytest.warns(DeprecationWarning, match="JitOptions"):
-        assert jit.Options is jit.JitOptions
-    with pytest.raises(AttributeError, match="Choices"):
-        jit.Choices  # noqa: B018

@@ -22,7 +22,6 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Desired, PathRequirement
 from nacelle.control.sensors import Sensors
-from nacelle.errors import renamed
 from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.along import along
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -282,8 +281,6 @@ class ControlRun(Drawn):
         """Angles (N,) between the tool's orientation and the desired one, rad."""
         return self.places.angle_to(self.desired_places)
 
-    turn_error = renamed("turn_error", "rotation_error")
-
     @cached_property
     def path(self) -> FramePlaces:
         """The desired path of the tool, four points to a sample: origins, m, and orientations, base axes."""
@@ -303,8 +300,6 @@ class ControlRun(Drawn):
     def is_rotation_only(self) -> bool:
         """Whether the path rotates the tool in one place: contour errors are angles then."""
         return bool(np.max(np.ptp(self.path.p, axis=0)) < 1e-9)
-
-    turns_only = renamed("turns_only", "is_rotation_only")
 
     # ---- drives
 

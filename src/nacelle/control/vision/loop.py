@@ -39,7 +39,7 @@ from nacelle.control.pieces.pose import Platform
 from nacelle.control.sensors import Sensors, reading
 from nacelle.control.vision.plant import Deviation, TruePlant, numbers_size
 from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
-from nacelle.errors import KinematicsError, renamed
+from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -192,8 +192,6 @@ class LookRun:
         """Angles (N,) between the true platform and the desired one, rad."""
         true, _, desired = self._places
         return true.angle_to(desired)
-
-    turn_error = renamed("turn_error", "rotation_error")
 
     @property
     def estimate_error(self) -> Array:

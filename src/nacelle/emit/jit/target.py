@@ -27,7 +27,6 @@ import itertools
 import os
 import struct
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -403,11 +402,3 @@ def kernel(program: Program, options: JitOptions = DEFAULT) -> JitKernel:
 
 
 register(Target("jit", module_text, kernel))
-
-
-def __getattr__(name: str) -> Any:
-    """`JitOptions` under its older name."""
-    if name == "Options":
-        warnings.warn("Options is now called JitOptions", DeprecationWarning, stacklevel=2)
-        return JitOptions
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

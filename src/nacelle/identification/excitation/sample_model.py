@@ -40,7 +40,7 @@ from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacob
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns
-from nacelle.kinematics.tree.spanning_tree import Turn
+from nacelle.kinematics.tree.spanning_tree import CosSin
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.trace import Symbol, node_of
@@ -113,7 +113,7 @@ def _position(limit: Limit, step: Any) -> Scalar:
         if both:
             return (step - 0.5 * (low + high)) / (0.5 * (high - low))
         return 1.0 + (step - high if limit.upper else low - step)
-    assert isinstance(step, Turn)
+    assert isinstance(step, CosSin)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
     c = step.c * np.cos(middle) + step.s * np.sin(middle)
     s = step.s * np.cos(middle) - step.c * np.sin(middle)

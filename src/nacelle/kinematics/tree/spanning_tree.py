@@ -46,9 +46,6 @@ class CosSin(NamedTuple):
     s: Scalar
 
 
-Turn: Any = CosSin
-"""An older name."""
-
 TURN = 2.0 * math.pi
 """A turn, rad."""
 
