@@ -118,7 +118,6 @@ class Identification(Drawn):
         said = [self.fit.misfit] if self.fit.misfit else []
         said += [str(finding.problem(part.file)) for part in self.findings for finding in part]
         said += [f"{part.file}: not checked: {words}" for part in self.findings for words in part.skipped]
-        said += [f"{part.file}: {words}" for part in self.findings for words in part.seen]
         prepared = self.samples[0].preparation
         said.append(
             f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "

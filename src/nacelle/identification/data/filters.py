@@ -1,4 +1,4 @@
-"""Zero-phase filters, central differences and the band of a measured motion.
+"""Zero-phase filters, central differences, the band of a measured motion, and sums over correlated samples.
 
 Signals are sampled at a rate f_s (1/s), one column a signal. A Butterworth filter of order 4 runs forwards
 and backwards, so that its gain is 1 / (1 + (f / f_c)^8) and its phase zero: at a fifth of the cutoff f_c it
@@ -12,6 +12,8 @@ sides of Y p = force lose is the same, and noise beyond the band of the motion i
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -90,6 +92,23 @@ def band(q: Array, rate: float) -> float:
             place = int(np.searchsorted(np.cumsum(column), _POWER * total))
             highest.append(float(frequency[min(place, len(frequency) - 1)]))
     return max(highest)
+
+
+def lagged_products(parts: Sequence[Array], lags: int) -> Array:
+    """Covariance (k, k) of the sum of scores that are correlated over time (Newey and West).
+
+    B = sum over t, l of k_l s_t s_(t+l)^T with k_l = 1 - |l| / lags.
+
+    Args:
+        parts: scores (N, k) of each uninterrupted part.
+        lags: how many samples apart they are uncorrelated.
+    """
+    B = np.sum([part.T @ part for part in parts], axis=0)
+    for lag in range(1, lags):
+        for part in parts:
+            term = part[:-lag].T @ part[lag:]
+            B += (1.0 - lag / lags) * (term + term.T)
+    return np.asarray(B)
 
 
 def decimation_filter(factor: int) -> Array:

@@ -9,9 +9,6 @@ steps e = J_r (q - q(x)) with the pseudo-inverse J_r in units in which all encod
 
 The path of the nacelle along coordinates that may be wrong, for the checks: poses, and which are sound.
 
-    q -> x                       forward kinematics, each sample continued from the one before
-    v = J_r q',   a = J_r (q'' - bias(x, v))       J_r (n, actuators), bias: actuators' acceleration at a = 0
-
 With redundant actuation the poses are those of least squares, and what remains says how well encoders agree.
 """
 
@@ -22,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.dynamics.equilibrium import moved
-from nacelle.dynamics.jacobian import jacobian
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.actuation import actuator_scales, unwound
 from nacelle.kinematics.flags import Flag, failed
@@ -30,7 +26,7 @@ from nacelle.kinematics.forward.forward import forward_kinematics
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration.unknowns import SearchStart
 from nacelle.kinematics.jacobian import twist_units
-from nacelle.kinematics.motion import joint_motion, solved
+from nacelle.kinematics.motion import solved
 from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
@@ -80,9 +76,20 @@ def measured_motion(
         q_acceleration: derivatives of the rates.
         start: pose (nx,) near that of the first sample; the reference pose if None.
     """
-    x = path_poses(robot, q, start)
+    return motion_along(robot, path_poses(robot, q, start), q_rate, q_acceleration)
+
+
+def motion_along(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -> NacelleMotion:
+    """The motion of the nacelle at poses (N, nx) from rates and accelerations of the actuators.
+
+    Args:
+        robot: the robot.
+        x: reduced poses; NaN where there is none.
+        q_rate: rates of the actuators (N, actuators).
+        q_acceleration: derivatives of the rates.
+    """
     good = np.all(np.isfinite(x), axis=1)
-    v = np.full((len(q), robot.motion.n), np.nan)
+    v = np.full((len(x), robot.motion.n), np.nan)
     a = np.full_like(v, np.nan)
     if np.any(good):
         # y is sought once: at the poses, each from the one before.
@@ -181,16 +188,6 @@ _BAD = int(Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OTHER_BRANCH)
 
 
 @dataclass(frozen=True, eq=False)
-class PathMotion:
-    """Motion of the nacelle: x (N, nx), v (N, n), a (N, n), and J_r^-1 (N, actuators, n)."""
-
-    x: Array
-    v: Array
-    a: Array
-    inverse: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Path:
     """Poses along measured coordinates.
 
@@ -220,25 +217,6 @@ class Path:
     def lost(self) -> float:
         """Part of the samples that are not good."""
         return 1.0 - float(np.mean(self.good))
-
-    def at(self, q: Array, x: Array) -> Path:
-        """A path of the same robot through other poses (N, nx), NaN where there is none, without limits."""
-        flags = np.where(np.all(np.isfinite(x), axis=1), 0, int(Flag.UNREACHABLE))
-        return Path(self.robot, q, x, flags, np.zeros(q.shape, dtype=bool), np.zeros(len(q)))
-
-    def motion(self, rate: Array, acceleration: Array) -> PathMotion:
-        """Motion of the nacelle from rates and accelerations of the actuators (N, actuators)."""
-        count, n = len(self.x), self.robot.motion.n
-        good = self.good
-        v, a = np.full((count, n), np.nan), np.full((count, n), np.nan)
-        inverse = np.full((count, len(self.robot.actuators), n), np.nan)
-        if np.any(good):
-            matrices = jacobian(self.robot, self.x[good])
-            inverse[good] = matrices.inverse
-            v[good] = np.einsum("kni,ki->kn", matrices.direct, rate[good])
-            bias = joint_motion(self.robot, self.x[good], v[good]).actuators[2]
-            a[good] = np.einsum("kni,ki->kn", matrices.direct, acceleration[good] - bias)
-        return PathMotion(self.x, v, a, inverse)
 
 
 def measured_path(robot: Robot, q: Array, *, most_lost: float = 1.0) -> Path:

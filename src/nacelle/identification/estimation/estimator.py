@@ -64,7 +64,7 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.data.filters import HALF_LENGTH
+from nacelle.identification.data.filters import HALF_LENGTH, lagged_products
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.regression import Regression, regression
 from nacelle.model.numbers import INERTIA_NAMES
@@ -151,12 +151,7 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
 def _product_covariance(data: Regression, residuals: Array, Q: Array) -> Array:
     """B' (k, k) from the products of moments at near times."""
     moments = np.einsum("tik,ti->tk", Q, residuals)
-    B = moments.T @ moments
-    for lag in range(1, _LAGS):
-        for part in data.parts():
-            now = moments[part]
-            term = now[:-lag].T @ now[lag:]
-            B += (1.0 - lag / _LAGS) * (term + term.T)
+    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
     count = data.count * len(data.rows)
     return np.asarray(B * (count / max(count - Q.shape[2], 1)))
 

@@ -1,6 +1,6 @@
 """All checks of a measurement, from the cheap to the physical.
 
-    missing, constant -> time -> jumps -> clipping -> columns (swapped, sign, unit) -> reach, branch -> zeros
+    missing, constant -> time -> jumps -> clipping -> zeros, columns (swapped, sign, unit) -> reach, branch
 
 Later checks are left out, with words, where earlier findings make them impossible.
 
@@ -35,7 +35,7 @@ from nacelle.identification.data.checks.signals import (
     check_reference,
     check_timing,
 )
-from nacelle.identification.data.checks.zeros import INSTANTS, ZeroSight, check_gaps, check_zeros
+from nacelle.identification.data.checks.zeros import check_gaps
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import Path, measured_path
 from nacelle.kinematics.flags import Flag
@@ -132,18 +132,14 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     """
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
     findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
-    skipped, said = [], []
+    skipped = []
     reason = _impossible(measurement, findings) if physics else "not wanted"
     if reason:
         skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
     else:
-        physical, sight = _physical(measurement)
+        physical = _physical(measurement)
         findings = [entry for entry in findings if not _is_explained(entry, physical)] + physical
-        if sight is None:
-            skipped.append("encoder zeros: the coordinates belong to no sound path")
-        else:
-            said.append(str(sight))
-    return Findings(measurement.source.file, tuple(findings), tuple(skipped), tuple(said))
+    return Findings(measurement.source.file, tuple(findings), tuple(skipped))
 
 
 def _is_explained(entry: Finding, others: list[Finding]) -> bool:
@@ -171,8 +167,8 @@ def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     return ""
 
 
-def _physical(measurement: Measurement) -> tuple[list[Finding], ZeroSight | None]:
-    """Findings that the robot's physics makes, and which shifts of zeros it shows."""
+def _physical(measurement: Measurement) -> list[Finding]:
+    """Findings that the robot's physics makes."""
     robot = measurement.robot
     present = np.isfinite(measurement.time)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
@@ -183,16 +179,12 @@ def _physical(measurement: Measurement) -> tuple[list[Finding], ZeroSight | None
     findings, correction, verdict = check_columns(measurement, judge, read)
     if any(entry.kind == "branch" for entry in place) and verdict.cost > POOR * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.
-        return gaps + place, None
+        return gaps + place
     findings = gaps + findings
     findings += check_reach(measurement, judge, correction) if findings else place
-    if not np.isfinite(verdict.cost):
-        return findings, None
-    closely = smoothed(measurement.time[present], columns, len(robot.actuators), INSTANTS)
-    zeros, sight = check_zeros(measurement, judge, closely, correction)
-    findings += zeros
-    findings += _misfit(measurement, verdict) if not findings else []
-    return findings, sight
+    if findings or not np.isfinite(verdict.cost):
+        return findings
+    return _misfit(measurement, verdict)
 
 
 def _misfit(measurement: Measurement, verdict: HypothesisFit) -> list[Finding]:

@@ -25,7 +25,7 @@ from nacelle.identification.data.checks.judge import (
     exchanged,
     rescaled,
 )
-from nacelle.identification.data.checks.zeros import explained, offsets_of, refined, zero_finding
+from nacelle.identification.data.checks.zeros import best_offset, explained, zero_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
 
@@ -63,21 +63,18 @@ def check_columns(
         costs = [(judge.verdict(current.then(one)), one) for one in _corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
         lowest = min((other.cost for other, _ in costs), default=np.inf)
-        if min(lowest, verdict.cost) > POOR * m:
-            # Nothing explains the forces: zeros may be what is wrong.
-            shifts = [(judge.verdict(current.then(one)), one) for one in offsets_of(measurement)]
-            nearest = min(shifts, key=lambda entry: entry[0].cost)[1]
-            one, other = refined(judge, current, nearest)
+        helps = lowest < verdict.cost - _LOWER and lowest < _FACTOR * verdict.cost
+        if not helps or lowest > POOR * m:
+            # No other reading of the columns explains the forces: zeros may be what is wrong.
+            one, other = best_offset(judge, current)
             clearly = other.residual < _EXPLAINED * verdict.residual
             if clearly and other.cost < min(lowest, verdict.cost) - _LOWER:
                 findings.append(zero_finding(measurement, one, explained(verdict.residual, other.residual)))
                 current, verdict = current.then(one), other
                 continue
-        if not costs:
+        if not helps:
             break
         best, correction = min(costs, key=lambda entry: entry[0].cost)
-        if not (best.cost < verdict.cost - _LOWER and best.cost < _FACTOR * verdict.cost):
-            break
         bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
         alike = [one for other, one in costs if other.cost <= bound and one is not correction]
         findings.append(_finding(measurement, correction, alike, (verdict, best)))

@@ -91,13 +91,11 @@ class Findings(Shown):
         file: the measurement's file.
         entries: the findings, in the order of the checks.
         skipped: checks that could not be made, and why, in words.
-        seen: what silence means: how large a fault must be to be reported, in words.
     """
 
     file: str
     entries: tuple[Finding, ...]
     skipped: tuple[str, ...] = ()
-    seen: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Finding]:
         """The findings, in the order of the checks."""
@@ -144,4 +142,4 @@ class Findings(Shown):
         """All findings, one a line."""
         lines = [str(entry.problem(self.file)) for entry in self.entries] or [f"{self.file}: no faults found"]
         lines += [f"{self.file}: not checked: {words}" for words in self.skipped]
-        return "\n".join([*lines, *(f"{self.file}: {words}" for words in self.seen)])
+        return "\n".join(lines)

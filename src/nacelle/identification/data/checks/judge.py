@@ -25,10 +25,9 @@ pace^d. Corrections are applied one after the other: `then`.
 
 Smoothed signals and their derivatives at a few hundred instants, for the checks alone.
 
-The band of the motion ends at the frequency f_b above which the encoders' spectrum has no energy beyond its
-own noise floor; signals pass a Butterworth filter of order four at 3 f_b, forwards and backwards, so without
-phase. Derivatives are central differences. All of this is linear and acts on each column alone: swapped
-columns, signs, factors and offsets can be tried on the result.
+They pass the filters that samples for an estimate pass (`filters`), at five times the band of the motion.
+All of this is linear and acts on each column alone: swapped columns, signs, factors and offsets can be tried
+on the result.
 """
 
 from __future__ import annotations
@@ -39,8 +38,10 @@ from functools import lru_cache
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
-from nacelle.identification.data.poses import Path, measured_path
+from nacelle.identification.data.filters import band, derivatives, low_pass, settling
+from nacelle.identification.data.poses import Path, measured_path, motion_along
 from nacelle.kinematics.actuation import actuator_scales
 from nacelle.kinematics.flags import failed
 from nacelle.model.robot import Robot
@@ -141,10 +142,8 @@ def offset_columns(m: int, offsets: Array) -> Correction:
 # Instants that are looked at, and the least number of samples from which they are taken.
 _INSTANTS = 120
 _FEWEST = 40
-# Part of the energy of a coordinate that may lie beyond the band.
-_BEYOND = 1e-6
-# Cutoff, in parts of half the rate, from which on nothing is filtered.
-_UNFILTERED = 0.9
+# Cutoff of the filter over the band of the motion.
+_CUTOFF = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,72 +152,37 @@ class Smoothed:
 
     Attributes:
         samples: places of the instants among the samples (M,).
-        time: s (M,).
         value: of all columns (M, columns).
         rate: their derivatives (M, columns).
         acceleration: their second derivatives (M, columns).
-        band: frequency where the band of the motion ends, Hz.
-        cutoff: of the filter, in parts of half the rate; 1 where nothing is filtered.
-        all_values: all columns at all times, in equal steps (N, columns).
-        all_rates: their derivatives (N, columns).
-        places: the instants among these times (M,).
     """
 
     samples: Array
-    time: Array
     value: Array
     rate: Array
     acceleration: Array
-    band: float
-    cutoff: float
-    all_values: Array
-    all_rates: Array
-    places: Array
-
-    def passed(self, signals: Array) -> Array:
-        """Signals (n, k) in n equal cells of the record, through the same filter, at the instants (M, k)."""
-        cells, count = len(signals), len(self.all_rates)
-        filtered = _filtered(signals, self.cutoff * count / cells)
-        if cells == count:
-            return np.asarray(filtered[self.places])
-        places = (self.places + 0.5) * cells / count - 0.5
-        return np.stack([np.interp(places, np.arange(cells), column) for column in filtered.T], axis=1)
 
 
-def smoothed(time: Array, columns: Array, encoders: int, instants: int = _INSTANTS) -> Smoothed:
+def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
     """Smooth signals that may lack samples and may be sampled unequally.
 
     Args:
         time: s (N,), ascending.
         columns: signals (N, columns); NaN is interpolated.
         encoders: how many of the first columns are coordinates, whose spectrum gives the band.
-        instants: at how many instants, at most.
     """
     count = len(time)
     even = np.linspace(time[0], time[-1], count)
     signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)
-    step = (time[-1] - time[0]) / (count - 1)
+    rate = (count - 1) / float(time[-1] - time[0])
     # The lower median: one of the columns may not be a coordinate.
-    band = sorted(_band(column, step) for column in signals[:, :encoders].T)[(encoders - 1) // 2]
-    cutoff = min(3.0 * band * 2.0 * step, _UNFILTERED)
-    filtered = _filtered(signals, cutoff)
-    rate = np.gradient(filtered, step, axis=0)
-    acceleration = np.gradient(rate, step, axis=0)
-    margin = min(int(np.ceil(1.0 / cutoff)) * 2 + 2, count // 4)
-    places = np.unique(np.linspace(margin, count - 1 - margin, instants).round().astype(int))
-    samples = np.clip(np.searchsorted(time, even[places]), 0, count - 1)
-    return Smoothed(
-        samples=samples,
-        time=even[places],
-        value=filtered[places],
-        rate=rate[places],
-        acceleration=acceleration[places],
-        band=band,
-        cutoff=cutoff,
-        all_values=filtered,
-        all_rates=rate,
-        places=places,
-    )
+    width = sorted(band(signals[:, [k]], rate) for k in range(encoders))[(encoders - 1) // 2]
+    value = low_pass(signals, _CUTOFF * width, rate)
+    first, second = derivatives(value, rate)
+    margin = min(settling(_CUTOFF * width, rate), count // 4)
+    places = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
+    samples = np.clip(np.searchsorted(time, even[places] - 0.5 / rate), 0, count - 1)
+    return Smoothed(samples, value[places], first[places], second[places])
 
 
 def enough(count: int) -> bool:
@@ -226,33 +190,11 @@ def enough(count: int) -> bool:
     return count >= _FEWEST
 
 
-def _filtered(signals: Array, cutoff: float) -> Array:
-    """Signals (N, k) without what is faster than the cutoff, in parts of half the rate."""
-    from scipy.signal import butter, sosfiltfilt
-
-    if cutoff >= _UNFILTERED:
-        return signals
-    # Both ends continue by reflection at a point; what that spoils is left out by the caller.
-    return np.asarray(sosfiltfilt(butter(4, cutoff, output="sos"), signals, axis=0))
-
-
 def _interpolated(even: Array, time: Array, column: Array) -> Array:
     present = np.isfinite(column)
     if not np.any(present):
         return np.zeros_like(even)
     return np.interp(even, time[present], column[present])
-
-
-def _band(column: Array, step: float) -> float:
-    """Frequency above which a coordinate has no energy but noise, Hz."""
-    count = len(column)
-    centered = column - np.polyval(np.polyfit(np.arange(count), column, 1), np.arange(count))
-    power = np.abs(np.fft.rfft(centered * np.hanning(count))) ** 2
-    frequency = np.fft.rfftfreq(count, step)
-    floor = np.median(power[len(power) // 2 :]) * 2.0
-    beyond = np.cumsum((np.maximum(power - floor, 0.0))[::-1])[::-1]
-    inside = np.flatnonzero(beyond > _BEYOND * beyond[0])
-    return float(frequency[inside[-1]]) if inside.size and beyond[0] > 0.0 else float(frequency[1])
 
 
 # ---- the judge of hypotheses: how well physics explains a measurement, were its columns meant in some way
@@ -338,19 +280,19 @@ class Judge:
     def _along(self, correction: Correction) -> _Along | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
         m = len(self.robot.actuators)
-        path = measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        path = self.path(correction)
         if path.lost > _MOST_LOST:
             return None
         rate = correction.apply(self.signals.rate, 1)[:, :m]
         acceleration = correction.apply(self.signals.acceleration, 2)[:, :m]
-        motion = path.motion(rate, acceleration)
-        good = path.good.copy()
+        motion = motion_along(self.robot, np.where(path.good[:, None], path.x, np.nan), rate, acceleration)
+        good = motion.ok.copy()
         form = regressor(self.robot, motion.x[good], motion.v[good], motion.a[good], parameters=self.base)
         sound = ~failed(form.flags) & np.all(np.isfinite(form.Y), axis=(1, 2))
         good[good] = sound
         if np.mean(~good) > _MOST_LOST:
             return None
-        return _Along(form.Y[sound], rate[good], motion.inverse[good], good)
+        return _Along(form.Y[sound], rate[good], jacobian(self.robot, motion.x[good]).inverse, good)
 
     def _motion(self, correction: Correction) -> _Along | None:
         """The linear form along the corrected motion, made once for all corrections of forces."""
