@@ -82,7 +82,6 @@ def test_boxes_are_listed_apart(name: str, rods: int, boxes: int) -> None:
     robot = load(name)
     assert len(visible_cylinders(robot)) == rods
     assert len(leg_blocks(robot)) == boxes
-    assert all(block.size.shape == (3,) for block in leg_blocks(robot))
 
 
 # ---- From a predicted scene and an image to a line, with the right covariance, and the times of the exposure

@@ -72,16 +72,10 @@ class LegBlock:
     Attributes:
         name: that of its body.
         leg: index of the leg.
-        body: index of the body.
-        at: pose of its centre in the body's frame.
-        size: (3,), m.
     """
 
     name: str
     leg: int
-    body: int
-    at: Pose
-    size: Array
 
 
 def robot_solids(robot: Robot) -> list[list[Solid]]:
@@ -115,7 +109,7 @@ def visible_cylinders(robot: Robot) -> tuple[Cylinder, ...]:
 def leg_blocks(robot: Robot) -> tuple[LegBlock, ...]:
     """All boxes of the legs: what a camera sees of them is no measurement of a cylinder."""
     return tuple(
-        LegBlock(robot.bodies[b].name, leg, b, solid.at, solid.size)
+        LegBlock(robot.bodies[b].name, leg)
         for leg, b, solids in _leg_solids(robot)
         for solid in solids
         if isinstance(solid, Block)

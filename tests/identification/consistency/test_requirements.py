@@ -25,7 +25,6 @@ from nacelle.identification.consistency.feasible_set import (
 from nacelle.identification.consistency.identified import consistency_faults, identified_robot
 from nacelle.identification.consistency.roots import (
     root_of_covariance,
-    root_of_information,
     root_of_regression,
     standard_deviations,
 )
@@ -272,8 +271,8 @@ C = np.linalg.inv(W.T @ W)
 
 @pytest.mark.parametrize(
     "root",
-    [root_of_regression(Y, SIGMA), root_of_covariance(C), root_of_information(W.T @ W)],
-    ids=["regression", "covariance", "information"],
+    [root_of_regression(Y, SIGMA), root_of_covariance(C)],
+    ids=["regression", "covariance"],
 )
 def test_roots_of_the_same_estimate(root):
     for _ in range(3):
@@ -318,9 +317,6 @@ def test_one_sigma_for_all_and_more_columns_than_rows():
         (lambda: root_of_covariance(np.zeros((2, 3))), "square"),
         (lambda: root_of_covariance(np.diag([1.0, 0.0])), "variance of base parameter 1 is zero"),
         (lambda: root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
-        (lambda: root_of_information([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
-        (lambda: root_of_information([[np.nan]]), "not finite"),
-        (lambda: root_of_information(np.zeros(3)), "square"),
         (lambda: root_of_regression([[np.nan]]), "not finite"),
     ],
 )

@@ -22,7 +22,7 @@ from nacelle.vision.camera import Exposure, Shutter
 from nacelle.vision.cylinders import contour_normals, visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchor_names, anchors_of, offset_map
-from nacelle.vision.observer.observer import Observer, element_states
+from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.process import (
     Accelerations,
     Displacer,
@@ -37,7 +37,6 @@ from nacelle.vision.observer.sight import (
     anchored_readings,
     camera_numbers,
     cylinder_option,
-    directions,
     edges,
     readings,
 )
@@ -235,9 +234,6 @@ def test_edges_of_one_exposure_are_used_together_and_not_before_they_arrive():
     assert now.age == pytest.approx(0.04)
     assert len(observer.steps) == 2
     assert isinstance(observer.steps[1].event.measured[0], EdgeMeasurement)
-    elements = observer.elements(0.05)
-    assert elements.names == tuple(c.name for c in visible_cylinders(observer.robot))
-    assert elements.covariance.shape == (4, 6, 6)
 
 
 # ---- Displaced anchors: which can be, and what they do to edges and readings
@@ -353,38 +349,6 @@ def test_out_of_view_there_is_nothing():
     away = camera.placed(camera.pose._replace(R=camera.pose.R @ np.diag([1.0, -1.0, -1.0])))
     eye = SimulatedCamera(robot, away, visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0))
     assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
-
-
-@pytest.mark.parametrize("name", ["fivebar", "gough-stewart"])
-def test_element_states(name):
-    """Directions of legs and their rates against motions in time; their covariances by differences."""
-    robot = nacelle.load(name)
-    cylinders, displaced, n = visible_cylinders(robot), Displacer(robot), robot.motion.n
-    rng = np.random.default_rng(2)
-    ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    v = 0.3 * twist_units(robot) * rng.uniform(-1.0, 1.0, n)
-    A = 1e-4 * rng.standard_normal((2 * n, 2 * n)) * np.tile(twist_units(robot), 2)
-    now = element_states(robot, cylinders, ik.x, v, A.T @ A, guess=ik.y)
-
-    def axes(x):
-        R = nacelle.inverse_kinematics(robot, x, limits=False).bodies.R
-        return np.array([R[c.body] @ c.direction for c in cylinders])
-
-    h = 1e-6
-    rate = (axes(displaced(ik.x, ik.y, h * v)) - axes(displaced(ik.x, ik.y, -h * v))) / (2.0 * h)
-    np.testing.assert_allclose(now.direction, axes(ik.x), atol=1e-14)
-    np.testing.assert_allclose(now.rate, rate, atol=1e-8)
-    slopes = []
-    for k, unit in enumerate(np.tile(twist_units(robot), 2)):
-        ends = []
-        for s in (1e-6 * unit, -1e-6 * unit):
-            e = s * np.eye(2 * n)[k]
-            one = element_states(robot, cylinders, displaced(ik.x, ik.y, e[:n]), v + e[n:], np.eye(2 * n))
-            ends.append(np.concatenate([one.direction, one.rate], axis=1))
-        slopes.append((ends[0] - ends[1]) / (2e-6 * unit))
-    D = np.moveaxis(np.array(slopes), 0, -1)
-    expected = D @ (A.T @ A) @ np.swapaxes(D, 1, 2)
-    np.testing.assert_allclose(now.covariance, expected, atol=1e-6 * np.max(np.abs(expected)))
 
 
 # ---- Measurements in their place: any order of arrival gives the same state
@@ -657,19 +621,6 @@ def test_readings_and_their_jacobian(seen):
     np.testing.assert_allclose(at["q"], ik.actuators, atol=1e-12)
     expected = differences(seen, lambda one: one.actuators)
     np.testing.assert_allclose(at["by_pose"], expected, atol=1e-7 * np.max(np.abs(expected)))
-
-
-def test_directions_turn_with_their_bodies(seen):
-    robot, cylinders, _, ik = seen
-    at = directions(robot, ik.x, ik.y, cylinders=cylinder_option(cylinders))
-
-    def axes(one):
-        return np.array([one.bodies.R[c.body] @ c.direction for c in cylinders])
-
-    np.testing.assert_allclose(at["direction"], axes(ik), atol=1e-14)
-    expected = differences(seen, axes)
-    turned = np.cross(at["angular"], at["direction"][..., None], axis=1)
-    np.testing.assert_allclose(turned, expected, atol=1e-7 * np.max(np.abs(expected)))
 
 
 def test_within_a_cylinder_there_are_no_edges():

@@ -38,17 +38,6 @@ def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
     return np.asarray(R[: Y.shape[-1]])
 
 
-def root_of_information(information: Any) -> Array:
-    """R of an information matrix C^-1 (parameters, parameters), which may be singular."""
-    matrix = _symmetric(information, "information")
-    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    unit = np.where(size > 0.0, size, 1.0)
-    values, vectors = np.linalg.eigh(matrix / np.outer(unit, unit))
-    if values[0] < -1e-9 * max(1.0, values[-1]):
-        raise IdentificationError("the information matrix has negative eigenvalues: that of no estimate")
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * unit)
-
-
 def root_of_covariance(covariance: Any) -> Array:
     """R of a covariance C (parameters, parameters); an infinite variance says that nothing is known."""
     C = np.array(covariance, dtype=float)

@@ -200,21 +200,6 @@ def _readings(now: Configuration) -> dict[str, Array]:
     }
 
 
-@physics(x=of_pose, y=of_unknowns)
-def directions(robot: Robot, x: Array, y: Array, *, cylinders: tuple[Shape, ...]) -> dict[str, Array]:
-    """Unit directions of cylinders (C, 3), and angular velocities of their bodies (C, 3, n), base axes."""
-    now = configuration(robot, x, y)
-    U = rate_map(now)
-    axes = [_axis(now.motion.poses[body], np.array(A), np.array(B))[1] for body, A, B, _ in cylinders]
-    turns = [product(_angular(now, body), U) for body, _, _, _ in cylinders]
-    return {"direction": np.stack(axes), "angular": np.stack(turns), "margins": margins(now)}
-
-
-def _angular(now: Configuration, body: int) -> Array:
-    motion: TreeMotion = now.motion
-    return motion.jacobian(body)[3:]
-
-
 class Sight:
     """What is measured of a robot, natively: edges of cylinders and readings, anchors displaced or not.
 
