@@ -20,7 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, RotationDamper, Shape, Solid
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    Graph,
+    Link,
+    Motor,
+    Names,
+    RotationDamper,
+    Shape,
+    Solid,
+    connected,
+)
+from nacelle.exchange.write.text import rpy
 from nacelle.model.description.version import NEWEST
 from nacelle.model.platform import AXES, NAMED_MOTIONS
 from nacelle.spatial.pose import Pose
@@ -52,23 +64,11 @@ class Piece:
 def legs_in_order(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
-    group = {body: body for body in graph.bodies if body not in outside}
-
-    def root(body: str) -> str:
-        while group[body] != body:
-            body = group[body]
-        return body
-
-    for link in (*graph.joints, *graph.closures):
-        if link.parent in group and link.child in group:
-            one, other = sorted((root(link.parent), root(link.child)), key=list(group).index)
-            group[other] = one
-    parts: dict[str, list[str]] = {}
-    for body in group:
-        parts.setdefault(root(body), []).append(body)
+    links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
+    parts = connected([body for body in graph.bodies if body not in outside], links)
     names = Names(["nacelle", *(body for body in outside if body is not None)])
     found = []
-    for number, bodies in enumerate(parts.values(), 1):
+    for number, bodies in enumerate(parts, 1):
         own = set(bodies)
         joints = tuple(joint for joint in graph.joints if joint.child in own)
         closures = tuple(c for c in graph.closures if c.parent in own or c.child in own)
@@ -168,14 +168,8 @@ def frame(pose: Pose, size: float) -> Any:
 
 def written_rotation(R: Array) -> dict[str, Any]:
     """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
-    pitch = math.asin(min(1.0, max(-1.0, -R[2, 0])))
-    if abs(R[2, 0]) > 1.0 - 1e-12:
-        pitch = math.copysign(math.pi / 2, -R[2, 0])
-        rpy = [0.0, pitch, math.atan2(-R[0, 1], R[1, 1])]
-    else:
-        rpy = [math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])]
-    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy]
-    radians = [float(shortest_decimal(v, math.pi)) for v in rpy]
+    degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy(R)]
+    radians = [float(shortest_decimal(v, math.pi)) for v in rpy(R)]
     for unit, angles, turned in (("deg", degrees, np.radians(degrees)), ("rad", radians, np.array(radians))):
         text = " ".join(shortest_decimal(v) for v in angles)
         if len(text) < 24 and np.max(np.abs(rotation_rpy(turned) - R)) < 4e-16:
@@ -312,7 +306,7 @@ class _Writer:
     def body(self, name: str) -> dict[str, Any]:
         solid: Solid = self.graph.bodies[name]
         data: dict[str, Any] = {}
-        if solid.mass or np.any(solid.inertia):
+        if not solid.is_massless:
             data["mass"] = (
                 f"{shortest_decimal(solid.mass)} kg"
                 if solid.mass >= 1e-3

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -324,6 +324,11 @@ class Graph:
         return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
 
     @property
+    def coupled(self) -> set[str]:
+        """Names of the joints that couplings join."""
+        return {name for coupling in self.couplings for name in (coupling.joint, *coupling.follows)}
+
+    @property
     def size(self) -> float:
         """The largest distance between two joints on one moving body, m; 1 if all are in one point."""
         ends: dict[str, list[Array]] = {}
@@ -363,6 +368,23 @@ def _with_value(joint: Link, value: Array | None) -> Link:
         return replace(joint, quat=value)
     axes = tuple(replace(axis, value=float(v)) for axis, v in zip(joint.axes, value, strict=True))
     return replace(joint, axes=axes)
+
+
+def connected(bodies: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """The pieces into which pairs connect some bodies; bodies and pieces in the given order.
+
+    Args:
+        bodies: their names.
+        pairs: names of bodies that are connected; pairs with others do not count.
+    """
+    piece = {body: [body] for body in bodies}
+    for one, other in pairs:
+        if one in piece and other in piece and piece[one] is not piece[other]:
+            piece[one] += piece[other]
+            piece |= dict.fromkeys(piece[other], piece[one])
+    order = {body: k for k, body in enumerate(bodies)}
+    different = {id(members): sorted(members, key=order.__getitem__) for members in piece.values()}
+    return sorted(different.values(), key=lambda members: order[members[0]])
 
 
 def relative_quat(R: Array) -> Array:

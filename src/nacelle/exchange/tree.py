@@ -24,7 +24,7 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
     Raises:
         DescriptionError: if a body is joined to nothing.
     """
-    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    coupled = graph.coupled
     links = [*sorted(graph.joints, key=lambda link: _rank(link, coupled)), *graph.closures]
     if phase is not None:
         links.sort(key=phase)

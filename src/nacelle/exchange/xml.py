@@ -215,7 +215,8 @@ def text_of(root: Element) -> str:
 
 # Entries that come from a direction of unit length within this part are taken as they are.
 _UNIT = 1e-12
-_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+"""Names of the moments of inertia in URDF and SDF, and their places in the matrix."""
 
 
 def finite_numbers(element: Element, text: str, count: int, what: str, most: float = FARTHEST) -> Array:
@@ -296,4 +297,4 @@ def possible_solid(solid: Solid, fault: Callable[[str, str], DescriptionError]) 
 
 def moments_of(element: Element | None) -> Array:
     """Inertia (3, 3) by the attributes ixx, ixy, ixz, iyy, iyz, izz; zero where they are missing."""
-    return symmetric(np.array([number_attribute(element, name, 0.0) for name in _MOMENTS]))
+    return symmetric(np.array([number_attribute(element, name, 0.0) for name in MOMENTS]))

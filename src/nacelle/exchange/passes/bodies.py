@@ -100,8 +100,7 @@ def _cost(graph: Graph, body: str) -> int:
     if body in (BASE, graph.floating):
         return 3
     (own,) = (joint for joint in graph.joints if joint.child == body)
-    coupled = any(own.name in (coupling.joint, *coupling.follows) for coupling in graph.couplings)
-    return 3 if coupled else 2 if own.motor is not None else 1
+    return 3 if own.name in graph.coupled else 2 if own.motor is not None else 1
 
 
 def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
@@ -127,7 +126,7 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
 
 def _sum(one: Solid, other: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
     mass = one.mass + other.mass
-    if other.mass == 0.0 and not np.any(other.inertia):
+    if other.is_massless:
         return replace(one, shapes=(*one.shapes, *shapes))
     com = X.R @ other.com + X.p
     centre = (one.mass * one.com + other.mass * com) / mass if mass else one.com
@@ -180,13 +179,12 @@ def _idle(graph: Graph) -> Link | None:
     held |= {body for closure in graph.closures for body in (closure.parent, closure.child)}
     held |= {body for strut in graph.struts for body in strut.bodies}
     held |= {body for damper in graph.dampers for body in damper.bodies}
-    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    coupled = graph.coupled
     for joint in graph.joints:
         solid = graph.bodies[joint.child]
-        light = solid.mass == 0.0 and not np.any(solid.inertia)
         turned = joint.armature or any(axis.armature for axis in joint.axes)
         if (
-            light
+            solid.is_massless
             and not turned
             and joint.kind != "fixed"
             and joint.child not in held

@@ -42,8 +42,7 @@ def grouped(graph: Graph, kept: Collection[str]) -> Graph:
         graph: the graph.
         kept: joints that stay as they are: coordinates of the motion.
     """
-    named = {joint for coupling in graph.couplings for joint in (coupling.joint, *coupling.follows)}
-    held = {*kept, *named}
+    held = {*kept, *graph.coupled}
     while (found := _next(graph, held)) is not None:
         graph = found
     return graph
@@ -68,7 +67,7 @@ def _chain(graph: Graph, first: Link, held: Collection[str]) -> list[Link]:
         after = [joint for joint in graph.joints if joint.parent == body]
         touched = any(body in (closure.parent, closure.child) for closure in graph.closures)
         touched = touched or any(body in pair for pair in graph.between)
-        if solid.mass or np.any(solid.inertia) or len(after) != 1 or touched or not _is_free(after[0], held):
+        if not solid.is_massless or len(after) != 1 or touched or not _is_free(after[0], held):
             break
         chain.append(after[0])
     return chain

@@ -392,7 +392,7 @@ def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _
 
 def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:
     """Bodies that joints without drives connect to some others, in the order of the file."""
-    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    coupled = graph.coupled
     near = set()
     for link in (*graph.joints, *graph.closures):
         ends = {link.parent, link.child}
@@ -415,7 +415,7 @@ def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
 
     closing = {closure.name for closure in graph.closures}
     made = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
-    coupled = {name for coupling in graph.couplings for name in (coupling.joint, *coupling.follows)}
+    coupled = graph.coupled
     if coupled & {closure.name for closure in made.closures}:
         return None
     joints = tuple(

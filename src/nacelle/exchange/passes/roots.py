@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Graph, Link, broken, relative_quat
+from nacelle.exchange.graph import BASE, Graph, Link, broken, connected, relative_quat
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
@@ -85,15 +85,7 @@ def _without_objects(graph: Graph) -> Graph:
 def _tied(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
     links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
-    links += graph.between
-    pieces = [{BASE}, *({body} for body in graph.bodies)]
-    for one, other in links:
-        first = next(piece for piece in pieces if one in piece)
-        second = next(piece for piece in pieces if other in piece)
-        if first is not second:
-            first |= second
-            pieces.remove(second)
-    return pieces
+    return [set(piece) for piece in connected([BASE, *graph.bodies], [*links, *graph.between])]
 
 
 def _only(graph: Graph, kept: set[str]) -> Graph:

@@ -41,7 +41,7 @@ from nacelle.exchange.graph import (
     Solid,
 )
 from nacelle.exchange.tree import massless, single_axes, spanned
-from nacelle.exchange.xml import Element, finite_numbers, possible_solid, symmetric, unit_direction
+from nacelle.exchange.xml import MOMENTS, Element, finite_numbers, possible_solid, symmetric, unit_direction
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.spatial.scalar import Array
@@ -521,7 +521,6 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
 GRAVITY = (0.0, 0.0, -9.8)
 # Versions whose axes are in the frame of the model.
 _OLD = ("1.0", "1.2", "1.3", "1.4")
-_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _READ = {"link", "joint", "frame", "model", "pose", "plugin", "static", "self_collide", "allow_auto_disable"}
 _READ_OF_LINKS = {"pose", "inertial", "visual", "collision", "plugin", "gravity", "self_collide", "kinematic"}
 
@@ -603,7 +602,7 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
         raise inertial.fault("inertia from shapes (auto) is not read", "write mass and inertia")
     placed = pose_of(inertial.first("pose"))
     moments = inertial.first("inertia")
-    given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in _MOMENTS]
+    given = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
     inertia = placed.R @ symmetric(np.array(given)) @ placed.R.T
     solid = Solid(value(inertial, "mass", 1.0), placed.p, 0.5 * (inertia + inertia.T), shapes)
     return possible_solid(solid, inertial.fault)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Shape, Solid
 from nacelle.exchange.write.inertia import heavy_enough
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
+from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 _VERSION = "1.11"
 _FORCE = {"filename": "gz-sim-apply-joint-force-system", "name": "gz::sim::systems::ApplyJointForce"}
 _TYPES = {"fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "universal": "universal"}
-_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 def write_sdf(graph: Graph) -> str:
@@ -92,7 +92,7 @@ class _Writer:
         inertial.add("pose", f"{joined_numbers(solid.com)} 0 0 0")
         inertial.add("mass", shortest_number(solid.mass))
         inertia = inertial.add("inertia")
-        for moment, place in _MOMENTS.items():
+        for moment, place in MOMENTS.items():
             inertia.add(moment, shortest_number(solid.inertia[place]))
         self._shapes(node, solid.shapes)
 

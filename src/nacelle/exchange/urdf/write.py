@@ -17,6 +17,7 @@ from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, Shape,
 from nacelle.exchange.tree import single_axes
 from nacelle.exchange.write.cut import is_bare, with_cut_loops
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, rpy, shortest_number
+from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -162,20 +163,12 @@ class _Writer:
         solid: Solid = self.graph.bodies.get(body, Solid())
         node = self.root.add("link", name=body)
         here = self.frames[body]
-        if solid.mass or np.any(solid.inertia):
+        if not solid.is_massless:
             inertial = node.add("inertial")
             inertial.add("origin", xyz=joined_numbers(here.p + solid.com), rpy="0 0 0")
             inertial.add("mass", value=shortest_number(solid.mass))
-            I = solid.inertia
-            places = {
-                "ixx": (0, 0),
-                "ixy": (0, 1),
-                "ixz": (0, 2),
-                "iyy": (1, 1),
-                "iyz": (1, 2),
-                "izz": (2, 2),
-            }
-            inertial.add("inertia", **{name: shortest_number(I[place]) for name, place in places.items()})
+            moments = {name: shortest_number(solid.inertia[place]) for name, place in MOMENTS.items()}
+            inertial.add("inertia", **moments)
         self._shapes(node, solid.shapes, here)
 
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...], here: Pose) -> None:
