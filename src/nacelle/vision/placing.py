@@ -80,9 +80,13 @@ def _score(seen: View) -> tuple[int, float]:
 
 def view_directions(count: int) -> Array:
     """The base axes both ways, and unit vectors (3,) spread evenly over the sphere."""
+    return np.concatenate([np.eye(3), -np.eye(3), sphere_directions(count)])
+
+
+def sphere_directions(count: int) -> Array:
+    """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     k = np.arange(count) + 0.5
     height = 1.0 - 2.0 * k / count
     turn = np.pi * (1.0 + np.sqrt(5.0)) * k
     across = np.sqrt(1.0 - height * height)
-    spread = np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=-1)
-    return np.concatenate([np.eye(3), -np.eye(3), spread])
+    return np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=-1)

@@ -318,8 +318,7 @@ def _noise(robot: Robot, noise: Any) -> Array:
 
 def _duration(robot: Robot, made: Limits, harmonics: int) -> float:
     """The duration at which a harmonic below the highest by half uses range and what limits its rate, s."""
-    turns = [robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators]
-    reach = np.where(turns, _RANGE[0], _RANGE[1] * robot.size)
+    reach = np.where(robot.revolute_actuators, _RANGE[0], _RANGE[1] * robot.size)
     fastest = np.minimum(np.sqrt(made.acceleration / reach), made.speed / reach)
     middle = 0.5 * (harmonics + 1)
     frequency = float(np.median(fastest)) / (2.0 * np.pi * middle)

@@ -79,9 +79,10 @@ def _given(robot: Robot, name: str, value: Any, default: Array, unit: tuple[str,
         raise IdentificationError(
             f"the {name} limit is one number or one for each of the {len(default)} actuators, got {value!r}"
         ) from None
-    for actuator, number in zip(robot.actuators, limit.tolist(), strict=True):
+    for actuator, revolute, number in zip(
+        robot.actuators, robot.revolute_actuators, limit.tolist(), strict=True
+    ):
         if not number > 0.0:
-            revolute = robot.joints[actuator.joint].primitives[0].is_rotation
             raise IdentificationError(
                 f"the {name} limit of {actuator.name} must be above zero, got {number:g} {unit[revolute]}"
             )
@@ -114,9 +115,8 @@ def limits(
     """
     if not 0.0 <= margin < 0.5:
         raise IdentificationError(f"the margin is a part of a joint's range, 0 to 0.5, got {margin:g}")
-    turns = np.array([robot.joints[a.joint].primitives[0].is_rotation for a in robot.actuators], dtype=bool)
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
-    rotating = np.where(turns, robot.size, 1.0)
+    rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
     described = np.array([[a.speed, a.force] for a in robot.actuators]).T

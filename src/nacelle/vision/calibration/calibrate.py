@@ -52,6 +52,7 @@ from nacelle.vision.observer.process import Displacer
 from nacelle.vision.observer.settings import per_twist
 from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
 from nacelle.vision.observer.update import quantile
+from nacelle.vision.placing import sphere_directions
 from nacelle.vision.scene import Scenery
 
 _DIRECTIONS, _ROLLS = 160, 12
@@ -99,12 +100,8 @@ def _candidates(
     reach = float(np.max(np.linalg.norm(ends - middle, axis=1)))
     if not reach > 0.0:
         raise CalibrationError(f"{robot.name} has no cylinder that a camera could see")
-    k = np.arange(_DIRECTIONS) + 0.5
-    height, turn = 1.0 - 2.0 * k / _DIRECTIONS, np.pi * (1.0 + 5.0**0.5) * k
-    flat = np.sqrt(1.0 - height**2)
-    ways = np.stack([flat * np.cos(turn), flat * np.sin(turn), height], axis=1)
     result = []
-    for way in ways:
+    for way in sphere_directions(_DIRECTIONS):
         for part in _DISTANCES:
             one = Camera.looking(middle, middle + part * reach * way)
             for roll in np.arange(_ROLLS) * (2.0 * np.pi / _ROLLS):

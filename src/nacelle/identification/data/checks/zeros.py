@@ -146,7 +146,7 @@ def zero_finding(measurement: Measurement, one: Correction, reason: str) -> Find
     robot = measurement.robot
     names = tuple(f"q.{robot.actuators[k].name}" for k in one.columns)
     k = one.columns[0]
-    unit = "rad" if robot.joints[robot.actuators[k].joint].primitives[0].is_rotation else "m"
+    unit = "rad" if robot.revolute_actuators[k] else "m"
     words = "all encoders count" if len(one.columns) > 1 else f"{robot.actuators[k].name} counts"
     message = f"{words} from another zero: with about {one.offsets[k]:+.3g} {unit} {reason}"
     return finding(
