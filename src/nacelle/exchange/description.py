@@ -64,7 +64,7 @@ class Piece:
 def legs_in_order(graph: Graph) -> list[Piece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
-    links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
+    links = [(link.parent, link.child) for link in graph.links]
     parts = connected([body for body in graph.bodies if body not in outside], links)
     names = Names(["nacelle", *(body for body in outside if body is not None)])
     found = []

@@ -263,19 +263,29 @@ class NamedFrame:
 
 @dataclass
 class ExchangeReport:
-    """What was done on the way, and what was left out, a sentence each."""
+    """What was done on the way, and what was left out, a sentence each.
+
+    Attributes:
+        steps: what was done without a change of the dynamics.
+        left_out: what was left out or changed, with the names of all that each concerns.
+    """
 
     steps: list[str] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def losses(self) -> list[str]:
+        """What was left out or changed."""
+        return [f"{what}: {', '.join(names)}" if names else what for what, names in self.left_out.items()]
 
     def done(self, sentence: str) -> None:
         """Note a step that keeps the dynamics."""
         self.steps.append(sentence)
 
-    def lost(self, sentence: str) -> None:
-        """Note what was left out or changed; once."""
-        if sentence not in self.losses:
-            self.losses.append(sentence)
+    def lost(self, sentence: str, *names: str) -> None:
+        """Note what was left out or changed; once, with the names of what it concerns."""
+        known = self.left_out.setdefault(sentence, [])
+        known += [name for name in names if name not in known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +329,11 @@ class Graph:
     report: ExchangeReport = field(default_factory=ExchangeReport)
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """Joints of the tree, then closures."""
+        return (*self.joints, *self.closures)
+
+    @property
     def between(self) -> tuple[tuple[str, str], ...]:
         """Pairs of bodies between which springs or dampers act."""
         return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
@@ -332,7 +347,7 @@ class Graph:
     def size(self) -> float:
         """The largest distance between two joints on one moving body, m; 1 if all are in one point."""
         ends: dict[str, list[Array]] = {}
-        for link in (*self.joints, *self.closures):
+        for link in self.links:
             ends.setdefault(link.parent, []).append(link.at.p)
             ends.setdefault(link.child, []).append(link.child_at.p)
         ends.pop(BASE, None)

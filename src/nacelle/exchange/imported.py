@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import textwrap
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import described
-from nacelle.exchange.graph import ExchangeReport, Graph, broken
+from nacelle.exchange.graph import Graph, broken
 from nacelle.exchange.par import read_par
 from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
 from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
@@ -165,7 +166,7 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
 
 def _trial(graph: Graph) -> Graph:
     """The graph with a report of its own: what is tried in vain is not reported."""
-    return replace(graph, report=ExchangeReport(list(graph.report.steps), list(graph.report.losses)))
+    return replace(graph, report=deepcopy(graph.report))
 
 
 def _wrapped(line: str) -> str:

@@ -44,13 +44,13 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
         if one != other:
             group[one] = other
             chosen.add(id(link))
-    joints = _outwards(graph, [link for link in (*graph.joints, *graph.closures) if id(link) in chosen])
+    joints = _outwards(graph, [link for link in graph.links if id(link) in chosen])
     order = [graph.floating] if graph.floating is not None else []
     order += [joint.child for joint in joints]
     loose = [body for body in graph.bodies if body not in order]
     if loose:
         raise broken(graph.file, f"no joint leads from the base to the body {loose[0]!r}")
-    closures = tuple(link for link in (*graph.joints, *graph.closures) if id(link) not in chosen)
+    closures = tuple(link for link in graph.links if id(link) not in chosen)
     return replace(
         graph, bodies={body: graph.bodies[body] for body in order}, joints=tuple(joints), closures=closures
     )

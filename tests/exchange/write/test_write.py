@@ -437,7 +437,6 @@ def test_what_acts_along_an_axis_goes_along() -> None:
     report = ExchangeReport()
     made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, report)
     (link,) = made.links(joint, "turn", ("base", "arm"), [-1.0])
-    made.note_losses()
     (axis,) = link.axes
     assert (axis.damping, axis.coulomb, axis.quadratic, axis.cubic) == (1.0, 2.5, 0.0, 3.0)
     assert (axis.stiffness, axis.rest, axis.stop) == (5.0, 0.3, 6.0)
@@ -460,6 +459,5 @@ def test_friction_of_spherical_joints_is_viscous() -> None:
     )
     made = JointLinks({}, lambda name: name, report)
     (link,) = made.links(joint, "ball", ("base", "rod"), [0.0, 0.0, 0.0, 1.0])
-    made.note_losses()
     assert (link.damping, link.armature) == (1.0, 0.2)
     assert "coulomb friction of spherical joints left out" in report.losses[0]

@@ -127,7 +127,6 @@ class _Writer:
     qpos: list[float] = field(default_factory=list)
     sites: Names = field(default_factory=lambda: Names(()))
     elements: dict[str, XmlNode] = field(default_factory=dict)
-    slow: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         graph = self.graph
@@ -162,8 +161,6 @@ class _Writer:
         root.children += [node for node in (equalities, tendons, actuators) if node.children]
         if self.qpos:
             root.add("keyframe").add("key", name="home", qpos=joined_numbers(self.qpos))
-        if self.slow:
-            graph.report.lost(f"largest rates of drives left out, MuJoCo has none: {', '.join(self.slow)}")
         return file_text(root, f"{graph.name}, MJCF for MuJoCo; keyframe 'home' is assembled", graph.report)
 
     def _below(self, body: str) -> None:
@@ -312,7 +309,7 @@ class _Writer:
                     drive["ctrlrange"] = joined_numbers((-most, most))
                 actuators.add("motor", **drive)
                 if math.isfinite(motor.speed):
-                    self.slow.append(motor.name)
+                    self.graph.report.lost("largest rates of drives left out, MuJoCo has none", motor.name)
 
 
 def _named(body: str) -> str:

@@ -312,7 +312,7 @@ def without_dependent_motors(graph: Graph) -> Graph:
     Raises:
         DescriptionError: if the loops do not close, or nothing moves.
     """
-    suggested = [link for link in (*graph.joints, *graph.closures) if link.motor and not link.motor.sure]
+    suggested = [link for link in graph.links if link.motor and not link.motor.sure]
     if not suggested:
         return graph
     kept = {link.name for link in suggested}

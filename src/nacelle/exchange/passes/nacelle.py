@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.exchange.graph import BASE, Graph, Link, broken
+from nacelle.exchange.graph import BASE, Graph, Link, broken, connected
 from nacelle.exchange.passes.motion import at_assembly
 from nacelle.exchange.passes.roots import at_pose
 from nacelle.exchange.tree import spanned
@@ -75,7 +75,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
     if not body:
         return graph
     carrier = next(joint for joint in graph.joints if joint.child == body)
-    if any(carrier.name in (coupling.joint, *coupling.follows) for coupling in graph.couplings):
+    if carrier.name in graph.coupled:
         if name is None:
             return graph
         raise broken(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
@@ -142,18 +142,13 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
 
 def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
     """Joints and closures at some bodies."""
-    return [link for link in (*graph.joints, *graph.closures) if link.parent in piece or link.child in piece]
+    return [link for link in graph.links if link.parent in piece or link.child in piece]
 
 
-def _fallen(graph: Graph, nacelle: Collection[str]) -> list[set[str]]:
+def _fallen(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
     """What the mechanism falls apart into when some bodies and the base are taken out."""
-    pieces: list[set[str]] = [{body} for body in graph.bodies if body not in nacelle]
-    for link in (*graph.joints, *graph.closures):
-        ends = [piece for piece in pieces if link.parent in piece or link.child in piece]
-        if len(ends) == 2:
-            ends[0].update(ends[1])
-            pieces.remove(ends[1])
-    return pieces
+    links = [(link.parent, link.child) for link in graph.links]
+    return connected([body for body in graph.bodies if body not in nacelle], links)
 
 
 def ends_a_leg(graph: Graph, body: str) -> bool:
@@ -232,7 +227,7 @@ def freedom(graph: Graph) -> Freedom:
     bodies = list(graph.bodies)
     place = {body: 6 * k for k, body in enumerate(bodies)}
     columns = 6 * len(bodies)
-    links = (*graph.joints, *graph.closures)
+    links = graph.links
     axes = {link.name: _columns(link, poses[link.parent], size) for link in links}
     rows = [np.zeros((0, columns))]
     for link in links:
@@ -290,8 +285,8 @@ def _between(rows: Array, link: Link, place: dict[str, int], columns: int) -> Ar
 
 def _spin(graph: Graph, body: str, pose: Pose, at: int, columns: int) -> Array:
     """The row that holds the spin of a body between two balls; none for other bodies."""
-    ends = [(link, link.at) for link in (*graph.joints, *graph.closures) if link.parent == body]
-    ends += [(link, link.child_at) for link in (*graph.joints, *graph.closures) if link.child == body]
+    ends = [(link, link.at) for link in graph.links if link.parent == body]
+    ends += [(link, link.child_at) for link in graph.links if link.child == body]
     row = np.zeros((1, columns))
     if len(ends) != 2 or not all(link.spherical for link, _ in ends):
         return row[:0]
@@ -347,7 +342,7 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
 
 
 def _motors(graph: Graph) -> list[Link]:
-    return [link for link in (*graph.joints, *graph.closures) if link.motor is not None]
+    return [link for link in graph.links if link.motor is not None]
 
 
 def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
@@ -355,7 +350,7 @@ def _cluster(graph: Graph, name: str | None) -> _Cluster | None:
     driven = np.array([motion.rates[link.name] for link in _motors(graph)])
     if not motion.count or rank_above(driven, _DRIVEN) < motion.count:
         return None
-    links = (*graph.joints, *graph.closures)
+    links = graph.links
     barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
     barred |= {body for body in graph.bodies if ends_a_leg(graph, body)}
     choices = [body for body in graph.bodies if body not in barred and name in (None, body)]
@@ -394,7 +389,7 @@ def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[
     """Bodies that joints without drives connect to some others, in the order of the file."""
     coupled = graph.coupled
     near = set()
-    for link in (*graph.joints, *graph.closures):
+    for link in graph.links:
         ends = {link.parent, link.child}
         if link.motor is None and link.name not in coupled and len(ends & set(bodies)) == 1:
             near |= ends - set(bodies)

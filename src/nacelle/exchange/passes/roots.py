@@ -84,7 +84,7 @@ def _without_objects(graph: Graph) -> Graph:
 
 def _tied(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
-    links = [(link.parent, link.child) for link in (*graph.joints, *graph.closures)]
+    links = [(link.parent, link.child) for link in graph.links]
     return [set(piece) for piece in connected([BASE, *graph.bodies], [*links, *graph.between])]
 
 

@@ -39,7 +39,6 @@ class _Writer:
     names: Names = field(init=False)
     axes: dict[str, XmlNode] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.poses = self.graph.poses()
@@ -58,24 +57,17 @@ class _Writer:
             self._base(model)
         for name, solid in graph.bodies.items():
             self._link(model, name, solid)
-        for link in (*graph.joints, *graph.closures):
+        for link in graph.links:
             self._joint(model, link)
         self._mimic()
         for mark in graph.marks:
             frame = model.add("frame", name=self.names.new(mark.name, "tool"), attached_to=mark.body)
             frame.add("pose", _pose(mark.at))
-        driven = [
-            (link.motor.place, link.name)
-            for link in (*graph.joints, *graph.closures)
-            if link.motor is not None
-        ]
+        driven = [(link.motor.place, link.name) for link in graph.links if link.motor is not None]
         for _, name in sorted(driven):
             model.add("plugin", **_FORCE).add("joint_name", self.named[name])
         self._note_losses()
         return file_text(root, f"{graph.name}, SDF for Gazebo, drawn in its assembly", graph.report)
-
-    def _lost(self, what: str, name: str) -> None:
-        self.left_out.setdefault(what, []).append(name)
 
     def _base(self, model: XmlNode) -> None:
         """What is seen of the base, welded to the world."""
@@ -118,9 +110,9 @@ class _Writer:
         joint.add("child", link.child)
         joint.add("pose", _pose(link.child_at))
         if link.damping:
-            self._lost("damping of spherical joints left out", name)
+            self.graph.report.lost("damping of spherical joints left out", name)
         if link.armature or any(axis.armature for axis in link.axes):
-            self._lost("inertia of rotors left out, SDF has none", name)
+            self.graph.report.lost("inertia of rotors left out, SDF has none", name)
         for tag, axis, direction in zip(("axis", "axis2"), link.axes, _directions(link), strict=False):
             node = self._axis(joint.add(tag), axis, direction)
             self.axes.setdefault(link.name, node)
@@ -151,17 +143,17 @@ class _Writer:
 
     def _note_axis(self, name: str, axis: Axis) -> None:
         if axis.quadratic or axis.cubic:
-            self._lost("quadratic and cubic friction left out", name)
+            self.graph.report.lost("quadratic and cubic friction left out", name)
         if axis.stop:
-            self._lost("compliance of end stops left out, limits are rigid", name)
+            self.graph.report.lost("compliance of end stops left out, limits are rigid", name)
         if axis.motor is not None and axis.motor.gear != 1.0:
-            self._lost("gear ratios left out, forces act at the joints", name)
+            self.graph.report.lost("gear ratios left out, forces act at the joints", name)
 
     def _mimic(self) -> None:
         """Couplings: in the drawn pose all coordinates are zero, and so is every offset."""
         for coupling in self.graph.couplings:
             if len(coupling.follows) != 1:
-                self._lost("couplings of more than two joints left out", coupling.name)
+                self.graph.report.lost("couplings of more than two joints left out", coupling.name)
                 continue
             (other, ratio), *_ = coupling.follows.items()
             mimic = self.axes[coupling.joint].add("mimic", joint=self.named[other])
@@ -170,12 +162,8 @@ class _Writer:
 
     def _note_losses(self) -> None:
         graph = self.graph
-        for what, names in self.left_out.items():
-            graph.report.lost(f"{what}: {', '.join(names)}")
-        if graph.struts:
-            graph.report.lost(
-                f"springs between bodies left out: {', '.join(strut.name for strut in graph.struts)}"
-            )
+        for strut in graph.struts:
+            graph.report.lost("springs between bodies left out", strut.name)
         if graph.closures:
             graph.report.done("joints close loops, which not every physics engine of Gazebo solves")
 

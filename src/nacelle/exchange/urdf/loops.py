@@ -132,13 +132,17 @@ def _typed(element: Element, link: Link, axis: Array, second: Array | None) -> L
     if kind == "spherical":
         return replace(link, spherical=True)
     if kind == "planar":
-        plane = frame_with_z(axis)
-        slides = Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False)
-        return replace(link, axes=(*slides, Axis(axis)))
+        return replace(link, axes=planar_axes(axis))
     if kind == "universal":
         assert second is not None
         return _universal(link, axis, second)
     return replace(link, axes=(Axis(axis, kind != "prismatic"),))
+
+
+def planar_axes(normal: Array) -> tuple[Axis, ...]:
+    """Two slides in a plane and a hinge along its normal."""
+    plane = frame_with_z(normal)
+    return Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False), Axis(normal)
 
 
 def _universal(link: Link, first: Array, second: Array) -> Link:

@@ -36,7 +36,15 @@ from nacelle.exchange.graph import (
 from nacelle.exchange.tree import massless, single_axes, spanned
 from nacelle.exchange.urdf import gazebo
 from nacelle.exchange.urdf.gepetto import Side, no_side
-from nacelle.exchange.urdf.loops import Links, axis_of, closures_of, coupled_chains, mimics_of, pose_of
+from nacelle.exchange.urdf.loops import (
+    Links,
+    axis_of,
+    closures_of,
+    coupled_chains,
+    mimics_of,
+    planar_axes,
+    pose_of,
+)
 from nacelle.exchange.xml import (
     Element,
     finite_numbers,
@@ -46,8 +54,6 @@ from nacelle.exchange.xml import (
     vector_attribute,
 )
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import frame_with_z
-from nacelle.spatial.scalar import Array
 
 # ---- drives
 
@@ -329,7 +335,7 @@ class _Reader:
             axes = [Axis(np.eye(3)["xyz".index(letter)]) for letter in kind[-2:]]
             return [replace(link, axes=tuple(axes))]
         if kind == "planar":
-            return self._spread(replace(link, axes=_planar(axis_of(element.first("axis")))))
+            return self._spread(replace(link, axes=planar_axes(axis_of(element.first("axis")))))
         if kind == "floating":
             raise element.fault(
                 f"the joint {link.name!r} is floating, which holds nothing",
@@ -421,9 +427,3 @@ def _axis(element: Element, turns: bool, limited: bool) -> Axis:
         coulomb=number_attribute(dynamics, "friction", 0.0),
         limits=(lower, upper),
     )
-
-
-def _planar(normal: Array) -> tuple[Axis, ...]:
-    """Two slides in a plane and a hinge along its normal."""
-    plane = frame_with_z(normal)
-    return Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False), Axis(normal)

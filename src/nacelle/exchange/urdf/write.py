@@ -51,7 +51,6 @@ class _Writer:
     links: Names = field(init=False)
     joints: dict[str, str] = field(default_factory=dict)
     driven: list[tuple[str, Motor, Axis]] = field(default_factory=list)
-    left_out: dict[str, list[str]] = field(default_factory=dict)
     start: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,19 +87,16 @@ class _Writer:
         urdf = file_text(self.root, title, graph.report)
         return UrdfFiles(urdf, self._yaml(loops) if loops or self.driven or self.start else "")
 
-    def _lost(self, what: str, name: str) -> None:
-        self.left_out.setdefault(what, []).append(name)
-
     def _steps(self, link: Link) -> list[Link]:
         """A joint as joints of one axis, with massless links between."""
         if link.spherical:
             if link.damping:
-                self._lost(
+                self.graph.report.lost(
                     "damping of spherical joints acts about the three hinges that URDF has for them",
                     link.name,
                 )
             if link.armature:
-                self._lost("rotors of spherical joints left out", link.name)
+                self.graph.report.lost("rotors of spherical joints left out", link.name)
             turned = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
             axes = tuple(Axis(direction, damping=link.damping) for direction in np.eye(3))
             link = replace(link, at=turned, axes=axes, spherical=False)
@@ -146,13 +142,13 @@ class _Writer:
 
     def _note_axis(self, name: str, axis: Axis) -> None:
         if axis.quadratic or axis.cubic:
-            self._lost("quadratic and cubic friction left out", name)
+            self.graph.report.lost("quadratic and cubic friction left out", name)
         if axis.stiffness:
-            self._lost("springs of joints left out, URDF has none", name)
+            self.graph.report.lost("springs of joints left out, URDF has none", name)
         if axis.stop:
-            self._lost("compliance of end stops left out, limits are rigid", name)
+            self.graph.report.lost("compliance of end stops left out, limits are rigid", name)
         if axis.armature and axis.motor is None:
-            self._lost("inertia of rotors that nothing drives left out", name)
+            self.graph.report.lost("inertia of rotors that nothing drives left out", name)
 
     def _ends(self, joint: XmlNode, parent: str, child: str, origin: Pose) -> None:
         joint.add("origin", **_origin(origin))
@@ -189,7 +185,7 @@ class _Writer:
         nodes = {node.attributes["name"]: node for node in self.root.children if node.tag == "joint"}
         for coupling in self.graph.couplings:
             if len(coupling.follows) > 1:
-                self._lost("couplings of more than two joints left out", coupling.name)
+                self.graph.report.lost("couplings of more than two joints left out", coupling.name)
                 continue
             (other, ratio), *_ = coupling.follows.items()
             law = {"multiplier": shortest_number(ratio), "offset": shortest_number(coupling.offset)}
@@ -221,10 +217,8 @@ class _Writer:
 
     def _note_losses(self) -> None:
         report, graph = self.graph.report, self.graph
-        for what, names in self.left_out.items():
-            report.lost(f"{what}: {', '.join(names)}")
-        if graph.struts:
-            report.lost(f"springs between bodies left out: {', '.join(strut.name for strut in graph.struts)}")
+        for strut in graph.struts:
+            report.lost("springs between bodies left out", strut.name)
         if any(axis.armature for _, _, axis in self.driven):
             report.lost(
                 "rotor inertias are in the transmissions, which Drake reads; for Pinocchio set "

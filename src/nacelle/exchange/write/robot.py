@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -46,6 +47,7 @@ from nacelle.exchange.graph import (
     RotationDamper,
     Solid,
     Strut,
+    connected,
 )
 from nacelle.exchange.passes.bodies import without_fixed_joints
 from nacelle.exchange.tree import massless, single_axes, spanned
@@ -194,17 +196,6 @@ class JointLinks:
     ) -> None:
         """With the actuators by the names of their joints, and a function that gives new names."""
         self.drives, self.name, self.report = drives, name, report
-        self._left_out: dict[str, list[str]] = {}
-
-    def note_losses(self) -> None:
-        """Report what was left out, joints with the same loss in one sentence."""
-        for sentence, joints in self._left_out.items():
-            names = ", ".join(dict.fromkeys(joints))
-            self.report.lost(sentence.format(names))
-
-    def _lost(self, sentence: str, joint: Joint) -> None:
-        """Note a loss; the sentence has a place for the names of all its joints."""
-        self._left_out.setdefault(sentence, []).append(joint.name)
 
     def links(self, joint: Joint, made: str, ends: Ends, values: list[float]) -> list[Link]:
         """The links of a joint, from its predecessor to its successor.
@@ -266,7 +257,7 @@ class JointLinks:
         stop = joint.stops[number] if joint.stops else None
         limits = joint.limits[number] if joint.limits else (-math.inf, math.inf)
         if stop is not None and stop.damping:
-            self._lost("dampers of end stops left out: {}", joint)
+            self.report.lost("dampers of end stops left out", joint.name)
         first = number == 0
         return Axis(
             direction=direction,
@@ -289,9 +280,9 @@ class JointLinks:
             forces[_FRICTION[term.basis]] += term.coefficient
         elif term.basis == "coulomb-smooth":
             forces["coulomb"] += term.coefficient
-            self._lost("smooth Coulomb friction changes its sign at once: {}", joint)
+            self.report.lost("smooth Coulomb friction changes its sign at once", joint.name)
         elif term.coefficient:
-            self._lost(f"{term.basis} friction left out: {{}}", joint)
+            self.report.lost(f"{term.basis} friction left out", joint.name)
 
     def _ball(self, joint: Joint) -> tuple[float, float]:
         """Damping and rotor inertia of the spherical part of a joint."""
@@ -302,7 +293,7 @@ class JointLinks:
                 damping += term.coefficient
             elif term.coefficient:
                 words = f"{term.basis} friction of spherical joints left out, which acts along their angular"
-                self._lost(f"{words} velocity and not axis by axis: {{}}", joint)
+                self.report.lost(f"{words} velocity and not axis by axis", joint.name)
         spherical = joint.kind is JointKind.SPHERICAL
         return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
 
@@ -311,7 +302,7 @@ class JointLinks:
         if drive is None:
             return None
         if joint.drive_stiffness:
-            self._lost("elasticity of drives left out, motor and load move as one: {}", joint)
+            self.report.lost("elasticity of drives left out, motor and load move as one", joint.name)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
             self.report.lost("constants of motors and encoders left out")
         place = list(self.drives).index(joint.name)
@@ -338,17 +329,13 @@ def placed(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
 def in_joints(graph: Graph) -> Graph:
     """The graph without dampers between bodies."""
     joints, closures = list(graph.joints), list(graph.closures)
-    lost = []
     for damper in graph.dampers:
         links, k = _between(joints, closures, damper)
         if k < 0:
-            lost.append(damper.name)
+            what = "angular dampers between bodies that no single joint joins left out"
+            graph.report.lost(what, damper.name)
         else:
             links[k] = _damped(links[k], damper.damping)
-    if lost:
-        graph.report.lost(
-            f"angular dampers between bodies that no single joint joins left out: {', '.join(lost)}"
-        )
     return replace(graph, joints=tuple(joints), closures=tuple(closures), dampers=())
 
 
@@ -557,7 +544,6 @@ class _Builder:
 
     def _note_losses(self) -> None:
         robot, lost = self.robot, self.report.lost
-        self.made.note_losses()
         if self.point is not None:
             self.report.done(
                 f"the point {robot.bodies[numbers.PLATFORM].name!r} is where the legs meet, no body"
@@ -572,9 +558,5 @@ class _Builder:
 
 def _reached(links: Sequence[Link]) -> set[str]:
     """The bodies that joints lead to from the base."""
-    reached, more = {BASE}, True
-    while more:
-        ends = [{link.parent, link.child} for link in links]
-        beyond = {body for pair in ends if pair & reached for body in pair} - reached
-        reached, more = reached | beyond, bool(beyond)
-    return reached
+    ends = [(link.parent, link.child) for link in links]
+    return set(connected(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])
