@@ -58,7 +58,7 @@ class KnowingJudge:
     """The cost of a reading: how many of its columns are not what they should be."""
 
     def __init__(self, right: Correction) -> None:
-        self.right = right
+        self.right, self.robot = right, library_robot("fivebar")
 
     def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge."""
