@@ -233,7 +233,6 @@ def test_every_value_is_placed_before_it_is_loaded(chunk: int, neon: bool) -> No
                 else:
                     assert a in known
                 known.add(a)
-            assert part.anew.get(k, fetched[-1:]) in (*fetched, fetched[-1:])
             known.add(k)
             memory |= dict.fromkeys(part.stores.get(k, ()), k)
     for position in range(len(program.results)):
@@ -256,9 +255,9 @@ def test_values_are_loaded_once_where_there_is_room(seed: int) -> None:
     given = [k for k, step in enumerate(program.code) if step[0] not in ("const", "input")]
     reads = values_read(program.code, given)
     inputs = {a for k in given for a in reads[k] if program.code[a][0] == "input"}
-    fetched = [a for values in residence(given, reads, 10_000).fetched for a in values]
+    fetched = [a for values in residence(given, reads, 10_000) for a in values]
     assert sorted(fetched) == sorted(inputs)
-    assert residence(given, reads, 0).fetched == [reads[k] for k in given]
+    assert residence(given, reads, 0) == [reads[k] for k in given]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -270,7 +269,7 @@ def test_no_more_values_are_held_than_registers(seed: int, registers: int) -> No
     reads = values_read(code, listed)
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
     ends = {100, 200}
-    fetched = residence(listed, reads, registers, Memory(inputs, ends)).fetched
+    fetched = residence(listed, reads, registers, Memory(inputs, ends))
     last = {a: position for position, k in enumerate(listed) for a in reads[k]}
     # What was not fetched must have been in a register since it was made or read last.
     since: dict[int, int] = {}
@@ -292,21 +291,8 @@ def test_what_is_in_memory_makes_room_first() -> None:
     # Two registers: x is needed after the others, but y is not stored for it.
     code: list[Instruction] = [("input", 0), ("sqrt", 0), ("abs", 0), ("add", 1, 2), ("mul", 3, 0)]
     reads = values_read(code, range(1, 5))
-    assert residence(range(1, 5), reads, 2, Memory({0})).fetched == [(0,), (), (), (0,)]
-    assert residence(range(1, 5), reads, 3, Memory({0})).fetched == [(0,), (), (), ()]
-
-
-def test_a_value_that_is_overwritten_is_loaded_anew() -> None:
-    code: list[Instruction] = [("input", 0), ("input", 1), ("fma", 0, 0, 1), ("fma", 2, 2, 1), ("mul", 3, 1)]
-    consumed = {2: 1, 3: 1}
-    found = residence(range(2, 5), values_read(code, range(2, 5)), 8, Memory({0, 1}, (), consumed))
-    assert found.fetched == [(0, 1), (1,), (1,)]
-    assert found.anew == {}
-    # One that a register holds for another use stays there.
-    code = [("input", 0), ("input", 1), ("mul", 0, 1), ("fma", 0, 2, 1), ("mul", 3, 1)]
-    found = residence(range(2, 5), values_read(code, range(2, 5)), 8, Memory({0, 1}, (), {3: 1}))
-    assert found.fetched == [(0, 1), (1,), ()]
-    assert found.anew == {3: 1}
+    assert residence(range(1, 5), reads, 2, Memory({0})) == [(0,), (), (), (0,)]
+    assert residence(range(1, 5), reads, 3, Memory({0})) == [(0,), (), (), ()]
 
 
 def test_moves_of_a_chain() -> None:
@@ -315,7 +301,7 @@ def test_moves_of_a_chain() -> None:
     for _ in range(20):
         code.append(("add", len(code) - 1, 0))
     listed = range(2, len(code))
-    assert moves(listed, values_read(code, listed), {0, 1}, {len(code) - 1}, 4) == 2
+    assert moves(listed, values_read(code, listed), {0, 1, len(code) - 1}, 4, Memory({0, 1})) == 2
 
 
 # ---- Values kept with either sign: the same numbers, and zeros where their sign matters

@@ -20,10 +20,8 @@ Sines and cosines are NaN beyond 105615 rad. The *ieee* form keeps division and 
 
 In both forms products that only sums use are fused into them (`nacelle.emit.jit.plan.fuse`).
 
-Which values a thread holds in registers, and which are put aside in shared memory.
-
-A value stays in a register until it makes room: the one needed last goes first (Belady). Unlike native code's
-(`nacelle.emit.jit.order`), no value is in memory beforehand: inputs are read once, into registers.
+Which values a thread holds in registers, and which are put aside, is chosen as in native code
+(`nacelle.emit.jit.order`), but no value is in memory beforehand: inputs are read once, into registers.
 
 The order of operations for a thread with a hundred registers: candidates, and the best of them.
 
@@ -38,8 +36,7 @@ the one with the fewest loads and stores of values that the registers do not hol
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,69 +103,6 @@ class _Rewritten:
         return inverse if self.code[a] == ("const", 1.0) else self.node("mul", a, inverse)
 
 
-# ---- which values a thread holds in registers, and which are put aside in shared memory
-
-
-Needs = Mapping[int, tuple[int, ...]]
-
-
-def residence(
-    listed: Sequence[int], reads: Needs, registers: int, ends: Collection[int] = ()
-) -> list[tuple[int, ...]]:
-    """Tell for every operation which of its values must come from memory.
-
-    A value stays in a register until it makes room: the one needed last goes first (Belady).
-
-    Args:
-        listed: the order.
-        reads: the values that each operation reads.
-        registers: how many values the machine holds.
-        ends: positions before which no value stays in a register.
-    """
-    uses: dict[int, list[int]] = {}
-    for position in range(len(listed) - 1, -1, -1):
-        for a in reads[listed[position]]:
-            uses.setdefault(a, []).append(position)
-    held: dict[int, int] = {}
-    farthest: list[tuple[int, int]] = []
-    fetched: list[tuple[int, ...]] = []
-    for position, k in enumerate(listed):
-        if position in ends:
-            held.clear()
-        fetched.append(tuple(a for a in reads[k] if a not in held))
-        for a in reads[k]:
-            later = uses[a]
-            later.pop()
-            if later:
-                held[a] = later[-1]
-                heapq.heappush(farthest, (-later[-1], a))
-            else:
-                held.pop(a, None)
-        if k in uses:
-            held[k] = uses[k][-1]
-            heapq.heappush(farthest, (-held[k], k))
-        while len(held) > registers:
-            last, a = heapq.heappop(farthest)
-            if held.get(a) == -last:
-                del held[a]
-    return fetched
-
-
-def moves(listed: Sequence[int], reads: Needs, in_memory: Collection[int], registers: int) -> int:
-    """Count the loads and stores of an order.
-
-    Args:
-        listed: the order.
-        reads: the values that each operation reads.
-        in_memory: inputs and results, which have a place in memory; other values that are loaded are stored
-            once. A store counts twice: processors store half as fast as they load.
-        registers: how many values the machine holds.
-    """
-    fetched = residence(listed, reads, registers)
-    stored = {a for values in fetched for a in values}.difference(in_memory)
-    return sum(map(len, fetched)) + 2 * len(stored)
-
-
 # ---- the order of operations for a thread with a hundred registers: candidates, and the best of them
 
 
@@ -222,7 +156,7 @@ def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
 def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], registers: int) -> int:
     """Loads and stores of an order, those of inputs and results left out that every order has."""
     kept = {a for a in flow.users if a not in flow.needs} | set(results)
-    return moves(order, flow.reads, kept, registers)
+    return native.moves(order, flow.reads, kept, registers)
 
 
 def fewest_values_first(results: Sequence[int], flow: Flow) -> list[int]:
@@ -441,7 +375,7 @@ def planned(
 def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks: int) -> ThreadPlan:
     order = ordered(code, results, held)
     flow = flow_of(code)
-    fetched = residence(order, flow.reads, held)
+    fetched = native.residence(order, flow.reads, held)
     made = {k: place for place, k in enumerate(order)}
     deaths: dict[int, int] = {}
     for place, values in enumerate(fetched):

@@ -77,13 +77,9 @@ class Writer:
         for k, fetched in zip(chunk.operations, chunk.fetched, strict=True):
             step = self.code[k]
             assert step is not None
-            anew = chunk.anew.get(k)
             for a in fetched:
-                if a != anew:
-                    self._load(a)
+                self._load(a)
             names = [self._value(a) for a in operands(step)]
-            if anew is not None:
-                names[-1] = self._loaded(anew)
             if step[0] in ("sin", "cos"):
                 self._sine_or_cosine(k, step[0], step[1], names[0])
             else:
@@ -101,11 +97,8 @@ class Writer:
 
     def _load(self, k: int) -> None:
         """Load a value from the tile or the table; a constant that is in none needs no load."""
-        if k in self.home or k in self.constants:
-            self._names[k] = self._loaded(k)
-
-    def _loaded(self, k: int) -> str:
-        """Load a value and give its name."""
+        if k not in self.home and k not in self.constants:
+            return
         count = self._loads.get(k, 0)
         self._loads[k] = count + 1
         pointer, name = f"%p{k}.{count}", f"%l{k}.{count}"
@@ -116,7 +109,7 @@ class Writer:
         else:
             self.lines.append(self._address(pointer, self.home[k], count))
         self.lines.append(f"{name} = load {self.type}, ptr {pointer}, align {8 * self.width}")
-        return name
+        self._names[k] = name
 
     def _value(self, k: int) -> str:
         """Name a value: what was loaded last, a constant, or what was made here."""
@@ -182,18 +175,6 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
         case "where":
             yield f"{name}.c = fcmp ogt {kind} {a}, {zero}"
             yield f"{name} = select {bit} {name}.c, {kind} {b}, {kind} {c}"
-        case "sign" if b and width == 2:
-            # |a| > 0, no NaN, says whether to take all bits of 1 but its sign; a sum with 0 has no -0.
-            yield f"{name}.m = call <2 x i64> @llvm.aarch64.neon.facgt.v2i64.{end}({kind} {a}, {kind} {c})"
-            yield f"{name}.s = lshr <2 x i64> {name}.m, <i64 1, i64 1>"
-            yield f"{name}.n = xor <2 x i64> {name}.s, <i64 -1, i64 -1>"
-            yield f"{name}.a = bitcast {kind} {a} to <2 x i64>"
-            yield f"{name}.b = bitcast {kind} {b} to <2 x i64>"
-            yield f"{name}.t = and <2 x i64> {name}.s, {name}.b"
-            yield f"{name}.f = and <2 x i64> {name}.n, {name}.a"
-            yield f"{name}.o = or <2 x i64> {name}.t, {name}.f"
-            yield f"{name}.d = bitcast <2 x i64> {name}.o to {kind}"
-            yield f"{name} = fadd {kind} {name}.d, {c}"
         case "sign":
             # Zeros of both signs and NaN go through a + 0, which gives 0 and NaN.
             one = splat(1.0, width)

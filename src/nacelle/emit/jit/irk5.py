@@ -19,7 +19,6 @@ so that a vector of W lanes gives W of its columns.
 
 from __future__ import annotations
 
-import ctypes
 from typing import NamedTuple
 
 import numpy as np
@@ -546,7 +545,10 @@ class Stages:
 # ---- the implicit Runge-Kutta method in native code: the rules of `nacelle.emit.irk5`, without Python
 
 
-_POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_PARAMETERS = (
+    "ptr %x0, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, ptr %stored, ptr %counts, double %h, i64 %steps, "
+    "i64 %every, i64 %held, ptr %tile"
+)
 
 
 class _Control(NamedTuple):
@@ -637,18 +639,15 @@ class _Steps:
         c(f"br i1 {c.whole('icmp slt', after, TICKS)}, label %{again}, label %{ended}")
         c.label(ended)
         c.lines[place:place] = [
-            f"{done} = phi i64 [ 0, %start ], [ {done}, %{stale} ], [ {done}, %{halved} ], "
+            f"{done} = phi i64 [ 0, %entry ], [ {done}, %{stale} ], [ {done}, %{halved} ], "
             f"[ {after}, %{going} ]",
-            f"{fresh} = phi i1 [ 0, %start ], [ 0, %{stale} ], [ 1, %{halved} ], [ 0, %{going} ]",
+            f"{fresh} = phi i1 [ 0, %entry ], [ 0, %{stale} ], [ 1, %{halved} ], [ 0, %{going} ]",
         ]
         return c.text("i64 1")
 
     def entry(self) -> str:
         """`@nacelle_irk5`: all steps. `counts` gets steps, status, evaluations and Jacobians."""
-        c = self.stages.code(
-            "void @nacelle_irk5(ptr %x0, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, ptr %stored, "
-            "ptr %counts, double %h, i64 %steps, i64 %every, i64 %held, ptr %tile)"
-        )
+        c = self.stages.code(f"void @nacelle_irk5({_PARAMETERS})")
         skipped = stride(self.stages.plan, self.width)
         if self.control is not None:
             c(f"%control = getelementptr i8, ptr %tile, i64 {skipped}")
@@ -723,11 +722,7 @@ class Irk5(ImplicitIntegrator):
         super().__init__(program, control)
         self._library = Library(image, ("nacelle_info", "nacelle_irk5"))
         (self._bytes,) = self._library.numbers("nacelle_info", 1)
-        self._entry = ctypes.CFUNCTYPE(
-            None,
-            *(_POINTER, _POINTER, _INTEGER, _INTEGER, _POINTER, _POINTER, _POINTER),
-            *(_REAL, _INTEGER, _INTEGER, _INTEGER, _POINTER),
-        )(self._library.address("nacelle_irk5"))
+        self._entry = self._library.function("nacelle_irk5", _PARAMETERS)
 
     def _integrate(self, task: IntegrationTask, h: float, stored: NDArray[np.float64]) -> Irk5Result:
         m = self.sizes.m

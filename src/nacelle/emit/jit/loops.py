@@ -2,6 +2,9 @@
 
 LLVM's passes over a module are left out (`compiler_worker`), so what is written is what runs: values that a
 loop carries are phi nodes, and everything else that outlives a loop is in memory.
+
+Loops around a program are written for W samples at a time (`Lanes`), one in each lane of a vector. Lanes
+whose work is done keep their values while the others go on.
 """
 
 from __future__ import annotations
@@ -9,44 +12,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nacelle.emit.jit.vectors import constant, splat, suffix, type_name
+from nacelle.emit.jit.vectors import Text, constant, splat, suffix, type_name
 
 
-class Lines:
+class Lines(Text):
     """Lines of one function.
 
     Args:
         width: doubles in a vector.
         fma: whether products are fused with sums.
         head: the function's declaration up to its opening brace.
+        prefix: of names of functions of this width.
     """
 
-    def __init__(self, width: int, fma: bool, head: str) -> None:
-        self.width, self.fma = width, fma
-        self.lines = [f"{head} #0 {{", "start:"]
-        self.block = "start"
-        self._count = 0
+    def __init__(self, width: int, fma: bool, head: str, prefix: str = "") -> None:
+        super().__init__(width, prefix)
+        self.fma, self.block = fma, "entry"
+        self(f"{head} #0 {{", "entry:")
 
     def text(self, result: str = "void") -> str:
         """The whole function, which ends by returning a result."""
         return "\n".join([*self.lines, f"ret {result}", "}"])
 
     # ---- values
-
-    def __call__(self, *lines: str) -> None:
-        """Write lines."""
-        self.lines.extend(lines)
-
-    def name(self) -> str:
-        """A new name, of a value or a label."""
-        self._count += 1
-        return f"x{self._count}"
-
-    def value(self, text: str) -> str:
-        """Write an instruction and give its value a name."""
-        name = f"%{self.name()}"
-        self.lines.append(f"{name} = {text}")
-        return name
 
     def whole(self, verb: str, a: str | int, b: str | int) -> str:
         """An operation on integers: add, sub, mul, udiv, urem, and; or a comparison "icmp ..."."""
@@ -92,18 +80,11 @@ class Lines:
         """The larger of two doubles; NaN if one of them is."""
         return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
 
-    def spread(self, scalar: str) -> str:
-        """A vector of equal doubles."""
-        return self.lanes([scalar] * self.width)
-
     def lanes(self, scalars: list[str]) -> str:
         """A vector of doubles, lane by lane."""
-        kind = self.kind(True)
         if len(set(scalars)) == 1:
-            first = self.value(f"insertelement {kind} poison, double {scalars[0]}, i64 0")
-            zeros = f"<{self.width} x i32> zeroinitializer"
-            return self.value(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
-        vector = "poison"
+            return self.spread(scalars[0])
+        kind, vector = self.kind(True), "poison"
         for lane, scalar in enumerate(scalars):
             vector = self.value(f"insertelement {kind} {vector}, double {scalar}, i64 {lane}")
         return vector
@@ -178,6 +159,7 @@ class Loop:
         # Phi nodes are written when the loop is closed: only then is the last block of its body known.
         self._place = len(code.lines)
         self._carried: list[tuple[str, str, str, str]] = []
+        self._stop, self._more = stop, ""
         more = code.whole("icmp slt", self.index, stop)
         code(f"br i1 {more}, label %{inside}, label %{self._after}")
         code.label(inside)
@@ -194,10 +176,16 @@ class Loop:
             (own, kind, first, value if own == name else last) for own, kind, first, last in self._carried
         ]
 
+    def only_while(self, bit: str) -> None:
+        """Make this round the last one unless a bit is set."""
+        self._more = bit
+
     def close(self) -> None:
         """End the loop."""
         code = self._code
         following = code.whole("add", self.index, self._step)
+        if self._more:
+            following = code.value(f"select i1 {self._more}, i64 {following}, i64 {self._stop}")
         last = code.block
         code(f"br label %{self._head}")
         nodes = [(self.index, "i64", str(self._first), following), *self._carried]
@@ -206,3 +194,49 @@ class Loop:
             for name, kind, first, value in nodes
         ]
         code.label(self._after)
+
+
+class Lanes(Lines):
+    """Lines of a function around a program, W samples at a time.
+
+    Attributes:
+        sample: the first sample of the round.
+        count: how many lanes of the round are samples.
+    """
+
+    sample = count = ""
+
+    @contextmanager
+    def samples(self) -> Iterator[Loop]:
+        """The loop over the samples `start` to `stop`."""
+        with self.loop("%start", "%stop", self.width) as loop:
+            self.sample, left = loop.index, self.whole("sub", "%stop", loop.index)
+            self.count = self.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {self.width})")
+            yield loop
+
+    def after(self, base: str, bytes_: int) -> str:
+        """The address so many bytes after another."""
+        return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
+
+    def take(self, base: str, place: int) -> str:
+        """Load a vector of a tile."""
+        pointer = self.after(base, place * 8 * self.width)
+        return self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}")
+
+    def put(self, value: str, base: str, place: int) -> None:
+        """Store a vector of a tile."""
+        pointer = self.after(base, place * 8 * self.width)
+        self(f"store {self.type} {value}, ptr {pointer}, align {8 * self.width}")
+
+    def put_integers(self, value: str, base: str) -> None:
+        """Store an integer of every sample of the round into an array."""
+        self(f"store {self.integer} {value}, ptr {self.place(base, self.sample, 'i64')}, align 8")
+
+    def rows(self, verb: str, base: str, place: int, rows: str, size: int, step: str) -> None:
+        """Move rows of the samples of this round into a tile ("pack"), or back ("unpack")."""
+        if not size:
+            return
+        first = self.place(rows, self.whole("mul", self.sample, step))
+        tile = self.after(base, place * 8 * self.width)
+        ends = f"ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 {self.count}"
+        self(f"call void @{self.prefix}{verb}_few({ends})")

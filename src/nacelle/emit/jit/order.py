@@ -28,24 +28,11 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from nacelle.program.program import Instruction
 
 Needs = Mapping[int, tuple[int, ...]]
-
-
-class Residence(NamedTuple):
-    """Where the values that operations read come from.
-
-    Attributes:
-        fetched: for every operation, the values that are loaded for it.
-        anew: for some operations, a value that is loaded for it alone, while a register holds it as well.
-    """
-
-    fetched: list[tuple[int, ...]]
-    anew: dict[int, int]
 
 
 class Memory(NamedTuple):
@@ -54,21 +41,20 @@ class Memory(NamedTuple):
     Attributes:
         stored: values that are in memory from the start.
         ends: positions before which no value stays in a register.
-        consumed: for some operations, the operand whose register they write their value into. If it is
-            needed again and is in memory, it is loaded anew, which saves a copy.
     """
 
     stored: Collection[int] = ()
     ends: Collection[int] = ()
-    consumed: Mapping[int, int] = MappingProxyType({})
 
 
 NOTHING = Memory()
 """No value is in memory, and none has to be."""
 
 
-def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING) -> Residence:
-    """Choose for every operation which of its values come from memory.
+def residence(
+    listed: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING
+) -> list[tuple[int, ...]]:
+    """Choose for every operation which of its values are loaded from memory.
 
     Args:
         listed: the order.
@@ -86,7 +72,6 @@ def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memor
     clean: list[tuple[int, int]] = []
     dirty: list[tuple[int, int]] = []
     fetched: list[tuple[int, ...]] = []
-    anew: dict[int, int] = {}
 
     def hold(a: int, next_use: int) -> None:
         held[a] = next_use
@@ -101,7 +86,7 @@ def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memor
     for position, k in enumerate(listed):
         if position in memory.ends:
             held.clear()
-        loaded = [a for a in reads[k] if a not in held]
+        fetched.append(tuple(a for a in reads[k] if a not in held))
         for a in reads[k]:
             later = uses[a]
             later.pop()
@@ -109,14 +94,6 @@ def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memor
                 hold(a, later[-1])
             else:
                 held.pop(a, None)
-        lost = memory.consumed.get(k)
-        if lost in held and lost in stored:
-            if lost in loaded:
-                del held[lost]
-            else:
-                loaded.append(lost)
-                anew[k] = lost
-        fetched.append(tuple(loaded))
         if k in uses:
             hold(k, uses[k][-1])
         while len(held) > registers:
@@ -125,7 +102,7 @@ def residence(listed: Sequence[int], reads: Needs, registers: int, memory: Memor
             a = heapq.heappop(clean if first > position + registers // 2 or first >= second else dirty)[1]
             del held[a]
             stored.add(a)
-    return Residence(fetched, anew)
+    return fetched
 
 
 def _crossing(listed: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]) -> Iterable[int]:
@@ -138,20 +115,24 @@ def _crossing(listed: Sequence[int], uses: Mapping[int, list[int]], ends: Collec
 
 
 def moves(
-    listed: Sequence[int], reads: Needs, inputs: Collection[int], results: Collection[int], registers: int
+    listed: Sequence[int],
+    reads: Needs,
+    placed: Collection[int],
+    registers: int,
+    memory: Memory = NOTHING,
 ) -> int:
     """Count the loads and stores of an order.
 
     Args:
         listed: the order.
         reads: the values that each operation reads.
-        inputs: values that are in memory from the start.
-        results: values that are stored in any case; others that are loaded are stored once. A store counts
-            twice: processors store half as fast as they load.
+        placed: inputs and results, which have a place in memory in any case; others that are loaded are
+            stored once. A store counts twice: processors store half as fast as they load.
         registers: how many values are held.
+        memory: what is in memory, and when.
     """
-    fetched = residence(listed, reads, registers, Memory(inputs)).fetched
-    stored = {a for values in fetched for a in values}.difference(inputs, results)
+    fetched = residence(listed, reads, registers, memory)
+    stored = {a for values in fetched for a in values}.difference(placed)
     return sum(map(len, fetched)) + 2 * len(stored)
 
 
@@ -260,7 +241,8 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     starts = (given, _late(given, needs, users), _upward(given, needs, users))
     candidates = [given, *(eager(listed, needs, users) for listed in starts)]
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
-    return min(candidates, key=lambda listed: moves(listed, reads, inputs, results, registers))
+    placed, memory = inputs.union(results), Memory(inputs)
+    return min(candidates, key=lambda listed: moves(listed, reads, placed, registers, memory))
 
 
 def values_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:

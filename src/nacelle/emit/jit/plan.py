@@ -26,8 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nacelle.emit.jit.order import Memory, Residence, latency_order, order, residence, values_read
-from nacelle.emit.jit.signs import FUSED, operands, without_negations
+from nacelle.emit.jit.order import Memory, latency_order, order, residence, values_read
+from nacelle.emit.jit.signs import operands, without_negations
 from nacelle.emit.schedule import assign_slots
 from nacelle.program.program import Instruction, Program
 
@@ -42,7 +42,7 @@ class Style:
     Attributes:
         fma: fuse products with sums.
         accumulates: fused operations are c + a * b and c - a * b, into the register of c (NEON): signs are
-            chosen so that no negation is needed, and what is needed again is loaded anew instead of copied.
+            chosen so that no negation is needed.
         registers: how many values are held in registers; the machine has some more, which hold what is just
             being made.
         window: among how many operations of the order with few values the next one is chosen; 0 keeps it.
@@ -98,13 +98,11 @@ class Chunk:
         operations: indices of the values that it makes, in order.
         fetched: for each of them, the values that are loaded from the tile for it.
         stores: for some of them, the indices in the tile where the value is kept.
-        anew: for some of them, a value among those fetched that is loaded for it alone.
     """
 
     operations: tuple[int, ...]
     fetched: tuple[tuple[int, ...], ...]
     stores: dict[int, tuple[int, ...]]
-    anew: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,6 @@ def plan(program: Program, style: Style) -> NativePlan:
     results: Sequence[int] = program.results
     if style.fma and style.accumulates:
         code, results = without_negations(code, results)
-        code = _signs_with_numbers(code)
     listed = order(code, results, style.registers)
     if style.window:
         made = set(listed)
@@ -158,25 +155,9 @@ def plan(program: Program, style: Style) -> NativePlan:
         listed = latency_order(listed, code, needs, style.window, style.registers)
     cuts = _cut(listed, code, style)
     stored = {k for k, step in enumerate(code) if step and step[0] in ("input", "const")}
-    consumed = _consumed(code, listed) if style.accumulates else {}
     reads = values_read(code, listed, constants=style.table)
-    where = residence(listed, reads, style.registers, Memory(stored, frozenset(cuts), consumed))
-    return _place(_Listed(code, results, listed, cuts), where, style, program.input_size)
-
-
-def _signs_with_numbers(code: tuple[Instruction | None, ...]) -> tuple[Instruction | None, ...]:
-    """Signs with 1 and 0 as further operands, which are then held or loaded as other constants are."""
-    if not any(step and step[0] == "sign" for step in code):
-        return code
-    one, zero = len(code), len(code) + 1
-    changed = (("sign", step[1], one, zero) if step and step[0] == "sign" else step for step in code)
-    return (*changed, ("const", 1.0), ("const", 0.0))
-
-
-def _consumed(code: Sequence[Instruction | None], listed: Sequence[int]) -> dict[int, int]:
-    """The value whose register a fused operation writes its result into: what it is added to."""
-    steps = ((k, code[k] or ("",)) for k in listed)
-    return {k: step[3] for k, step in steps if step[0] in FUSED and step[3] not in step[1:3]}
+    fetched = residence(listed, reads, style.registers, Memory(stored, frozenset(cuts)))
+    return _place(_Listed(code, results, listed, cuts), fetched, style, program.input_size)
 
 
 def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
@@ -273,9 +254,9 @@ class _Listed:
     cuts: Sequence[int]
 
 
-def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> NativePlan:
+def _place(program: _Listed, fetched: Sequence[tuple[int, ...]], style: Style, inputs: int) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
-    code, listed, fetched = program.code, program.listed, where.fetched
+    code, listed = program.code, program.listed
     wanted: dict[int, list[int]] = {}
     for place, k in enumerate(program.results):
         wanted.setdefault(k, []).append(place)
@@ -300,12 +281,11 @@ def _place(program: _Listed, where: Residence, style: Style, inputs: int) -> Nat
     chunks = []
     for a, b in itertools.pairwise(program.cuts):
         part = tuple(listed[a:b])
-        anew = {k: where.anew[k] for k in part if k in where.anew}
-        chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}, anew))
+        chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}))
     # Results that are inputs or constants belong to no chunk yet.
     plain = {k: stores[k] for k in wanted if k not in made}
     if plain:
-        first = chunks[0] if chunks else Chunk((), (), {}, {})
+        first = chunks[0] if chunks else Chunk((), (), {})
         chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]
     return NativePlan(
         style,

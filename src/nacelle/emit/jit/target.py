@@ -58,6 +58,12 @@ def _linker() -> orcjit.LLJIT:
     return orcjit.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
 
 
+def parameter_types(parameters: str) -> list[Any]:
+    """The types of a function's parameters, "ptr %x, i64 %n, double %h", for ctypes."""
+    kinds = {"ptr": ctypes.c_void_p, "i64": ctypes.c_int64, "double": ctypes.c_double}
+    return [kinds[parameter.split()[0]] for parameter in parameters.split(",")]
+
+
 class Library:
     """An object in memory; its code lives as long as this does."""
 
@@ -74,6 +80,10 @@ class Library:
     def address(self, symbol: str) -> int:
         """Give the address of a symbol."""
         return int(self._tracker[symbol])
+
+    def function(self, symbol: str, parameters: str) -> Any:
+        """Give a function without a result, by its parameters in LLVM's words."""
+        return ctypes.CFUNCTYPE(None, *parameter_types(parameters))(self.address(symbol))
 
     def numbers(self, symbol: str, count: int) -> list[int]:
         """Read an array of integers."""

@@ -35,15 +35,15 @@ class Formula(Text):
         """Begin the function `@<prefix><name>`."""
         self._name = name
         self(
-            f"define internal {result or self.real} @{self.prefix}{name}({parameters}) noinline #0 {{",
+            f"define internal {result or self.type} @{self.prefix}{name}({parameters}) noinline #0 {{",
             "start:",
         )
 
     def text(self, result: str, kind: str | None = None) -> str:
         """End the function with its result, and give its text."""
-        self(f"ret {kind or self.real} {result}", "}")
-        table = ", ".join(f"{self.real} {splat(number, self.width)}" for number in self._numbers)
-        count = f"[{len(self._numbers)} x {self.real}]"
+        self(f"ret {kind or self.type} {result}", "}")
+        table = ", ".join(f"{self.type} {splat(number, self.width)}" for number in self._numbers)
+        count = f"[{len(self._numbers)} x {self.type}]"
         head = f"{self._table} = internal constant {count} [{table}], align {8 * self.width}\n\n"
         return (head if self._numbers else "") + "\n".join(self.lines)
 
@@ -59,39 +59,39 @@ class Formula(Text):
             return splat(value, self.width)
         place = 8 * self.width * self._numbers.setdefault(value, len(self._numbers))
         pointer = f"getelementptr (i8, ptr {self._table}, i64 {place})"
-        return self.value(f"load {self.real}, ptr {pointer}, align {8 * self.width}, !invariant.load !{{}}")
+        return self.value(f"load {self.type}, ptr {pointer}, align {8 * self.width}, !invariant.load !{{}}")
 
     def sub(self, a: str, b: str) -> str:
         """Give a - b."""
-        return self.value(f"fsub {self.real} {a}, {b}")
+        return self.value(f"fsub {self.type} {a}, {b}")
 
     def div(self, a: str, b: str) -> str:
         """Give a / b."""
-        return self.value(f"fdiv {self.real} {a}, {b}")
+        return self.value(f"fdiv {self.type} {a}, {b}")
 
     def product_sum(self, a: str, b: str, c: str) -> str:
         """Give a b + c, with one rounding or two."""
         if not self.fma:
             return self.add(self.mul(a, b), c)
-        kind = self.real
+        kind = self.type
         return self.value(f"call {kind} @llvm.fma.{self.end}({kind} {a}, {kind} {b}, {kind} {c})")
 
     def negative(self, a: str) -> str:
         """Give -a."""
-        return self.value(f"fneg {self.real} {a}")
+        return self.value(f"fneg {self.type} {a}")
 
     def size(self, a: str) -> str:
         """Give |a|."""
-        return self.value(f"call {self.real} @llvm.fabs.{self.end}({self.real} {a})")
+        return self.value(f"call {self.type} @llvm.fabs.{self.end}({self.type} {a})")
 
     def with_sign(self, a: str, b: str) -> str:
         """Give |a| with the sign of b."""
-        kind = self.real
+        kind = self.type
         return self.value(f"call {kind} @llvm.copysign.{self.end}({kind} {a}, {kind} {b})")
 
     def compare(self, verb: str, a: str, b: str) -> str:
         """Compare: olt, ogt, oeq; no NaN compares."""
-        return self.value(f"fcmp {verb} {self.real} {a}, {b}")
+        return self.value(f"fcmp {verb} {self.type} {a}, {b}")
 
     def polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Give the polynomial with these coefficients, lowest first, by Estrin's scheme.
@@ -142,7 +142,7 @@ class Formula(Text):
 
     def lane(self, vector: str, lane: int) -> str:
         """Take the value of one lane."""
-        return vector if self.width == 1 else self.value(f"extractelement {self.real} {vector}, i64 {lane}")
+        return vector if self.width == 1 else self.value(f"extractelement {self.type} {vector}, i64 {lane}")
 
     def vector(self, values: Sequence[str]) -> str:
         """Make a vector of doubles, one for each lane."""
@@ -150,28 +150,28 @@ class Formula(Text):
             return values[0]
         made = "poison"
         for lane, value in enumerate(values):
-            made = self.value(f"insertelement {self.real} {made}, double {value}, i64 {lane}")
+            made = self.value(f"insertelement {self.type} {made}, double {value}, i64 {lane}")
         return made
 
     def record(self, *values: str) -> str:
         """Make one value of several vectors."""
-        kind = f"{{ {', '.join([self.real] * len(values))} }}"
+        kind = f"{{ {', '.join([self.type] * len(values))} }}"
         made = "poison"
         for i, value in enumerate(values):
-            made = self.value(f"insertvalue {kind} {made}, {self.real} {value}, {i}")
+            made = self.value(f"insertvalue {kind} {made}, {self.type} {value}, {i}")
         return made
 
     # ---- bits
 
     def bits(self, a: str) -> str:
         """Give the bits of doubles as integers."""
-        return self.value(f"bitcast {self.real} {a} to {self.integer}")
+        return self.value(f"bitcast {self.type} {a} to {self.integer}")
 
     def double(self, a: str) -> str:
         """Give the doubles of these bits."""
-        return self.value(f"bitcast {self.integer} {a} to {self.real}")
+        return self.value(f"bitcast {self.integer} {a} to {self.type}")
 
     def integers(self, verb: str, a: str, b: str | int) -> str:
         """An operation on integers: add, sub, and, xor, shl, lshr."""
-        other = self.whole(b) if isinstance(b, int) else b
+        other = self.repeated(b) if isinstance(b, int) else b
         return self.value(f"{verb} {self.integer} {a}, {other}")

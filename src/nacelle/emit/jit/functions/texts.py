@@ -48,7 +48,7 @@ _SHRINK, _ENLARGE = 2.0**-300, 2.0**160
 def atan2(formula: Callable[[], Formula]) -> str:
     """Write `@<prefix>atan2(y, x)`."""
     f = formula()
-    f.begin("atan2", f"{f.real} %y, {f.real} %x")
+    f.begin("atan2", f"{f.type} %y, {f.type} %x")
     width, height = f.size("%x"), f.size("%y")
     steep = f.compare("ogt", height, width)
     n, d = f.choose(steep, width, height), f.choose(steep, height, width)
@@ -58,7 +58,7 @@ def atan2(formula: Callable[[], Formula]) -> str:
     scaled = _scaled(f, (n, d), (far, near))
     f("br label %usual", "usual:")
     n, d = (
-        f.value(f"phi {f.real} [ {plain}, %start ], [ {other}, %extreme ]")
+        f.value(f"phi {f.type} [ {plain}, %start ], [ {other}, %extreme ]")
         for plain, other in zip((n, d), scaled, strict=True)
     )
 
@@ -110,7 +110,7 @@ _BIAS = 1023
 def exp(formula: Callable[[], Formula]) -> str:
     """Write `@<prefix>exp(x)`."""
     f = formula()
-    f.begin("exp", f"{f.real} %x")
+    f.begin("exp", f"{f.type} %x")
     r, lost, k = _reduced_exponent(f, "%x")
     one = f.number(1.0)
     rough = f.add(one, r)
@@ -118,7 +118,7 @@ def exp(formula: Callable[[], Formula]) -> str:
     power = f.add(rough, _change(f, r, lost))
     usual = f.mul(power, f.double(f.integers("shl", k, 52)))
     extreme = f.any(f.compare("ogt", f.size("%x"), f.number(_NORMAL)))
-    f(f"br i1 {extreme}, label %extreme, label %usual", "usual:", f"ret {f.real} {usual}", "extreme:")
+    f(f"br i1 {extreme}, label %extreme, label %usual", "usual:", f"ret {f.type} {usual}", "extreme:")
     # 2^k by two factors, of which none is out of range.
     k = f.integers("add", k, _BIAS)
     first = f.integers("lshr", k, 1)
@@ -131,7 +131,7 @@ def exp(formula: Callable[[], Formula]) -> str:
 def tanh(formula: Callable[[], Formula]) -> str:
     """Write `@<prefix>tanh(x)`."""
     f = formula()
-    f.begin("tanh", f"{f.real} %x")
+    f.begin("tanh", f"{f.type} %x")
     y = f.size("%x")
     y = f.add(y, y)
     y = f.choose(f.compare("ogt", y, f.number(_ONE)), f.number(_ONE), y)
@@ -177,14 +177,14 @@ def sincos(formula: Callable[[], Formula]) -> str:
     """Write `{sine, cosine} @<prefix>sincos(x)`, and what it calls."""
     f = formula()
     pair = _pair_type(f)
-    f.begin("sincos", f"{f.real} %x", pair)
+    f.begin("sincos", f"{f.type} %x", pair)
     a = f.size("%x")
     sine, cosine = _turned(f, _reduced_angle(f, a))
     large = f.any(f.compare("ogt", a, f.number(LARGEST)))
     f(f"br i1 {large}, label %large, label %usual", "usual:")
     f(f"ret {pair} {f.record(sine, cosine)}", "large:")
-    both = f"{f.real} {sine}, {f.real} {cosine}"
-    mended = f.value(f"call {pair} @{f.prefix}sincos_lanes({f.real} %x, {both})")
+    both = f"{f.type} {sine}, {f.type} {cosine}"
+    mended = f.value(f"call {pair} @{f.prefix}sincos_lanes({f.type} %x, {both})")
     texts = (
         large_angles.two_over_pi_table(f.prefix),
         _large(Formula(1, f.prefix, fma=f.fma)),
@@ -206,7 +206,7 @@ def _lanes(f: Formula) -> str:
     It is apart from `sincos`, which then has nothing to keep over a call.
     """
     pair, one = _pair_type(f), "{ double, double }"
-    f.begin("sincos_lanes", f"{f.real} %x, {f.real} %sine, {f.real} %cosine", pair)
+    f.begin("sincos_lanes", f"{f.type} %x, {f.type} %sine, {f.type} %cosine", pair)
     sines, cosines = [], []
     for lane in range(f.width):
         x = f.lane("%x", lane)
@@ -221,7 +221,7 @@ def _lanes(f: Formula) -> str:
 
 
 def _pair_type(f: Formula) -> str:
-    return f"{{ {f.real}, {f.real} }}"
+    return f"{{ {f.type}, {f.type} }}"
 
 
 def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
