@@ -8,11 +8,11 @@ vectors over the samples; results go back the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.plan import NativePlan
-from nacelle.emit.jit.vectors import type_name
 
 # Entries of a variable up to which its rows are moved without a loop.
 _LONG = 64
@@ -20,36 +20,33 @@ _LONG = 64
 _LINE, _MOST = 64, 32
 
 
-def _turn(names: list[str], width: int, prefix: str) -> tuple[list[str], list[str]]:
+def _function(width: int, head: str) -> Lines:
+    """Begin a function of the module."""
+    return Lines(width, False, f"define internal {head} noinline")
+
+
+def _after(c: Lines, base: str, bytes_: str | int) -> str:
+    """The address so many bytes after another."""
+    return c.place(base, bytes_, "i8")
+
+
+def _turn(c: Lines, names: Sequence[str]) -> list[str]:
     """Transpose W vectors of W lanes: log2(W) rounds of two-way shuffles.
 
     In the round of step s, vectors i and i + s exchange the blocks of s lanes that are off the diagonal.
     """
-    kind = type_name(width)
-    lines: list[str] = []
+    width, turned = c.width, list(names)
     step = width // 2
     while step:
-        turned = list(names)
         low = [lane if not lane & step else lane - step + width for lane in range(width)]
         high = [lane + step if not lane & step else lane + width for lane in range(width)]
-        for i in range(width):
-            if i & step:
-                continue
-            j = i + step
-            for target, mask in ((i, low), (j, high)):
-                name = f"%{prefix}.{step}.{target}"
+        for i in (i for i in range(width) if not i & step):
+            pair = f"{c.type} {turned[i]}, {c.type} {turned[i + step]}"
+            for target, mask in ((i, low), (i + step, high)):
                 lanes = ", ".join(f"i32 {lane}" for lane in mask)
-                lines.append(
-                    f"{name} = shufflevector {kind} {names[i]}, {kind} {names[j]}, <{width} x i32> <{lanes}>"
-                )
-                turned[target] = name
-        names = turned
+                turned[target] = c.value(f"shufflevector {pair}, <{width} x i32> <{lanes}>")
         step //= 2
-    return names, lines
-
-
-def _mask(count: int, width: int) -> str:
-    return "<" + ", ".join(f"i1 {int(lane < count)}" for lane in range(width)) + ">"
+    return turned
 
 
 def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
@@ -63,134 +60,80 @@ def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
     return (blocks, [(size - width, width)]) if blocks else (0, [(0, remaining)])
 
 
-def _block(size: int, width: int, count: int, place: str, column: str, tag: str, *, pack: bool) -> list[str]:
-    """Write the lines that move one block of W rows by W columns between rows and tile.
-
-    `%rows` is where the first row begins, `%tile` the tile; in the block of a variable i, `%rows.i`.
-    """
-    variable = tag.partition(".")[2]
-    rows = f"%rows.{variable}" if variable else "%rows"
-    kind, vector = type_name(width), 8 * width
-    lines = []
-
-    def row(r: int) -> str:
-        lines.append(f"%{tag}a{r} = getelementptr double, ptr {rows}, i64 {r * size}")
-        lines.append(f"%{tag}b{r} = getelementptr double, ptr %{tag}a{r}, i64 {column}")
-        return f"%{tag}b{r}"
-
-    def lane(c: int) -> str:
-        lines.append(f"%{tag}c{c} = getelementptr i8, ptr %tile, i64 {place}")
-        lines.append(f"%{tag}d{c} = getelementptr i8, ptr %{tag}c{c}, i64 {c * vector}")
-        return f"%{tag}d{c}"
-
-    mask = _mask(count, width)
-    bits = f"<{width} x i1>"
+def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: int, *, pack: bool) -> None:
+    """Move one block of W rows by so many columns between rows and the tile of their variable."""
+    width, kind, vector = c.width, c.type, 8 * c.width
+    places = [c.place(c.place(rows, r * size), column) for r in range(width)]
+    first = _after(c, tile, column * vector if isinstance(column, int) else c.whole("mul", column, vector))
+    lanes = [_after(c, first, k * vector) for k in range(count)]
+    masked = f"llvm.masked.{'load' if pack else 'store'}.v{width}f64.p0"
+    mask = "<" + ", ".join(f"i1 {int(lane < count)}" for lane in range(width)) + ">"
+    bits = f"i32 8, {c.bit} {mask}"
     if pack:
-        for r in range(width):
-            pointer = row(r)
-            if count == width:
-                lines.append(f"%{tag}x{r} = load {kind}, ptr {pointer}, align 8")
-            else:
-                lines.append(
-                    f"%{tag}x{r} = call {kind} @llvm.masked.load.v{width}f64.p0"
-                    f"(ptr {pointer}, i32 8, {bits} {mask}, {kind} zeroinitializer)"
-                )
-        turned, shuffles = _turn([f"%{tag}x{r}" for r in range(width)], width, f"{tag}t")
-        lines += shuffles
-        for c in range(count):
-            pointer = lane(c)
-            lines.append(f"store {kind} {turned[c]}, ptr {pointer}, align {vector}")
-        return lines
-    names = []
-    for c in range(width):
-        if c < count:
-            pointer = lane(c)
-            lines.append(f"%{tag}x{c} = load {kind}, ptr {pointer}, align {vector}")
-            names.append(f"%{tag}x{c}")
-        else:
-            names.append("zeroinitializer")
-    turned, shuffles = _turn(names, width, f"{tag}t")
-    lines += shuffles
-    for r in range(width):
-        pointer = row(r)
+        values = [
+            c.value(f"load {kind}, ptr {place}, align 8")
+            if count == width
+            else c.value(f"call {kind} @{masked}(ptr {place}, {bits}, {kind} zeroinitializer)")
+            for place in places
+        ]
+        for value, lane in zip(_turn(c, values), lanes, strict=False):
+            c(f"store {kind} {value}, ptr {lane}, align {vector}")
+        return
+    values = [c.value(f"load {kind}, ptr {lane}, align {vector}") for lane in lanes]
+    values += ["zeroinitializer"] * (width - count)
+    for value, place in zip(_turn(c, values), places, strict=True):
         if count == width:
-            lines.append(f"store {kind} {turned[r]}, ptr {pointer}, align 8")
+            c(f"store {kind} {value}, ptr {place}, align 8")
         else:
-            lines.append(
-                f"call void @llvm.masked.store.v{width}f64.p0"
-                f"({kind} {turned[r]}, ptr {pointer}, i32 8, {bits} {mask})"
-            )
-    return lines
+            c(f"call void @{masked}({kind} {value}, ptr {place}, {bits})")
 
 
 def move_whole(size: int, width: int, *, pack: bool) -> str:
     """Write a function that moves W rows of a variable of this size into its place in the tile, or back."""
     name = f"{'pack' if pack else 'unpack'}{size}"
-    vector = 8 * width
-    lines = [f"define internal void @{name}(ptr noalias %rows, ptr noalias %tile) noinline #0 {{", "start:"]
+    c = _function(width, f"void @{name}(ptr noalias %rows, ptr noalias %tile)")
     blocks, remaining = _columns(size, width)
     if blocks:
-        lines += [
-            "br label %loop",
-            "loop:",
-            "%i = phi i64 [ 0, %start ], [ %next, %loop ]",
-            f"%column = mul i64 %i, {width}",
-            f"%place = mul i64 %column, {vector}",
-            *_block(size, width, width, "%place", "%column", "l", pack=pack),
-            "%next = add i64 %i, 1",
-            f"%more = icmp ult i64 %next, {blocks}",
-            "br i1 %more, label %loop, label %rest",
-            "rest:",
-        ]
+        with c.loop(0, blocks) as loop:
+            _block(c, "%rows", "%tile", size, c.whole("mul", loop.index, width), width, pack=pack)
     for first, count in remaining:
-        lines += _block(size, width, count, str(first * vector), str(first), "r", pack=pack)
-    lines += ["ret void", "}"]
-    return "\n".join(lines)
-
-
-# Row by row and number by number: for the last rows, fewer than W. Lanes beyond them repeat the last row.
-_FEW = """
-define internal void @{prefix}{verb}_few(ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count)
-    noinline #0 {{
-start:
-  %last = sub i64 %count, 1
-  br label %outer
-outer:
-  %r = phi i64 [ 0, %start ], [ %r1, %next ]
-  %over = icmp ugt i64 %r, %last
-  %clamped = select i1 %over, i64 %last, i64 %r
-  %offset = mul i64 %clamped, %step
-  %row = getelementptr double, ptr %rows, i64 %offset
-  br label %inner
-inner:
-  %c = phi i64 [ 0, %outer ], [ %c1, %inner ]
-  %in.row = getelementptr double, ptr %row, i64 %c
-  %index = mul i64 %c, {width}
-  %at = add i64 %index, %r
-  %in.tile = getelementptr double, ptr %tile, i64 %at
-  %value = load double, ptr {source}, align 8
-  store double %value, ptr {sink}, align 8
-  %c1 = add i64 %c, 1
-  %more = icmp ult i64 %c1, %size
-  br i1 %more, label %inner, label %next
-next:
-  %r1 = add i64 %r, 1
-  %rows.more = icmp ult i64 %r1, {rows}
-  br i1 %rows.more, label %outer, label %done
-done:
-  ret void
-}}
-"""
+        _block(c, "%rows", "%tile", size, first, count, pack=pack)
+    return c.text()
 
 
 def move_few(width: int, prefix: str) -> str:
     """Write `@<prefix>pack_few` and `@<prefix>unpack_few`, which move `count` rows, at most W.
 
+    Row by row and number by number: for the last rows, fewer than W. Lanes beyond them repeat the last row.
     `size` is the number of entries of a row, above zero, and `step` the distance of two rows.
     """
-    names = {"width": width, "prefix": prefix}
-    pack = _FEW.format(**names, verb="pack", source="%in.row", sink="%in.tile", rows=width)
-    return pack + _FEW.format(**names, verb="unpack", source="%in.tile", sink="%in.row", rows="%count")
+    texts = []
+    for verb, stop in (("pack", width), ("unpack", "%count")):
+        arguments = "ptr %rows, ptr %tile, i64 %size, i64 %step, i64 %count"
+        c = _function(width, f"void @{prefix}{verb}_few({arguments})")
+        last = c.whole("sub", "%count", 1)
+        with c.loop(0, stop) as lanes:
+            clamped = c.value(f"call i64 @llvm.umin.i64(i64 {lanes.index}, i64 {last})")
+            row = c.place("%rows", c.whole("mul", clamped, "%step"))
+            with c.loop(0, "%size") as columns:
+                index = c.whole("add", c.whole("mul", columns.index, width), lanes.index)
+                if verb == "pack":
+                    c.store(c.load(row, columns.index), "%tile", index)
+                else:
+                    c.store(c.load("%tile", index), row, columns.index)
+        texts.append(c.text())
+    return "\n\n".join(texts)
+
+
+def _variables(
+    c: Lines, sizes: Sequence[int], first: int, arrays: str = "%arrays", tile: str = "%tile"
+) -> Iterator[tuple[int, int, str, str]]:
+    """Of every variable with entries its number, its size, its array and its place in a tile."""
+    for i, size in enumerate(sizes):
+        if size:
+            array = c.value(f"load ptr, ptr {c.place(arrays, i, 'ptr')}, align 8")
+            yield i, size, array, _after(c, tile, first * 8 * c.width)
+        first += size
 
 
 def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> str:
@@ -199,48 +142,15 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     Inputs whose rows are shared have the step 0; they are packed once for all tiles, before.
     """
     verb = "pack" if pack else "unpack"
-    lines = [
-        f"define internal void @{verb}_tile(ptr %arrays, ptr %steps, ptr %tile, i64 %sample, i64 %count)"
-        " noinline #0 {",
-        "start:",
-        f"%whole = icmp eq i64 %count, {width}",
-        "br label %v0",
-    ]
-    place = first
-    for i, size in enumerate(sizes):
-        lines += [
-            f"v{i}:",
-            f"%g{i} = getelementptr ptr, ptr %arrays, i64 {i}",
-            f"%a{i} = load ptr, ptr %g{i}, align 8",
-            f"%t{i} = getelementptr i8, ptr %tile, i64 {place * 8 * width}",
-        ]
-        place += size
-        if not size:
-            lines += [f"br label %v{i + 1}"]
-            continue
-        if pack:
-            lines += [
-                f"%h{i} = getelementptr i64, ptr %steps, i64 {i}",
-                f"%s{i} = load i64, ptr %h{i}, align 8",
-                f"%z{i} = icmp eq i64 %s{i}, 0",
-                f"br i1 %z{i}, label %v{i + 1}, label %move{i}",
-            ]
-        else:
-            lines.append(f"br label %move{i}")
-        lines += [
-            f"move{i}:",
-            f"%o{i} = mul i64 %sample, {size}",
-            f"%r{i} = getelementptr double, ptr %a{i}, i64 %o{i}",
-            f"br i1 %whole, label %whole{i}, label %few{i}",
-            f"whole{i}:",
-            f"call void @{verb}{size}(ptr %r{i}, ptr %t{i})",
-            f"br label %v{i + 1}",
-            f"few{i}:",
-            f"call void @v_{verb}_few(ptr %r{i}, ptr %t{i}, i64 {size}, i64 {size}, i64 %count)",
-            f"br label %v{i + 1}",
-        ]
-    lines += [f"v{len(sizes)}:", "ret void", "}"]
-    return "\n".join(lines)
+    c = _function(width, f"void @{verb}_tile(ptr %arrays, ptr %steps, ptr %tile, i64 %sample, i64 %count)")
+    whole = c.whole("icmp eq", "%count", width)
+    for i, size, array, place in _variables(c, sizes, first):
+        moved = c.whole("icmp ne", c.load_whole("%steps", i), 0) if pack else "true"
+        rows = c.place(array, c.whole("mul", "%sample", size))
+        with c.when(moved):
+            few = f"ptr {rows}, ptr {place}, i64 {size}, i64 {size}, i64 %count"
+            c.either(whole, f"@{verb}{size}(ptr {rows}, ptr {place})", f"@v_{verb}_few({few})")
+    return c.text()
 
 
 def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, pack: bool) -> str:
@@ -250,159 +160,40 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
     tiles ahead are asked for: they come from memory while these are evaluated.
     """
     verb = "pack" if pack else "unpack"
-    lines = [f"define internal void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample) noinline #0 {{"]
-    place = first
-    for i, size in enumerate(sizes):
-        if size:
-            lines += [
-                f"%g{i} = getelementptr ptr, ptr %arrays, i64 {i}",
-                f"%a{i} = load ptr, ptr %g{i}, align 8",
-                f"%o{i} = mul i64 %sample, {size}",
-                f"%rows.{i} = getelementptr double, ptr %a{i}, i64 %o{i}",
-            ]
-            whole = 8 * size * width
-            for line in range(0, min(whole, _MOST * _LINE), _LINE):
-                name = f"%f{i}.{line}"
-                lines += [
-                    f"{name} = getelementptr i8, ptr %rows.{i}, i64 {ahead * whole + line}",
-                    f"call void @llvm.prefetch.p0(ptr {name}, i32 {int(not pack)}, i32 3, i32 1)",
-                ]
+    c = _function(width, f"void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample)")
+    for _, size, array, place in _variables(c, sizes, first):
+        rows = c.place(array, c.whole("mul", "%sample", size))
+        whole = 8 * size * width
+        for line in range(0, min(whole, _MOST * _LINE), _LINE):
+            asked = _after(c, rows, ahead * whole + line)
+            c(f"call void @llvm.prefetch.p0(ptr {asked}, i32 {int(not pack)}, i32 3, i32 1)")
         if size > _LONG:
-            lines += [
-                f"%t{i} = getelementptr i8, ptr %tile, i64 {place * 8 * width}",
-                f"call void @{verb}{size}(ptr %rows.{i}, ptr %t{i})",
-            ]
-        elif size:
-            blocks, remaining = _columns(size, width)
-            for b, (column, count) in enumerate([(b * width, width) for b in range(blocks)] + remaining):
-                lines += _block(
-                    size, width, count, str((place + column) * 8 * width), str(column), f"b{b}.{i}", pack=pack
-                )
-        place += size
-    return "\n".join([*lines, "ret void", "}"])
+            c(f"call void @{verb}{size}(ptr {rows}, ptr {place})")
+            continue
+        blocks, remaining = _columns(size, width)
+        for column, count in [(b * width, width) for b in range(blocks)] + remaining:
+            _block(c, rows, place, size, column, count, pack=pack)
+    return c.text()
 
 
 def pack_shared(sizes: Sequence[int], width: int) -> str:
     """Write a function that packs the inputs whose rows are shared into one tile."""
-    lines = ["define internal void @pack_shared(ptr %arrays, ptr %steps, ptr %tile) noinline #0 {", "start:"]
-    lines.append("br label %v0")
-    place = 0
-    for i, size in enumerate(sizes):
-        lines += [
-            f"v{i}:",
-            f"%h{i} = getelementptr i64, ptr %steps, i64 {i}",
-            f"%s{i} = load i64, ptr %h{i}, align 8",
-            f"%z{i} = icmp eq i64 %s{i}, 0",
-            f"br i1 %z{i}, label %move{i}, label %v{i + 1}",
-            f"move{i}:",
-            f"%g{i} = getelementptr ptr, ptr %arrays, i64 {i}",
-            f"%a{i} = load ptr, ptr %g{i}, align 8",
-            f"%t{i} = getelementptr i8, ptr %tile, i64 {place * 8 * width}",
-        ]
-        if size:
-            lines.append(f"call void @v_pack_few(ptr %a{i}, ptr %t{i}, i64 {size}, i64 0, i64 {width})")
-        lines.append(f"br label %v{i + 1}")
-        place += size
-    lines += [f"v{len(sizes)}:", "ret void", "}"]
-    return "\n".join(lines)
+    c = _function(width, "void @pack_shared(ptr %arrays, ptr %steps, ptr %tile)")
+    for i, size, array, place in _variables(c, sizes, 0):
+        with c.when(c.whole("icmp eq", c.load_whole("%steps", i), 0)):
+            c(f"call void @v_pack_few(ptr {array}, ptr {place}, i64 {size}, i64 0, i64 {width})")
+    return c.text()
 
 
 def none_shared(sizes: Sequence[int]) -> str:
     """Write a function that says whether every input has rows of its own for every sample."""
-    lines = ["define internal i1 @none_shared(ptr %steps) noinline #0 {"]
-    all_ = "1"
-    for i, size in enumerate(sizes):
-        if size:
-            lines += [
-                f"%h{i} = getelementptr i64, ptr %steps, i64 {i}",
-                f"%s{i} = load i64, ptr %h{i}, align 8",
-                f"%z{i} = icmp ne i64 %s{i}, 0",
-                f"%all{i} = and i1 %z{i}, {all_}",
-            ]
-            all_ = f"%all{i}"
-    return "\n".join([*lines, f"ret i1 {all_}", "}"])
+    c, all_ = _function(1, "i1 @none_shared(ptr %steps)"), "true"
+    for i in (i for i, size in enumerate(sizes) if size):
+        all_ = c.value(f"and i1 {c.whole('icmp ne', c.load_whole('%steps', i), 0)}, {all_}")
+    return c.text(f"i1 {all_}")
 
 
 # ---- LLVM IR text of the entries of a kernel: a batch of rows, and one sample
-
-
-_BATCH = """
-define void @nacelle_batch(
-    ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work) #0 {{
-entry:
-  %any = icmp ult i64 %start, %stop
-  br i1 %any, label %shared, label %done
-shared:
-  %j = phi i64 [ 0, %entry ], [ %j1, %shared ]
-  %js = mul i64 %j, {stride}
-  %jt = getelementptr i8, ptr %work, i64 %js
-  call void @pack_shared(ptr %inputs, ptr %steps, ptr %jt)
-  %j1 = add i64 %j, 1
-  %jm = icmp ult i64 %j1, {tiles}
-  br i1 %jm, label %shared, label %plain
-plain:
-  %own = call i1 @none_shared(ptr %steps)
-  br label %group
-group:
-  %g = phi i64 [ %start, %plain ], [ %g1, %next ]
-  br label %pack
-pack:
-  %i = phi i64 [ 0, %group ], [ %i1, %packed ]
-  %is = mul i64 %i, {width}
-  %sample = add i64 %g, %is
-  %left = sub i64 %stop, %sample
-  %short = icmp ult i64 %left, {width}
-  %count = select i1 %short, i64 %left, i64 {width}
-  %io = mul i64 %i, {stride}
-  %it = getelementptr i8, ptr %work, i64 %io
-  %whole = icmp uge i64 %left, {width}
-  %straight = and i1 %whole, %own
-  br i1 %straight, label %pack.rows, label %pack.tile
-pack.rows:
-  call void @pack_rows(ptr %inputs, ptr %it, i64 %sample)
-  br label %packed
-pack.tile:
-  call void @pack_tile(ptr %inputs, ptr %steps, ptr %it, i64 %sample, i64 %count)
-  br label %packed
-packed:
-  %i1 = add i64 %i, 1
-  %rest = icmp ugt i64 %left, {width}
-  %room = icmp ult i64 %i1, {tiles}
-  %again = and i1 %rest, %room
-  br i1 %again, label %pack, label %evaluate
-evaluate:
-  call void @v_tiles(ptr %work, i64 %i1)
-  br label %unpack
-unpack:
-  %k = phi i64 [ 0, %evaluate ], [ %k1, %unpacked ]
-  %ks = mul i64 %k, {width}
-  %ksample = add i64 %g, %ks
-  %kleft = sub i64 %stop, %ksample
-  %kshort = icmp ult i64 %kleft, {width}
-  %kcount = select i1 %kshort, i64 %kleft, i64 {width}
-  %ko = mul i64 %k, {stride}
-  %kt = getelementptr i8, ptr %work, i64 %ko
-  %kwhole = icmp uge i64 %kleft, {width}
-  br i1 %kwhole, label %unpack.rows, label %unpack.tile
-unpack.rows:
-  call void @unpack_rows(ptr %outputs, ptr %kt, i64 %ksample)
-  br label %unpacked
-unpack.tile:
-  call void @unpack_tile(ptr %outputs, ptr null, ptr %kt, i64 %ksample, i64 %kcount)
-  br label %unpacked
-unpacked:
-  %k1 = add i64 %k, 1
-  %km = icmp ult i64 %k1, %i1
-  br i1 %km, label %unpack, label %next
-next:
-  %advance = mul i64 %i1, {width}
-  %g1 = add i64 %g, %advance
-  %more = icmp ult i64 %g1, %stop
-  br i1 %more, label %group, label %done
-done:
-  ret void
-}}
-"""
 
 
 def batch(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
@@ -422,27 +213,48 @@ def batch(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width
     texts.append(tile_moves(outputs, plan.result, width, pack=False))
     texts += [straight_moves(inputs, 0, width, tiles, pack=True), none_shared(inputs)]
     texts.append(straight_moves(outputs, plan.result, width, tiles, pack=False))
-    texts.append(_BATCH.format(width=width, stride=stride(plan, width), tiles=tiles))
+    texts.append(_batch(stride(plan, width), width, tiles))
     return "\n\n".join(texts)
 
 
-_COPY = """
-define internal void @copy(ptr noalias %from, ptr noalias %to, i64 %size) #0 {
-start:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %i1, %loop ]
-  %a = getelementptr double, ptr %from, i64 %i
-  %v = load double, ptr %a, align 8
-  %b = getelementptr double, ptr %to, i64 %i
-  store double %v, ptr %b, align 8
-  %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i1, %size
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
+def _batch(bytes_: int, width: int, tiles: int) -> str:
+    """Write the entry itself: groups of tiles, which lie so many bytes apart, are packed and evaluated."""
+    arguments = "ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work"
+    c = Lines(width, False, f"define void @nacelle_batch({arguments})")
+
+    def tile(index: str) -> str:
+        return _after(c, "%work", c.whole("mul", index, bytes_))
+
+    def move(verb: str, arrays: str, steps: str, own: str, first: str, count: str) -> None:
+        """Move the rows of so many tiles, samples from the first on."""
+        with c.loop(0, count) as loop:
+            sample, place = c.whole("add", first, c.whole("mul", loop.index, width)), tile(loop.index)
+            left = c.whole("sub", "%stop", sample)
+            straight = c.value(f"and i1 {c.whole('icmp uge', left, width)}, {own}")
+            few = c.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {width})")
+            ends = f"ptr {arrays}, ptr {steps}, ptr {place}, i64 {sample}, i64 {few}"
+            rows = f"@{verb}_rows(ptr {arrays}, ptr {place}, i64 {sample})"
+            c.either(straight, rows, f"@{verb}_tile({ends})")
+
+    with c.loop(0, tiles) as loop:
+        c(f"call void @pack_shared(ptr %inputs, ptr %steps, ptr {tile(loop.index)})")
+    own = c.value("call i1 @none_shared(ptr %steps)")
+    with c.loop("%start", "%stop", tiles * width) as groups:
+        left = c.whole("sub", "%stop", groups.index)
+        vectors = c.whole("udiv", c.whole("add", left, width - 1), width)
+        count = c.value(f"call i64 @llvm.umin.i64(i64 {vectors}, i64 {tiles})")
+        move("pack", "%inputs", "%steps", own, groups.index, count)
+        c(f"call void @v_tiles(ptr %work, i64 {count})")
+        move("unpack", "%outputs", "null", "true", groups.index, count)
+    return c.text()
+
+
+def _copy() -> str:
+    """Write `@copy(from, to, size)`, which copies numbers."""
+    c = Lines(1, False, "define internal void @copy(ptr noalias %from, ptr noalias %to, i64 %size)")
+    with c.loop(0, "%size") as loop:
+        c.store(c.load("%from", loop.index), "%to", loop.index)
+    return c.text()
 
 
 def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
@@ -455,7 +267,7 @@ def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> s
         ends = f"ptr {array}, ptr {place}" if into else f"ptr {place}, ptr {array}"
         return f"call void @copy({ends}, i64 {size})"
 
-    return _COPY + "\n" + _single(plan, inputs, outputs, 1, "s_", move)
+    return _copy() + "\n\n" + _single(plan, inputs, outputs, 1, "s_", move)
 
 
 def single_in_tile(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
@@ -476,29 +288,16 @@ def _single(
     prefix: str,
     move: Callable[[str, str, int, bool], str],
 ) -> str:
-    lines = [
-        "define void @nacelle_single(ptr %call) #0 {",
-        "%tile = load ptr, ptr %call, align 8",
-    ]
+    c = Lines(width, False, "define void @nacelle_single(ptr %call)")
+    tile = c.value("load ptr, ptr %call, align 8")
 
-    def variable(number: int, place: int, size: int, into: bool) -> None:
-        if size:
-            lines.append(f"%g{number} = getelementptr ptr, ptr %call, i64 {number + 1}")
-            lines.append(f"%a{number} = load ptr, ptr %g{number}, align 8")
-            lines.append(f"%t{number} = getelementptr i8, ptr %tile, i64 {place * 8 * width}")
-            lines.append(move(f"%a{number}", f"%t{number}", size, into))
-
-    place = 0
-    for number, size in enumerate(inputs):
-        variable(number, place, size, True)
-        place += size
-    lines.append(f"call void @{prefix}tiles(ptr %tile, i64 1)")
-    place = plan.result
-    for number, size in enumerate(outputs, start=len(inputs)):
-        variable(number, place, size, False)
-        place += size
-    lines += ["ret void", "}"]
-    return "\n".join(lines)
+    for _, size, array, place in _variables(c, inputs, 0, c.place("%call", 1, "ptr"), tile):
+        c(move(array, place, size, True))
+    c(f"call void @{prefix}tiles(ptr {tile}, i64 1)")
+    arrays = c.place("%call", 1 + len(inputs), "ptr")
+    for _, size, array, place in _variables(c, outputs, plan.result, arrays, tile):
+        c(move(array, place, size, False))
+    return c.text()
 
 
 def around(plan: NativePlan, width: int, prefix: str) -> str:

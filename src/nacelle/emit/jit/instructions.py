@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nacelle.emit.jit.functions.texts import function_texts
+from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.plan import Chunk, NativePlan
 from nacelle.emit.jit.signs import operands
 from nacelle.emit.jit.vectors import splat, suffix, type_name
@@ -175,6 +176,18 @@ def _operation(op: str, name: str, arguments: list[str], width: int, prefix: str
         case "where":
             yield f"{name}.c = fcmp ogt {kind} {a}, {zero}"
             yield f"{name} = select {bit} {name}.c, {kind} {b}, {kind} {c}"
+        case "sign" if b and width == 2:
+            # |a| > 0, no NaN, says whether to take all bits of 1 but its sign; a sum with 0 has no -0.
+            yield f"{name}.m = call <2 x i64> @llvm.aarch64.neon.facgt.v2i64.{end}({kind} {a}, {kind} {c})"
+            yield f"{name}.s = lshr <2 x i64> {name}.m, <i64 1, i64 1>"
+            yield f"{name}.n = xor <2 x i64> {name}.s, <i64 -1, i64 -1>"
+            yield f"{name}.a = bitcast {kind} {a} to <2 x i64>"
+            yield f"{name}.b = bitcast {kind} {b} to <2 x i64>"
+            yield f"{name}.t = and <2 x i64> {name}.s, {name}.b"
+            yield f"{name}.f = and <2 x i64> {name}.n, {name}.a"
+            yield f"{name}.o = or <2 x i64> {name}.t, {name}.f"
+            yield f"{name}.d = bitcast <2 x i64> {name}.o to {kind}"
+            yield f"{name} = fadd {kind} {name}.d, {c}"
         case "sign":
             # Zeros of both signs and NaN go through a + 0, which gives 0 and NaN.
             one = splat(1.0, width)
@@ -219,26 +232,12 @@ def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
         texts.append(
             f"define internal void @{prefix}chunk{number}(ptr %tile) noinline #0 {{\n{body}\nret void\n}}"
         )
-    lines = [f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles) #0 {{", "start:"]
-    lines.append("br label %chunk0")
+    c = Lines(width, False, f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles)")
     for number in range(len(plan.chunks)):
-        before = "start" if number == 0 else f"chunk{number - 1}"
-        after = f"chunk{number + 1}" if number + 1 < len(plan.chunks) else "done"
-        lines += [
-            f"chunk{number}:",
-            f"%i{number} = phi i64 [ 0, %{before} ], [ %n{number}, %chunk{number} ]",
-            f"%o{number} = mul i64 %i{number}, {stride(plan, width)}",
-            f"%t{number} = getelementptr i8, ptr %tile, i64 %o{number}",
-            f"call void @{prefix}chunk{number}(ptr %t{number})",
-            f"%n{number} = add i64 %i{number}, 1",
-            f"%m{number} = icmp ult i64 %n{number}, %tiles",
-            f"br i1 %m{number}, label %chunk{number}, label %{after}",
-        ]
-    if not plan.chunks:
-        lines += ["chunk0:", "br label %done"]
-    lines += ["done:", "ret void", "}"]
-    texts.append("\n".join(lines))
-    return "\n\n".join(texts)
+        with c.loop(0, "%tiles") as loop:
+            tile = c.place("%tile", c.whole("mul", loop.index, stride(plan, width)), "i8")
+            c(f"call void @{prefix}chunk{number}(ptr {tile})")
+    return "\n\n".join([*texts, c.text()])
 
 
 def _table(plan: NativePlan, width: int, prefix: str) -> str:

@@ -134,6 +134,15 @@ class Lines(Text):
         self(f"br label %{after}")
         self.label(after)
 
+    def either(self, bit: str, first: str, second: str) -> None:
+        """Call one function where a bit is set, and another where it is not."""
+        blocks, after = (self.name(), self.name()), self.name()
+        self(f"br i1 {bit}, label %{blocks[0]}, label %{blocks[1]}")
+        for block, called in zip(blocks, (first, second), strict=True):
+            self.label(block)
+            self(f"call void {called}", f"br label %{after}")
+        self.label(after)
+
     def leave(self, result: int | str) -> None:
         """Return an integer from within the function."""
         self(f"ret i64 {result}")

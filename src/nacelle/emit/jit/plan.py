@@ -148,6 +148,7 @@ def plan(program: Program, style: Style) -> NativePlan:
     results: Sequence[int] = program.results
     if style.fma and style.accumulates:
         code, results = without_negations(code, results)
+        code = _signs_with_numbers(code)
     listed = order(code, results, style.registers)
     if style.window:
         made = set(listed)
@@ -158,6 +159,15 @@ def plan(program: Program, style: Style) -> NativePlan:
     reads = values_read(code, listed, constants=style.table)
     fetched = residence(listed, reads, style.registers, Memory(stored, frozenset(cuts)))
     return _place(_Listed(code, results, listed, cuts), fetched, style, program.input_size)
+
+
+def _signs_with_numbers(code: tuple[Instruction | None, ...]) -> tuple[Instruction | None, ...]:
+    """Signs with 1 and 0 as further operands, which are then held or loaded as other constants are."""
+    if not any(step and step[0] == "sign" for step in code):
+        return code
+    one, zero = len(code), len(code) + 1
+    changed = (("sign", step[1], one, zero) if step and step[0] == "sign" else step for step in code)
+    return (*changed, ("const", 1.0), ("const", 0.0))
 
 
 def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None, ...]:
