@@ -1,4 +1,4 @@
-"""Programs as Python over arrays of a library: as lines, and as functions that broadcast.
+"""Programs as Python over arrays of a library or over floats: as lines, and as functions.
 
 Each scalar of an input is the column `name[..., k]`, so an operation is one call of the library for all
 samples, and inputs without a batch are shared by broadcasting. Libraries differ in few words (`Dialect`).
@@ -8,17 +8,34 @@ Programs as lines of Python over arrays of a library: NumPy, CasADi, JAX, PyTorc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nacelle.emit.names import Identifiers, identifier, remark
-from nacelle.emit.python.target import describe, python_constant
 from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
-from nacelle.program.program import Program
+from nacelle.program.program import Program, Variable
 
 _OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
 _FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
+
+
+def python_constant(value: float) -> str:
+    """Write a constant so that Python reads the same number back."""
+    value = float(value)
+    if math.isnan(value):
+        return "math.nan"
+    if math.isinf(value):
+        return "math.inf" if value > 0 else "(-math.inf)"
+    return f"({value!r})" if math.copysign(1.0, value) < 0 else repr(value)
+
+
+def describe(variable: Variable) -> str:
+    """Say name and shape of a variable in words for a docstring."""
+    shape = " x ".join(str(n) for n in variable.shape)
+    size = "1 number" if variable.size == 1 else f"{variable.size} numbers"
+    return f"{remark(variable.name)}, {size}" + (f", {shape} row by row" if len(variable.shape) > 1 else "")
 
 
 def statements(
@@ -72,16 +89,18 @@ class Dialect:
         library: the name under which it is imported.
         forms: how operations are written that are no operators and no functions of their own name.
         taken: names that the head defines.
+        scalars: whether inputs are sequences of numbers, not arrays; an only output is then given alone.
     """
 
     head: str
     library: str
     forms: Mapping[str, str]
     taken: tuple[str, ...] = ()
+    scalars: bool = False
 
 
 def source(program: Program, dialect: Dialect) -> str:
-    """Write a program as a Python function of arrays (..., size).
+    """Write a program as a Python function of arrays (..., size), or of sequences of numbers.
 
     It returns for every output the list of its columns, each with the batch of what it depends on: numbers
     where it depends on nothing.
@@ -90,30 +109,38 @@ def source(program: Program, dialect: Dialect) -> str:
     names = Identifiers((dialect.library, own, *dialect.taken))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     column, prefix = names.counted("c"), names.counted("v")
-    scalars = [f"{column}{k}" for k in range(program.input_size)]
+    entry = "{}[{}]" if dialect.scalars else "{}[..., {}]"
+    entries = [
+        entry.format(name, k)
+        for name, variable in zip(inputs, program.inputs, strict=True)
+        for k in range(variable.size)
+    ]
+    # Taking a column of an array is a call: it is taken once.
+    scalars = entries if dialect.scalars else [f"{column}{k}" for k in range(program.input_size)]
     made, results = statements(program, dialect.library, dict(dialect.forms), scalars, prefix)
     lines = [f'"""{remark(program.name)}: straight-line code."""', "", dialect.head.strip(), "", ""]
     lines += [f"def {own}({', '.join(inputs)}):", f'    """{remark(program.name)}.', ""]
     if inputs:
         lines += ["    Args:"]
         for name, variable in zip(inputs, program.inputs, strict=True):
-            lines.append(f"        {name}: {describe(variable)} in the last axis.")
+            lines.append(
+                f"        {name}: {describe(variable)}{'' if dialect.scalars else ' in the last axis'}."
+            )
         lines.append("")
-    lines += ["    Returns:", "        columns of each of"]
-    lines += [f"        {describe(variable)}." for variable in program.outputs] + ['    """']
-    used = {operands[0] for op, *operands in program.code if op == "input"}
-    start = 0
-    for name, variable in zip(inputs, program.inputs, strict=True):
-        for k in range(variable.size):
-            if start + k in used:
-                lines.append(f"    {scalars[start + k]} = {name}[..., {k}]")
-        start += variable.size
-    lines += [*(f"    {line}" for line in made), "    return ("]
-    start = 0
+    lines += ["    Returns:", *([] if dialect.scalars else ["        columns of each of"])]
+    lines += [f"        {describe(variable)}." for variable in program.outputs] or ["        nothing."]
+    lines.append('    """')
+    if not dialect.scalars:
+        used = {operands[0] for op, *operands in program.code if op == "input"}
+        lines += [f"    {scalars[k]} = {entries[k]}" for k in sorted(used)]
+    lines += [f"    {line}" for line in made]
+    lists, start = [], 0
     for variable in program.outputs:
-        lines.append(f"        [{', '.join(results[start : start + variable.size])}],")
+        lists.append(f"[{', '.join(results[start : start + variable.size])}]")
         start += variable.size
-    return "\n".join([*lines, "    )"]) + "\n"
+    if dialect.scalars and len(lists) == 1:
+        return "\n".join([*lines, f"    return {lists[0]}"]) + "\n"
+    return "\n".join([*lines, "    return (", *(f"        {text}," for text in lists), "    )"]) + "\n"
 
 
 def function_name(program: Program) -> str:

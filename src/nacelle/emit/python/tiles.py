@@ -14,8 +14,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from nacelle.emit.names import Identifiers, identifier, remark
+from nacelle.emit.names import Identifiers, remark
 from nacelle.emit.python import target as python_source
+from nacelle.emit.python.arrays import describe, function_name, python_constant
 from nacelle.emit.registry import Kernel, Target, register
 from nacelle.emit.schedule import Slots, arguments, assign_slots, schedule
 from nacelle.program.program import ARITY, Program
@@ -66,7 +67,7 @@ def {own}({arguments}):
 
 def _constant(value: float) -> str:
     """Write a constant as NumPy reads it."""
-    return python_source.python_constant(value).replace("math.", "np.")
+    return python_constant(value).replace("math.", "np.")
 
 
 class _Plan:
@@ -145,7 +146,7 @@ def source(program: Program) -> str:
     lines += [f"    {', '.join(rows)}, = work"] if rows else []
     lines += [f"    {line}" for line in body]
     described = [
-        f"        {name}: {kind} {python_source.describe(variable)} a row."
+        f"        {name}: {kind} {describe(variable)} a row."
         for kind, group, variables in (("in,", inputs, program.inputs), ("out,", outputs, program.outputs))
         for name, variable in zip(group, variables, strict=True)
     ]
@@ -172,11 +173,6 @@ def _columns(variables: Sequence[Any], names: list[str]) -> list[str]:
         for variable, name in zip(variables, names, strict=True)
         for k in range(variable.size)
     ]
-
-
-def function_name(program: Program) -> str:
-    """Give the name that the program's function has in the source."""
-    return identifier(program.name, "program")
 
 
 class TileKernel:
