@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals
-from nacelle.compile.compiled import arguments_of, batched
+from nacelle.compile.compiled import arguments_of, batches_of
 from nacelle.compile.drivers import compile_rk4
 from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.compile.native import compiled, target_that_runs
@@ -54,13 +54,14 @@ def test_mistakes(given: tuple[int, ...], named: dict[str, int], message: str) -
 
 
 def test_batches_broadcast() -> None:
-    arrays, batches = batched("f", {"x": (2,), "M": (2, 3)}, (np.zeros((5, 2)), np.ones((4, 1, 2, 3))))
+    inputs = {"x": (2,), "M": (2, 3)}
+    batches, batch = batches_of("f", inputs, (np.zeros((5, 2)), np.ones((4, 1, 2, 3))))
     assert batches == [(5,), (4, 1)]
-    assert all(a.dtype == np.float64 for a in arrays)
+    assert batch == (4, 5)
     with pytest.raises(CompileError, match="do not broadcast"):
-        batched("f", {"x": (2,), "M": (2, 3)}, (np.zeros((5, 2)), np.ones((4, 2, 3))))
+        batches_of("f", inputs, (np.zeros((5, 2)), np.ones((4, 2, 3))))
     with pytest.raises(CompileError, match="has shape"):
-        batched("f", {"x": (2,)}, (np.zeros(3),))
+        batches_of("f", {"x": (2,)}, (np.zeros(3),))
 
 
 # ---- Many robots by fixed steps: on the processor and on a device that is replaced

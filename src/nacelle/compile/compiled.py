@@ -55,27 +55,24 @@ def arguments_of(
     return [values[name] for name in names if name in values]
 
 
-def batched(
-    function: str, inputs: Mapping[str, tuple[int, ...]], values: Sequence[Any]
-) -> tuple[list[NDArray[Any]], list[tuple[int, ...]]]:
-    """The inputs of a function as arrays, and the batch dimensions of each, which broadcast."""
-    arrays, batches = [], []
-    for (name, shape), value in zip(inputs.items(), values, strict=True):
-        array = np.asarray(value, dtype=np.float64)
-        rank = len(shape)
-        if array.shape[array.ndim - rank :] != shape or array.ndim < rank:
+def batches_of(
+    function: str, inputs: Mapping[str, tuple[int, ...]], arrays: Sequence[Any]
+) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """The batch dimensions of the inputs of a function, arrays of any library, and what they broadcast to."""
+    batches = []
+    for (name, shape), array in zip(inputs.items(), arrays, strict=True):
+        own = array.ndim - len(shape)
+        if own < 0 or tuple(array.shape[own:]) != shape:
             raise CompileError(
                 f"the input {name!r} of {function} has shape (..., "
-                f"{', '.join(map(str, shape))}), got {array.shape}"
+                f"{', '.join(map(str, shape))}), got {tuple(array.shape)}"
             )
-        arrays.append(array)
-        batches.append(array.shape[: array.ndim - rank])
+        batches.append(tuple(array.shape[:own]))
     try:
-        np.broadcast_shapes(*batches)
+        return batches, np.broadcast_shapes(*batches)
     except ValueError:
-        words = ", ".join(f"{name} {b}" for name, b in zip(inputs, batches, strict=True))
-        raise CompileError(f"the batch dimensions do not broadcast: {words}") from None
-    return arrays, batches
+        words = ", ".join(f"{name} {own}" for name, own in zip(inputs, batches, strict=True))
+        raise CompileError(f"the batch dimensions of {function} do not broadcast: {words}") from None
 
 
 def given_results(
@@ -242,8 +239,8 @@ class Compiled(Shown):
 
     def _flatten(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
         """Bring the inputs to (N, size), or (1, size) where they have no batch of their own."""
-        arrays, batches = batched(self.name, self.inputs, values)
-        batch = np.broadcast_shapes(*batches) if batches else ()
+        arrays = [np.asarray(value, dtype=np.float64) for value in values]
+        batches, batch = batches_of(self.name, self.inputs, arrays)
         flat = []
         for variable, array, own in zip(self._signature.inputs, arrays, batches, strict=True):
             if math.prod(own) == 1:
@@ -359,8 +356,8 @@ class Parametric(Compiled):
             One array (..., *shape) if the function has one output, else a dict of arrays by name.
         """
         values = arguments_of(self.name, self.inputs, arrays, named)
-        shaped, batches = batched(self.name, self.inputs, values)
-        batch = np.broadcast_shapes(*batches)
+        shaped = [np.asarray(value, dtype=np.float64) for value in values]
+        _, batch = batches_of(self.name, self.inputs, shaped)
         results = self._results(batch, out, shaped)
         if math.prod(batch):
             self._fill(results, shaped[0], shaped[1:], batch, threads)

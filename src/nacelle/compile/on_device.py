@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.compiled import Bound, Compiled, Parametric, arguments_of, given_results
+from nacelle.compile.compiled import Bound, Compiled, Parametric, arguments_of, batches_of, given_results
 from nacelle.compile.packed import package_hash, packed_function
 from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
 from nacelle.emit.cuda.plan import CudaOptions
@@ -23,7 +23,6 @@ from nacelle.emit.cuda.target import Kernels, Launch, kernels
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable
-from nacelle.program.split import PREPARED
 
 # Rows of results begin at multiples of so many bytes, for the next program that takes them.
 _ALIGNED = 16
@@ -81,8 +80,8 @@ class OnDevice(Compiled):
             for variable, value in zip(self._signature.inputs, values, strict=True)
             if variable.size
         ]
-        batches = [_batch(self.name, variable, array) for variable, array in given]
-        batch = _broadcast(self.name, given, batches)
+        shapes = {variable.name: variable.shape for variable, _ in given}
+        batches, batch = batches_of(self.name, shapes, [array for _, array in given])
         count = math.prod(batch)
         shared = [count > 1 and math.prod(own) == 1 for own in batches]
         results = self._on_device(batch, out)
@@ -157,22 +156,6 @@ class OnDeviceParametric(Parametric):
         values = arguments_of(self.name, self.inputs, arrays, named)
         return self.body(self.prologue(values[0]), *values[1:], out=out)
 
-    def bind(self, **buffers: Any) -> Bound:
-        """Give a function without arguments on fixed arrays of the device, prologue included.
-
-        Args:
-            **buffers: all inputs by name, as for `OnDevice`.
-        """
-        first = self.prologue.bind(parameters=buffers["parameters"])
-        others = {name: buffer for name, buffer in buffers.items() if name != "parameters"}
-        second = self.body.bind(prepared=first[PREPARED], **others)
-
-        def call() -> None:
-            first.call()
-            second.call()
-
-        return Bound(call, {**first.arrays, **second.arrays})
-
 
 def kept_kernels(
     program: Program, options: CudaOptions, shared: tuple[str, ...], store: Store | None
@@ -194,27 +177,6 @@ def kept_kernels(
     if store is not None:
         store.put(key, json.dumps(asdict(made)).encode())
     return made
-
-
-def _batch(function: str, variable: Variable, array: Any) -> tuple[int, ...]:
-    """The batch dimensions of an input."""
-    own = array.ndim - len(variable.shape)
-    if own < 0 or tuple(array.shape[own:]) != variable.shape:
-        words = ", ".join(map(str, variable.shape))
-        raise CompileError(
-            f"the input {variable.name!r} of {function} has shape (..., {words}), got {tuple(array.shape)}"
-        )
-    return tuple(array.shape[:own])
-
-
-def _broadcast(
-    function: str, given: Sequence[tuple[Variable, Any]], batches: Sequence[tuple[int, ...]]
-) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*batches) if batches else ()
-    except ValueError:
-        words = ", ".join(f"{v.name} {own}" for (v, _), own in zip(given, batches, strict=True))
-        raise CompileError(f"the batch dimensions of {function} do not broadcast: {words}") from None
 
 
 def _contiguous(array: Any) -> Any:

@@ -20,14 +20,14 @@ the end, on any device.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
 from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled, arguments_of
+from nacelle.compile.compiled import Bound, Compiled, arguments_of, batches_of
 from nacelle.emit.jax import function, jax
 from nacelle.errors import CompileError
 from nacelle.program.derivative import cotangent, directional_program
@@ -202,8 +202,8 @@ class OnJax(Compiled):
         starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
         inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
         values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
-        flat, batch = self._flat([values.get(name) for name in self.inputs])
-        results = self._jitted(*flat)
+        flat, batch = self._flat(values)
+        results = self._jitted(*(flat.get(name) for name in self.inputs))
         shaped = {
             variable.name: result.reshape(batch + variable.shape)
             for variable, result in zip(self._signature.outputs, results, strict=True)
@@ -216,32 +216,19 @@ class OnJax(Compiled):
             f"{self.name} is a function of JAX, whose arrays cannot be bound: call jax.jit of it"
         )
 
-    def _flat(self, values: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
-        """The inputs as arrays (..., size) of one type, None where there is none; and the batch of all."""
+    def _flat(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
+        """The inputs as arrays (..., size) of one type, by name; and the batch of all."""
         jnp = jax().numpy
-        arrays = [None if value is None else jnp.asarray(value) for value in values]
-        kind = jnp.result_type(float, *(array for array in arrays if array is not None and array.size))
-        if any(array is not None and array.size and array.dtype.kind == "f" for array in arrays):
-            kind = jnp.result_type(*(a for a in arrays if a is not None and a.size and a.dtype.kind == "f"))
-        flat: list[Any] = []
-        batches: list[tuple[int, ...]] = []
-        for (name, shape), array in zip(self.inputs.items(), arrays, strict=True):
-            if array is None:
-                flat.append(None)
-                continue
-            own = array.ndim - len(shape)
-            if own < 0 or array.shape[own:] != shape:
-                raise CompileError(
-                    f"the input {name!r} of {self.name} has shape (..., "
-                    f"{', '.join(map(str, shape))}), got {array.shape}"
-                )
-            batches.append(array.shape[:own])
-            flat.append(array.astype(kind).reshape(*array.shape[:own], math.prod(shape)))
-        try:
-            return flat, jnp.broadcast_shapes(*batches)
-        except ValueError:
-            words = ", ".join(map(str, batches))
-            raise CompileError(f"the batch dimensions of {self.name} do not broadcast: {words}") from None
+        arrays = {name: jnp.asarray(value) for name, value in values.items()}
+        filled = [array for array in arrays.values() if array.size]
+        reals = [array for array in filled if array.dtype.kind == "f"]
+        kind = jnp.result_type(*reals) if reals else jnp.result_type(float, *filled)
+        shapes = {name: self.inputs[name] for name in arrays}
+        batches, batch = batches_of(self.name, shapes, list(arrays.values()))
+        return {
+            name: array.astype(kind).reshape(*own, math.prod(shapes[name]))
+            for (name, array), own in zip(arrays.items(), batches, strict=True)
+        }, batch
 
     @cached_property
     def _jitted(self) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable
-from nacelle.compile.compiled import Bound, Compiled, arguments_of
+from nacelle.compile.compiled import Bound, Compiled, arguments_of, batches_of
 from nacelle.emit.torch import function, torch
 from nacelle.errors import CompileError
 from nacelle.program.derivative import cotangent, directional_program
@@ -274,23 +274,9 @@ class OnTorch(Compiled):
         for other in kinds[1:]:
             kind = module.promote_types(kind, other)
         like = {"dtype": kind, "device": given[0].device if given else None}
-        tensors, batches = {}, []
-        for name, value in values.items():
-            tensor = module.as_tensor(value, **like)
-            shape = self.inputs[name]
-            own = tensor.ndim - len(shape)
-            if own < 0 or tuple(tensor.shape[own:]) != shape:
-                raise CompileError(
-                    f"the input {name!r} of {self.name} has shape (..., "
-                    f"{', '.join(map(str, shape))}), got {tuple(tensor.shape)}"
-                )
-            tensors[name] = tensor
-            batches.append(tuple(tensor.shape[:own]))
-        try:
-            batch = tuple(module.broadcast_shapes(*batches))
-        except RuntimeError:
-            words = ", ".join(map(str, batches))
-            raise CompileError(f"the batch dimensions of {self.name} do not broadcast: {words}") from None
+        tensors = {name: module.as_tensor(value, **like) for name, value in values.items()}
+        shapes = {name: self.inputs[name] for name in tensors}
+        _, batch = batches_of(self.name, shapes, list(tensors.values()))
         count = math.prod(batch)
         return {
             name: tensor.expand(batch + self.inputs[name]).reshape(count, math.prod(self.inputs[name]))

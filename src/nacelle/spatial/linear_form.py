@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.spatial.batch import Batch
+from nacelle.spatial.operators import each
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 
 
@@ -38,7 +39,7 @@ class LinearForm:
 
     def _sum(self, other: Any, sign: float) -> Any:
         if isinstance(other, np.ndarray):
-            return _each(other, lambda entry: self._sum(entry, sign))
+            return each(lambda entry: self._sum(entry, sign), other)
         if not isinstance(other, LinearForm):
             if is_zero(other) or (isinstance(other, Batch) and not np.any(other.samples)):
                 return self
@@ -70,7 +71,7 @@ class LinearForm:
 
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, np.ndarray):
-            return _each(factor, self.__mul__)
+            return each(self.__mul__, factor)
         if isinstance(factor, LinearForm):
             raise TypeError("a product of two linear forms is not linear")
         if is_zero(factor):
@@ -86,13 +87,6 @@ class LinearForm:
     def __repr__(self) -> str:
         """Give the terms."""
         return f"<LinearForm {self.terms}>"
-
-
-def _each(array: Array, function: Any) -> Array:
-    result = np.empty(array.shape, dtype=object)
-    for place, entry in np.ndenumerate(array):
-        result[place] = function(entry)
-    return result
 
 
 def is_form(value: Scalar) -> bool:

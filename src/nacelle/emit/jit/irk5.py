@@ -232,10 +232,10 @@ class _Writer:
 # ---- LLVM IR text of the parts of an implicit step: Jacobian, matrices, Newton's iteration for its stages
 
 
-# Integers that live through the steps: how often the step is halved, whether there are stages to go on from,
-# how often their step was halved, whether there is a Jacobian, factors of it, how many iterations the first
-# step with it took and the others took more, counts for the user.
-LEVEL, STAGED, LAST, HAS_J, FACTORED, BASE, EXTRA, EVALUATIONS, JACOBIANS, WHOLES = range(10)
+# Integers that live through the steps: how much of the step is done, how often it is halved, whether there
+# are stages to go on from, how often their step was halved, whether there is a Jacobian, one of this state,
+# factors of it, how many iterations its first step took and the others took more, counts for the user.
+DONE, LEVEL, STAGED, LAST, HAS_J, FRESH, FACTORED, BASE, EXTRA, EVALUATIONS, JACOBIANS, WHOLES = range(12)
 ARGUMENTS = "ptr %tile, ptr %work"
 
 
@@ -573,77 +573,66 @@ class _Steps:
     def step(self) -> str:
         """`@irk5_step`: one step, in parts where the iteration does not converge; 1 if it is done."""
         c = self.stages.code(f"internal i64 @irk5_step({ARGUMENTS}, double %h) noinline")
+        wholes = self.stages.wholes(c)
+        for number in (DONE, FRESH):
+            c.store_whole(0, wholes, number)
+        with c.forever():
+            done, level = c.load_whole(wholes, DONE), c.load_whole(wholes, LEVEL)
+            ticks = c.whole("lshr", TICKS, level)
+            begin, part = (
+                c.real("fmul", c.value(f"uitofp i64 {value} to double"), c.number(1.0 / TICKS))
+                for value in (done, ticks)
+            )
+            h = c.real("fmul", "%h", part)
+            old = c.whole("icmp sge", c.load_whole(wholes, EXTRA), refresh_cost(self.n))
+            none = c.whole("icmp eq", c.load_whole(wholes, HAS_J), 0)
+            with c.when(c.value(f"or i1 {old}, {none}")):
+                c(f"call void @irk5_jacobian(ptr %tile, ptr %work, double {begin})")
+                for number, whole in ((HAS_J, 1), (FRESH, 1), (FACTORED, 0), (EXTRA, 0), (BASE, 0)):
+                    c.store_whole(whole, wholes, number)
+            with c.when(c.whole("icmp eq", c.load_whole(wholes, FACTORED), 0)):
+                c(f"call void @irk5_factors(ptr %work, double {h})")
+                c.store_whole(1, wholes, FACTORED)
+            arguments = f"ptr %tile, ptr %work, double {begin}, double {part}, double {h}"
+            taken = c.value(f"call i64 @irk5_iteration({arguments})")
+            good = c.whole("icmp ne", taken, 0)
+            with c.when(c.value(f"xor i1 {good}, true")):
+                # A Jacobian of an earlier step is made anew; with a new one the step is halved.
+                fresh = c.load_whole(wholes, FRESH)
+                c.store_whole(fresh, wholes, HAS_J)
+                with c.when(c.whole("icmp ne", fresh, 0)):
+                    with c.when(c.whole("icmp eq", level, MOST_HALVINGS)):
+                        c.leave(0)
+                    c.store_whole(c.whole("add", level, 1), wholes, LEVEL)
+                    c.store_whole(0, wholes, FACTORED)
+            with c.when(good):
+                self._advance(c, taken, level, ticks)
+                with c.when(c.whole("icmp sge", c.load_whole(wholes, DONE), TICKS)):
+                    c.leave(1)
+        return c.text("i64 0")
+
+    def _advance(self, c: Lines, taken: str, level: str, ticks: str) -> None:
+        """What follows a part of a step whose iteration has converged."""
         wholes, x = self.stages.wholes(c), self.stages.array(c, "x")
         z, last = ([self.stages.array(c, f"{name}{i}") for i in range(3)] for name in ("z", "last"))
-        again, ended = c.name(), c.name()
-        c(f"br label %{again}")
-        c.label(again)
-        done, fresh = f"%{c.name()}", f"%{c.name()}"
-        place = len(c.lines)
-        level = c.load_whole(wholes, LEVEL)
-        ticks = c.whole("lshr", TICKS, level)
-        begin, part = (
-            c.real("fmul", c.value(f"uitofp i64 {value} to double"), c.number(1.0 / TICKS))
-            for value in (done, ticks)
-        )
-        h = c.real("fmul", "%h", part)
-        old = c.whole("icmp sge", c.load_whole(wholes, EXTRA), refresh_cost(self.n))
-        none = c.whole("icmp eq", c.load_whole(wholes, HAS_J), 0)
-        anew = c.value(f"or i1 {old}, {none}")
-        with c.when(anew):
-            c(f"call void @irk5_jacobian(ptr %tile, ptr %work, double {begin})")
-            for number, whole in ((HAS_J, 1), (FACTORED, 0), (EXTRA, 0), (BASE, 0)):
-                c.store_whole(whole, wholes, number)
-        own = c.value(f"or i1 {anew}, {fresh}")
-        with c.when(c.whole("icmp eq", c.load_whole(wholes, FACTORED), 0)):
-            c(f"call void @irk5_factors(ptr %work, double {h})")
-            c.store_whole(1, wholes, FACTORED)
-        arguments = f"ptr %tile, ptr %work, double {begin}, double {part}, double {h}"
-        taken = c.value(f"call i64 @irk5_iteration({arguments})")
-        good, bad, halve, stale = (c.name() for _ in range(4))
-        c(f"br i1 {c.whole('icmp ne', taken, 0)}, label %{good}, label %{bad}")
-        c.label(bad)
-        c(f"br i1 {own}, label %{halve}, label %{stale}")
-        c.label(stale)
-        c.store_whole(0, wholes, HAS_J)
-        c(f"br label %{again}")
-        c.label(halve)
-        with c.when(c.whole("icmp eq", level, MOST_HALVINGS)):
-            c.leave(0)
-        c.store_whole(c.whole("add", level, 1), wholes, LEVEL)
-        c.store_whole(0, wholes, FACTORED)
-        halved = c.block
-        c(f"br label %{again}")
-        c.label(good)
         with c.loop(0, self.n) as states:
             stages = [c.load(part, states.index) for part in z]
             c.store(c.real("fadd", c.load(x, states.index), stages[2]), x, states.index)
             for part, value in zip(last, stages, strict=True):
                 c.store(value, part, states.index)
-        after = c.whole("add", done, ticks)
-        c.store_whole(1, wholes, STAGED)
-        c.store_whole(level, wholes, LAST)
+        self.stages.count(c, wholes, DONE, ticks)
+        for number, whole in ((STAGED, 1), (FRESH, 0), (LAST, level)):
+            c.store_whole(whole, wholes, number)
         base = c.load_whole(wholes, BASE)
         first = c.whole("icmp eq", base, 0)
         c.store_whole(c.value(f"select i1 {first}, i64 {taken}, i64 {base}"), wholes, BASE)
         more = c.whole("sub", taken, c.load_whole(wholes, BASE))
-        above = c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)")
-        self.stages.count(c, wholes, EXTRA, above)
-        remainder = c.whole("urem", after, c.whole("shl", ticks, 1))
-        aligned = c.whole("icmp eq", remainder, 0)
-        parted = c.whole("icmp ne", level, 0)
+        self.stages.count(c, wholes, EXTRA, c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)"))
+        remainder = c.whole("urem", c.load_whole(wholes, DONE), c.whole("shl", ticks, 1))
+        aligned, parted = c.whole("icmp eq", remainder, 0), c.whole("icmp ne", level, 0)
         with c.when(c.value(f"and i1 {aligned}, {parted}")):
             c.store_whole(c.whole("sub", level, 1), wholes, LEVEL)
             c.store_whole(0, wholes, FACTORED)
-        going = c.block
-        c(f"br i1 {c.whole('icmp slt', after, TICKS)}, label %{again}, label %{ended}")
-        c.label(ended)
-        c.lines[place:place] = [
-            f"{done} = phi i64 [ 0, %entry ], [ {done}, %{stale} ], [ {done}, %{halved} ], "
-            f"[ {after}, %{going} ]",
-            f"{fresh} = phi i1 [ 0, %entry ], [ 0, %{stale} ], [ 1, %{halved} ], [ 0, %{going} ]",
-        ]
-        return c.text("i64 1")
 
     def entry(self) -> str:
         """`@nacelle_irk5`: all steps. `counts` gets steps, status, evaluations and Jacobians."""

@@ -80,19 +80,6 @@ class Lines(Text):
         """The larger of two doubles; NaN if one of them is."""
         return self.value(f"call double @llvm.maximum.f64(double {a}, double {b})")
 
-    def lanes(self, scalars: list[str]) -> str:
-        """A vector of doubles, lane by lane."""
-        if len(set(scalars)) == 1:
-            return self.spread(scalars[0])
-        kind, vector = self.kind(True), "poison"
-        for lane, scalar in enumerate(scalars):
-            vector = self.value(f"insertelement {kind} {vector}, double {scalar}, i64 {lane}")
-        return vector
-
-    def lane(self, vector: str, lane: int) -> str:
-        """One lane of a vector."""
-        return self.value(f"extractelement {self.kind(True)} {vector}, i64 {lane}")
-
     # ---- memory
 
     def place(self, base: str, index: str | int, kind: str = "double") -> str:
@@ -133,6 +120,16 @@ class Lines(Text):
         yield
         self(f"br label %{after}")
         self.label(after)
+
+    @contextmanager
+    def forever(self) -> Iterator[None]:
+        """A loop that is left from within the function alone."""
+        again = self.name()
+        self(f"br label %{again}")
+        self.label(again)
+        yield
+        self(f"br label %{again}")
+        self.label(self.name())
 
     def either(self, bit: str, first: str, second: str) -> None:
         """Call one function where a bit is set, and another where it is not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 
 def constant(value: float) -> str:
@@ -71,6 +72,19 @@ class Text:
         first = self.value(f"insertelement {whole} poison, {kind} {scalar}, i64 0")
         zeros = f"<{self.width} x i32> zeroinitializer"
         return self.value(f"shufflevector {whole} {first}, {whole} poison, {zeros}")
+
+    def lanes(self, scalars: Sequence[str]) -> str:
+        """A vector of doubles, lane by lane."""
+        if len(set(scalars)) == 1:
+            return self.spread(scalars[0])
+        vector = "poison"
+        for lane, scalar in enumerate(scalars):
+            vector = self.value(f"insertelement {self.type} {vector}, double {scalar}, i64 {lane}")
+        return vector
+
+    def lane(self, vector: str, lane: int) -> str:
+        """One lane of a vector."""
+        return vector if self.width == 1 else self.value(f"extractelement {self.type} {vector}, i64 {lane}")
 
     def any(self, bits: str) -> str:
         """Say whether a bit of any lane is set."""

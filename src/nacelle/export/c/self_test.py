@@ -62,7 +62,8 @@ static int check_{label}(void)
 """
 
 
-def _samples_table(name: str, values: Array, count: str) -> str:
+def _table(name: str, values: Array, count: str = "STATES") -> str:
+    """Write a table of numbers, a row each of so many."""
     rows = []
     for row in values.tolist():
         texts = [c_constant(value, "double") for value in row]
@@ -91,9 +92,9 @@ def samples_data(package: Package, controller: Controller, samples: RecordedSamp
             f"/* {package.name}_controller: samples in a row */",
             f"#define SAMPLES {len(samples.force)}",
             "",
-            *(_samples_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
-            _samples_table("controller_force", samples.force, "SAMPLES"),
-            _samples_table("controller_memory", rows, "SAMPLES + 1"),
+            *(_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
+            _table("controller_force", samples.force, "SAMPLES"),
+            _table("controller_memory", rows, "SAMPLES + 1"),
             _row(
                 "double",
                 "controller_start",
@@ -243,28 +244,19 @@ def _interface(package: Package, entry: Entry, real: str) -> Interface:
     return Interface(entry.program, COptions(real="float" if real == "float" else "double", name=name))
 
 
-def _states_table(name: str, values: Array) -> str:
-    rows = []
-    for row in values.tolist():
-        texts = [repr(value) for value in row]
-        lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
-        rows.append("    {" + ",\n     ".join(lines) + "},")
-    return "\n".join([f"static const double {name}[STATES][{values.shape[1]}] = {{", *rows, "};", ""])
-
-
 def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
     """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
     tables = [f"/* {package.name}_{entry.label} */"]
     for k, values in enumerate(vectors.inputs.values()):
-        tables.append(_states_table(f"{entry.label}_in{k}", values))
+        tables.append(_table(f"{entry.label}_in{k}", values))
     for k, values in enumerate(vectors.outputs.values()):
-        tables.append(_states_table(f"{entry.label}_out{k}", values))
+        tables.append(_table(f"{entry.label}_out{k}", values))
     if vectors.closed is not None:
         tables += [
-            _states_table(f"{entry.label}_closed", vectors.closed.y),
+            _table(f"{entry.label}_closed", vectors.closed.y),
             "/* By how much y moves where the loops open by their size: an iteration that closes them to a",
             " * tolerance knows y to the tolerance times this. */",
-            _states_table(f"{entry.label}_condition", vectors.closed.condition),
+            _table(f"{entry.label}_condition", vectors.closed.condition),
         ]
     return "\n".join(tables)
 

@@ -138,20 +138,7 @@ class Formula(Text):
         high = self.sub(large, self.sub(large, a))
         return high, self.sub(a, high)
 
-    # ---- lanes and pairs
-
-    def lane(self, vector: str, lane: int) -> str:
-        """Take the value of one lane."""
-        return vector if self.width == 1 else self.value(f"extractelement {self.type} {vector}, i64 {lane}")
-
-    def vector(self, values: Sequence[str]) -> str:
-        """Make a vector of doubles, one for each lane."""
-        if self.width == 1:
-            return values[0]
-        made = "poison"
-        for lane, value in enumerate(values):
-            made = self.value(f"insertelement {self.type} {made}, double {value}, i64 {lane}")
-        return made
+    # ---- pairs
 
     def record(self, *values: str) -> str:
         """Make one value of several vectors."""

@@ -216,8 +216,8 @@ def _lanes(f: Formula) -> str:
     a = f.size("%x")
     finite = f.compare("olt", a, f.number(math.inf))
     large = f.both(finite, f.compare("ogt", a, f.number(LARGEST)))
-    sine = f.choose(large, f.vector(sines), "%sine")
-    return f.text(f.record(sine, f.choose(large, f.vector(cosines), "%cosine")), pair)
+    sine = f.choose(large, f.lanes(sines), "%sine")
+    return f.text(f.record(sine, f.choose(large, f.lanes(cosines), "%cosine")), pair)
 
 
 def _pair_type(f: Formula) -> str:
