@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.errors import CompileError
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Program, Variable, spans
 from nacelle.spatial.batch import from_samples, to_samples
 
 FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
@@ -68,10 +68,7 @@ class ProgramCheck:
             off = ~(np.abs(results - self.outputs) <= self.allowed) & np.isfinite(self.outputs)
         if not np.any(off):
             return ""
-        start = 0
-        for variable in variables:
-            part = slice(start, start + variable.size)
-            start += variable.size
+        for variable, part in spans(variables):
             if np.any(off[:, part]):
                 error = np.abs(results - self.outputs)[:, part][off[:, part]]
                 worst = float(np.max(np.where(np.isfinite(error), error, np.inf)))
@@ -90,10 +87,7 @@ class ProgramCheck:
         found = _evaluated(evaluate, self.inputs[:1], variables, True)
         if found is None:
             return ""
-        start = 0
-        for variable in variables:
-            part = slice(start, start + variable.size)
-            start += variable.size
+        for variable, part in spans(variables):
             if variable.name in FIGURES or variable.name not in found:
                 continue
             first = ProgramCheck(self.inputs[:1], self.outputs[:1, part], self.allowed[:1, part])
@@ -168,13 +162,11 @@ def expectation(
     by_tree = _evaluated(evaluate, rows, variables, may_refuse) or {}
     traced = raw(both)
     outputs, allowed = [], []
-    start = 0
     size = float(np.max(np.abs(rows), initial=0.0))
-    for variable in variables:
-        own = traced[:, start : start + variable.size]
+    for variable, part in spans(variables):
+        own = traced[:, part]
         here, there = own[: len(rows)], own[len(rows) :]
         values = here if variable.name in FIGURES else by_tree.get(variable.name, here)
-        start += variable.size
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(np.where(np.isfinite(values), values, 0.0)), initial=0.0)
             if scale <= _ZERO * size or variable.name in FIGURES:

@@ -22,7 +22,7 @@ from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.pictures import Shown
 from nacelle.program.cost import Count, cost, count
-from nacelle.program.program import Program
+from nacelle.program.program import Program, spans
 from nacelle.program.split import PREPARED, joined
 
 
@@ -192,10 +192,7 @@ class Compiled(Shown):
 
     def at_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """All results (K, results) at rows (K, size) of all inputs, one thread."""
-        parts, start = [], 0
-        for variable in self._signature.inputs:
-            parts.append(np.ascontiguousarray(rows[:, start : start + variable.size]))
-            start += variable.size
+        parts = [np.ascontiguousarray(rows[:, place]) for _, place in spans(self._signature.inputs)]
         results = [np.empty((len(rows), variable.size)) for variable in self._signature.outputs]
         self._kernel.run(parts, results, 1)
         return np.concatenate([np.empty((len(rows), 0)), *results], axis=1)

@@ -17,7 +17,7 @@ from nacelle.emit.python.arrays import statements
 from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, readme, watch_words
 from nacelle.export.entry import Entry
 from nacelle.export.vectors import Vectors
-from nacelle.program.program import Variable
+from nacelle.program.program import Variable, spans
 from nacelle.spatial.scalar import Array
 
 # ---- tables of numbers
@@ -396,15 +396,12 @@ def _function(package: Package, entry: Entry) -> list[str]:
         for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
     lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in made), "    outputs = []"]
-    start = 0
-    for variable in program.outputs:
+    for variable, place in spans(program.outputs):
         rows, columns = _rows(variable), _columns(variable)
-        texts = ", ".join(results[start : start + variable.size])
-        flat = f"casadi.vertcat({texts})"
+        flat = f"casadi.vertcat({', '.join(results[place])})"
         # CasADi counts column by column.
         shaped = flat if columns == 1 else f"casadi.reshape({flat}, {columns}, {rows}).T"
         lines.append(f"    outputs.append({shaped})")
-        start += variable.size
     name = f"{package.name}_{entry.label}"
     said = f"{names.inputs!r}, {names.outputs!r}"
     return [*lines, f'    return casadi.Function("{name}", inputs, outputs, {said})', ""]

@@ -46,7 +46,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program import precise
 from nacelle.program.precise import exact
-from nacelle.program.program import Program
+from nacelle.program.program import Program, spans
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
@@ -234,11 +234,7 @@ def rounded(program: Program, rows: Array, kind: Any) -> Array:
 
 def _split(program: Program, values: Array) -> dict[str, Array]:
     """Results (states, all) by output."""
-    results, start = {}, 0
-    for variable in program.outputs:
-        results[variable.name] = values[:, start : start + variable.size]
-        start += variable.size
-    return results
+    return {variable.name: values[:, place] for variable, place in spans(program.outputs)}
 
 
 # ---- samples in a row of a controller

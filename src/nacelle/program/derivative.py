@@ -28,7 +28,7 @@ from typing import Any
 
 from nacelle.program.graph import Graph, reachable
 from nacelle.program.minimise import minimise
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Program, Variable, spans
 from nacelle.program.trace import Trace, graph_of, linear
 
 
@@ -203,8 +203,8 @@ def jacobian(trace: Trace, output: str, by: str, mode: str = "auto") -> list[lis
     """
     g = trace.graph
     rows = _scalars(trace.outputs, output, trace.roots)
-    start, size = _place(trace.inputs, by)
-    columns = [g.input(start + k) for k in range(size)]
+    place = _place(trace.inputs, by)
+    columns = [g.input(k) for k in range(place.start, place.stop)]
     if mode == "auto":
         mode = "forward" if len(columns) <= len(rows) else "reverse"
     one = g.const(1.0)
@@ -227,18 +227,15 @@ def with_jacobians(trace: Trace, pairs: Sequence[tuple[str, str]], mode: str = "
     return Trace(trace.name, trace.graph, trace.inputs, outputs, roots)
 
 
-def _place(variables: Sequence[Variable], name: str) -> tuple[int, int]:
-    start = 0
-    for variable in variables:
+def _place(variables: Sequence[Variable], name: str) -> slice:
+    for variable, place in spans(variables):
         if variable.name == name:
-            return start, variable.size
-        start += variable.size
+            return place
     raise KeyError(f"no variable {name!r}; known: {', '.join(v.name for v in variables)}")
 
 
 def _scalars(variables: Sequence[Variable], name: str, roots: list[int]) -> list[int]:
-    start, size = _place(variables, name)
-    return roots[start : start + size]
+    return roots[_place(variables, name)]
 
 
 # ---- derivatives of a program in a direction, as programs of their own
@@ -256,12 +253,11 @@ def directional_program(
     """
     graph, roots = graph_of(program)
     moving = [v for v in program.inputs if by is None or v.name in by]
-    seeds, start, place = {}, 0, program.input_size
-    for variable in program.inputs:
-        for k in range(variable.size if variable in moving else 0):
-            seeds[graph.input(start + k)] = graph.input(place)
+    seeds, place = {}, program.input_size
+    for variable, span in spans(program.inputs):
+        for k in range(span.start, span.stop if variable in moving else span.start):
+            seeds[graph.input(k)] = graph.input(place)
             place += 1
-        start += variable.size
     outputs = _named(program.outputs, "d_{}")
     made = forward(graph, roots, seeds)
     if values:

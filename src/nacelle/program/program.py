@@ -24,7 +24,7 @@ The inputs of a program in other groups: several of them as one, in another orde
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,14 @@ class Variable:
     def size(self) -> int:
         """Number of scalars."""
         return math.prod(self.shape)
+
+
+def spans(variables: Iterable[Variable]) -> Iterator[tuple[Variable, slice]]:
+    """Variables, each with the place of its scalars, counted through."""
+    start = 0
+    for variable in variables:
+        yield variable, slice(start, start + variable.size)
+        start += variable.size
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.program.graph import FoldingGraph, Graph, reachable
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Program, Variable, spans
 from nacelle.program.solve import lower_solves
 from nacelle.spatial.operators import Functions, each
 from nacelle.spatial.recorded import Recorded
@@ -215,11 +215,7 @@ def trace(
     """
     graph = Graph() if sample is None else FoldingGraph(sample)
     variables = [Variable(key, tuple(shape)) for key, shape in inputs.items()]
-    arguments = []
-    start = 0
-    for variable in variables:
-        arguments.append(symbols(graph, start, variable.shape))
-        start += variable.size
+    arguments = [symbols(graph, place.start, variable.shape) for variable, place in spans(variables)]
     returned = function(*arguments)
     outputs, roots = [], []
     for key, value in named_outputs(returned):

@@ -15,7 +15,7 @@ from typing import Any
 
 from nacelle.emit.names import Identifiers, identifier, remark
 from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import Program, Variable, spans
 
 _OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
 _FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
@@ -134,10 +134,7 @@ def source(program: Program, dialect: Dialect) -> str:
         used = {operands[0] for op, *operands in program.code if op == "input"}
         lines += [f"    {scalars[k]} = {entries[k]}" for k in sorted(used)]
     lines += [f"    {line}" for line in made]
-    lists, start = [], 0
-    for variable in program.outputs:
-        lists.append(f"[{', '.join(results[start : start + variable.size])}]")
-        start += variable.size
+    lists = [f"[{', '.join(results[place])}]" for _, place in spans(program.outputs)]
     if dialect.scalars and len(lists) == 1:
         return "\n".join([*lines, f"    return {lists[0]}"]) + "\n"
     return "\n".join([*lines, "    return (", *(f"        {text}," for text in lists), "    )"]) + "\n"

@@ -16,7 +16,7 @@ from nacelle.program.identities.rebuild import rebuilt, written
 from nacelle.program.identities.values import PreciseInputs, Row, Values
 from nacelle.program.minimise import Minimiser
 from nacelle.program.precise import exact
-from nacelle.program.program import Program
+from nacelle.program.program import Program, spans
 from nacelle.program.split import Split, joined, split_again
 from nacelle.spatial.rounding import ULPS
 
@@ -97,10 +97,7 @@ def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
     """Whether two programs give the same results at some samples, to `AGREE`."""
     for row in rows:
         ours, theirs = exact(candidate, row), exact(program, row)
-        start = 0
-        for variable in program.outputs:
-            place = slice(start, start + variable.size)
-            start += variable.size
+        for _, place in spans(program.outputs):
             pairs = list(zip(ours[place], theirs[place], strict=True))
             largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
             for a, b in pairs:

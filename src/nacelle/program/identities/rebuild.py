@@ -43,7 +43,7 @@ from nacelle.program.identities.values import (
     typical,
 )
 from nacelle.program.precise import arithmetic
-from nacelle.program.program import Program
+from nacelle.program.program import Program, spans
 from nacelle.program.trace import linear
 from nacelle.spatial.rounding import ULPS
 
@@ -343,10 +343,9 @@ class _Search:
             if self.changes:
                 stacked = np.array([change[OPERATIONS] for change in self.changes.values()])
                 typical_changes[list(self.changes)] = typical(stacked)
-        outputs, start = [], 0
-        for variable in values.program.outputs:
-            own = [ref >> 1 for ref in values.results[start : start + variable.size]]
-            start += variable.size
+        outputs = []
+        for _, span in spans(values.program.outputs):
+            own = [ref >> 1 for ref in values.results[span]]
             outputs.append(np.max(typical_changes[own], axis=0, initial=0.0))
         return typical_changes, np.array(outputs)
 
