@@ -277,13 +277,13 @@ class Bound:
 
 
 @cache
-def _cores() -> int:
+def cores() -> int:
     """How many cores there are; asking the system takes longer than one sample of most programs."""
     return os.cpu_count() or 1
 
 
 def _threads(number: int) -> int:
-    return max(1, min(_cores(), number // _SAMPLES_PER_THREAD))
+    return max(1, min(cores(), number // _SAMPLES_PER_THREAD))
 
 
 # ---- A compiled physics function whose first input are free numbers of the robot

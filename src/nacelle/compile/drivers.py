@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.compile.cache import CachedForm, kept
 from nacelle.compile.check import random_rows
-from nacelle.compile.compiled import Compiled, Parametric
+from nacelle.compile.compiled import Compiled, Parametric, cores
 from nacelle.compile.function import compile_function
 from nacelle.compile.native import target_that_runs, tiles
 from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
@@ -323,7 +323,7 @@ class BatchRk4:
         steps, every = counts
         p = np.concatenate(parts, axis=1)
         motion = self._driver.integrate(
-            s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=_threads()
+            s, np.zeros((1, 0)), p, h=h, steps=steps, every=every, threads=cores()
         )
         return BatchMotion(motion.x, motion.final, motion.completed, motion.status)
 
@@ -382,9 +382,3 @@ class BatchRk4:
         motion = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         states = module.moveaxis(motion.x, 2, 0)
         return BatchMotion(states, motion.final.T, motion.completed, motion.status)
-
-
-def _threads() -> int:
-    import os
-
-    return os.cpu_count() or 1

@@ -40,10 +40,6 @@ from nacelle.program.program import Program
 
 _Array = NDArray[np.float64]
 
-STAGES = ((1.0, 0.5, 0), (2.0, 0.5, 1), (2.0, 1.0, 1), (1.0, 0.0, 2))
-"""Of every stage its weight in the sum, of which h/6 is the step; how far the next stage is from x, in parts
-of h; and which row of the inputs acts in it: that of the begin, of the middle or of the end of the step."""
-
 
 @dataclass(frozen=True)
 class Rk4Result:

@@ -32,7 +32,7 @@ def test_sanitizers(compiler: str) -> None:
             double y[6] = {1.0, 0.5, 0.0, 0.0, NAN, 1.0};
             const double p[2] = {4.0, 0.7};
             int status[3];
-            meet_it_newton_batch(3, y, p, 0, 1e-12, 30, status, NULL, NULL);
+            meet_it_newton_batch(3, y, p, 0, 1e-12, 30, NULL, 0, status, NULL, NULL);
             double x[2] = {1.0, 0.0};
             const double u[10] = {0.0, 1.0, INFINITY};
             double states[2];
@@ -52,7 +52,10 @@ def test_hostile_names(compiler: str) -> None:
     files |= rk4_source(pendulum("状态", ("x", "x", "x_stride")), COptions())
     lib = compile_shared(files, compiler, FLAGS)
     y, p = np.array([1.0, 0.5]), np.array([4.0, 0.7])
-    assert lib.other_one_newton(pointer(y), pointer(p), ctypes.c_double(1e-12), 30, None, None) == CONVERGED
+    assert (
+        lib.other_one_newton(pointer(y), pointer(p), ctypes.c_double(1e-12), 30, None, 0, None, None)
+        == CONVERGED
+    )
 
 
 def test_programs_of_another_form() -> None:
@@ -74,4 +77,4 @@ def test_without_parameters() -> None:
         lib.decay_eval_rk4(pointer(state), ctypes.c_double(0.01), count, ctypes.c_size_t(0), None, None) == 0
     )
     np.testing.assert_allclose(state, math.exp(-1.0), rtol=1e-9)
-    assert lib.step_eval_newton(pointer(state), ctypes.c_double(0.0), 3, None, None) == CONVERGED
+    assert lib.step_eval_newton(pointer(state), ctypes.c_double(0.0), 3, None, 0, None, None) == CONVERGED

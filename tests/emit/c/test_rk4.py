@@ -11,7 +11,8 @@ import pytest
 
 from nacelle.emit.c.driver import newton_source, rk4_source
 from nacelle.emit.c.target import COptions
-from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NumpyNewton
+from nacelle.emit.registry import target
 from nacelle.program.program import Program
 from support.c_drivers import FLAGS, circle_and_line, pendulum
 from support.cc import COMPILERS, compile_shared, pointer
@@ -161,11 +162,36 @@ def test_newton(
     expected = newton(circle_and_line(), y, p, tolerance, cap)
     iterations, error = ctypes.c_int(-1), ctypes.c_double(-1.0)
     status = newton_library.meet_it_newton(
-        pointer(y), pointer(p), ctypes.c_double(tolerance), cap, ctypes.byref(iterations), ctypes.byref(error)
+        pointer(y),
+        pointer(p),
+        ctypes.c_double(tolerance),
+        cap,
+        None,
+        0,
+        ctypes.byref(iterations),
+        ctypes.byref(error),
     )
     assert (status, iterations.value) == expected[1:3]
     np.testing.assert_allclose(y, expected[0], rtol=1e-12)
     np.testing.assert_allclose(error.value, expected[3], rtol=1e-9, atol=1e-15)
+
+
+def test_newton_with_short_steps_and_a_last_one(newton_library: Any) -> None:
+    """Steps are shortened, and the last one taken, by the rules of the other targets."""
+    program, y, p = circle_and_line(), np.array([3.0, -1.0]), np.array([4.0, 0.7])
+    longest = np.array([0.3, 0.5])
+    weights, iterations = 1.0 / longest, ctypes.c_int(-1)
+    kernel = target("numpy").kernel
+    assert kernel is not None
+    expected = NumpyNewton(program, kernel(program)).solve(
+        y, p, tolerance=1e-3, max_iterations=30, max_step=longest, polish=True
+    )
+    status = newton_library.meet_it_newton(
+        pointer(y), pointer(p), ctypes.c_double(1e-3), 30, pointer(weights), 1, ctypes.byref(iterations), None
+    )
+    assert (status, iterations.value) == (expected.status[0], expected.iterations[0])
+    assert iterations.value > 4
+    np.testing.assert_allclose(y, expected.y[0], rtol=1e-12)
 
 
 def test_newton_starts_warm(newton_library: Any) -> None:
@@ -173,7 +199,16 @@ def test_newton_starts_warm(newton_library: Any) -> None:
     counts = []
     for _ in range(2):
         iterations = ctypes.c_int()
-        arguments = (pointer(y), pointer(p), ctypes.c_double(1e-12), 30, ctypes.byref(iterations), None)
+        arguments = (
+            pointer(y),
+            pointer(p),
+            ctypes.c_double(1e-12),
+            30,
+            None,
+            0,
+            ctypes.byref(iterations),
+            None,
+        )
         assert newton_library.meet_it_newton(*arguments) == CONVERGED
         counts.append(iterations.value)
     assert counts[0] > 2
@@ -187,7 +222,7 @@ def test_newton_batch(newton_library: Any) -> None:
     expected = [newton(circle_and_line(), row, p[0], 1e-10, 6) for row in y]
     status, iterations = np.full(50, -1, np.int32), np.full(50, -1, np.int32)
     newton_library.meet_it_newton_batch(
-        ctypes.c_size_t(50), pointer(y), pointer(p), ctypes.c_size_t(0), ctypes.c_double(1e-10), 6,
+        ctypes.c_size_t(50), pointer(y), pointer(p), ctypes.c_size_t(0), ctypes.c_double(1e-10), 6, None, 0,
         pointer(status), pointer(iterations), None,
     )  # fmt: skip
     np.testing.assert_array_equal(status, [row[1] for row in expected])
@@ -198,7 +233,9 @@ def test_newton_batch(newton_library: Any) -> None:
 
 def test_newton_in_float(newton_library: Any) -> None:
     y, p = np.array([1.0, 0.5], np.float32), np.array([4.0, 0.7], np.float32)
-    status = newton_library.meet_float_newton(pointer(y), pointer(p), ctypes.c_float(1e-5), 30, None, None)
+    status = newton_library.meet_float_newton(
+        pointer(y), pointer(p), ctypes.c_float(1e-5), 30, None, 0, None, None
+    )
     assert status == CONVERGED
     np.testing.assert_allclose(y @ y, 4.0, rtol=1e-5)
     assert not hasattr(newton_library, "meet_float_newton_batch")

@@ -13,6 +13,7 @@ The status is 0 if all went well, 2 if a number was not finite.
 
 from __future__ import annotations
 
+from nacelle.emit.c.iterations import Dialect, indented, newton_loop, rk4_loop
 from nacelle.emit.c.parts import call
 from nacelle.emit.c.target import COptions, Interface, c_source, framed
 from nacelle.emit.names import Identifiers
@@ -36,6 +37,11 @@ def sizes_of(program: Program) -> str:
     inputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.inputs)
     outputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.outputs)
     return f"this program has inputs {inputs or 'none'} and outputs {outputs or 'none'}"
+
+
+def _joined(loop: list[str]) -> str:
+    """The lines of a loop in a function."""
+    return "\n".join(indented(loop))
 
 
 def prototype(text: str) -> str:
@@ -63,6 +69,9 @@ _NEWTON_REMARK = """\
 {arrays}
  *   tolerance    largest error
  *   cap          largest number of steps
+ *   weights      one over the longest step of each unknown, {size} numbers: where |weights dy| is above 1 the
+ *                step is shortened to 1; NULL: steps of any length
+ *   polish       whether a solution takes one step more, the one that its test has computed
  *   iterations   out, steps done; may be NULL
  *   error        out, error of the last evaluation; may be NULL
  *
@@ -76,34 +85,15 @@ _NEWTON = """\
 {{
     {real} step[{size}];
     {real} last[1];
+    {real} left;
     int status = 1;
-    int k = 0;
-    for (;; ++k) {{
-        {name}({arguments}, step, last);
-        if (last[0] <= tolerance) {{
-            status = 0;
-            break;
-        }}
-        int finite = isfinite(last[0]) ? 1 : 0;
-        for (size_t i = 0; i < {size}; ++i) {{
-            finite = (finite && isfinite(step[i])) ? 1 : 0;
-        }}
-        if (!finite) {{
-            status = 2;
-            break;
-        }}
-        if (k >= cap) {{
-            break;
-        }}
-        for (size_t i = 0; i < {size}; ++i) {{
-            {y}[i] += step[i];
-        }}
-    }}
+    int taken = 0;
+{loop}
     if (iterations != NULL) {{
-        *iterations = k;
+        *iterations = taken;
     }}
     if (error != NULL) {{
-        *error = last[0];
+        *error = left;
     }}
     return status;
 }}
@@ -120,7 +110,7 @@ _NEWTON_BATCH = """\
 {head}
 {{
     for (size_t i = 0; i < n; ++i) {{
-        const int found = {own}({arguments}, tolerance, cap,
+        const int found = {own}({arguments}, tolerance, cap, weights, polish,
                                 iterations != NULL ? iterations + i : NULL, error != NULL ? error + i : NULL);
         if (status != NULL) {{
             status[i] = found;
@@ -156,7 +146,10 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     interface = Interface(program, options)
     own = f"{interface.name}_newton"
     y, *parameters = input_names(
-        interface, own, "tolerance cap status iterations error step last finite found n i k"
+        interface,
+        own,
+        "tolerance cap weights polish status iterations error step last left taken squares length part "
+        "solved found n i j d",
     )
     strides = [f"{name}_stride" for name in parameters]
     real, size = interface.real, program.inputs[0].size
@@ -167,10 +160,12 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         f" *   {name}: parameter, {variable.size} numbers"
         for name, variable in zip(parameters, program.inputs[1:], strict=True)
     ]
-    limits = [f"{real} tolerance", "int cap"]
+    limits = [f"{real} tolerance", "int cap", f"const {real} *weights", "int polish"]
     results = ["int *iterations", f"{real} *error"]
     head = call(f"int {own}", [*single, *limits, *results])
-    text = _NEWTON.format(**common, head=head, arguments=", ".join([y, *parameters]))
+    d = Dialect(real, {"y": f"{y}[j]", "step": "step[j]", "error": "last[0]"}, single=options.real == "float")
+    evaluate = [call(interface.name, [y, *parameters, "step", "last"], 8) + ";"]
+    text = _NEWTON.format(**common, head=head, loop=_joined(newton_loop(d, size, evaluate)))
     header = _NEWTON_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
     if options.batch:
         heads = ["size_t n", f"{real} *{y}"]
@@ -208,46 +203,16 @@ _RK4 = """\
 {head}
 {{
     {real} at[{size}];
-    {real} k1[{size}];
-    {real} k2[{size}];
-    {real} k3[{size}];
-    {real} k4[{size}];
-    int status = 0;
-    size_t k = 0;
-    size_t stored = 0;
-    for (; k < steps; ++k) {{
-{stages}
-        int finite = 1;
-        for (size_t i = 0; i < {size}; ++i) {{
-            at[i] = {x}[i] + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
-            finite = (finite && isfinite(at[i])) ? 1 : 0;
-        }}
-        if (!finite) {{
-            status = 2;
-            break;
-        }}
-        for (size_t i = 0; i < {size}; ++i) {{
-            {x}[i] = at[i];
-        }}
-        if (every != 0 && states != NULL && (k + 1) % every == 0) {{
-            for (size_t i = 0; i < {size}; ++i) {{
-                states[stored * {size} + i] = {x}[i];
-            }}
-            ++stored;
-        }}
-    }}
+    {real} slope[{size}];
+    {real} total[{size}];
+    size_t step = 0;
+{loop}
     if (done != NULL) {{
-        *done = k;
+        *done = step;
     }}
-    return status;
+    return (step < steps) ? 2 : 0;
 }}
 """
-
-_STAGE = """\
-        for (size_t i = 0; i < {size}; ++i) {{
-            at[i] = {x}[i] + {step} * {before}[i];
-        }}
-        {name}({arguments}, {slope});"""
 
 
 def rk4_source(program: Program, options: COptions | None = None) -> dict[str, str]:
@@ -274,7 +239,7 @@ def rk4_source(program: Program, options: COptions | None = None) -> dict[str, s
     interface = Interface(program, options)
     own = f"{interface.name}_rk4"
     x, *others = input_names(
-        interface, own, "h steps every states done at k1 k2 k3 k4 status stored finite i k"
+        interface, own, "h steps every states done at slope total step stage ahead finite j k more sum"
     )
     real, size = interface.real, program.inputs[0].size
     common = {"own": own, "name": interface.name, "real": real, "size": size, "x": x}
@@ -284,17 +249,17 @@ def rk4_source(program: Program, options: COptions | None = None) -> dict[str, s
     if others:
         u = others[0]
         heads += [f"const {real} *{u}", f"size_t {u}_stride"]
-        passed[0] = f"{u} + k * {u}_stride"
+        passed[0] = f"{u} + step * {u}_stride"
         held = f"{program.inputs[1].size} numbers"
         lines.append(f" *   {u}: input, {held} a step, {u}_stride apart; stride 0: the same at every step")
     for name, variable in zip(others[1:], program.inputs[2:], strict=True):
         heads.append(f"const {real} *{name}")
         lines.append(f" *   {name}: parameter, {variable.size} numbers")
-    stages = [f"        {interface.name}({', '.join([x, *passed, 'k1'])});"]
-    for before, slope, step in (("k1", "k2", "h / 2"), ("k2", "k3", "h / 2"), ("k3", "k4", "h")):
-        arguments = ", ".join(["at", *passed])
-        stages.append(_STAGE.format(**common, before=before, slope=slope, step=step, arguments=arguments))
     heads += [f"{real} h", "size_t steps", "size_t every", f"{real} *states", "size_t *done"]
-    text = _RK4.format(**common, head=call(f"int {own}", heads), stages="\n".join(stages))
+    entries = {"x": f"{x}[j]", "at": "at[j]", "slope": "slope[j]", "total": "total[j]"}
+    evaluate = [call(interface.name, ["at", *passed, "slope"], 12) + ";"]
+    store, stored = f"states[{{first}} + j] = {x}[j];", "every != 0 && states != NULL"
+    loop = rk4_loop(Dialect(real, entries), size, [], evaluate, store, stored)
+    text = _RK4.format(**common, head=call(f"int {own}", heads), loop=_joined(loop))
     header = _RK4_REMARK.format(**common, arrays="\n".join(lines)) + prototype(text)
     return c_source(program, options) | driver_files(own, interface.name, header, text)

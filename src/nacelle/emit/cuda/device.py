@@ -305,7 +305,6 @@ class DeviceNewton:
         """
         module, own = cupy(), p.ndim == 2
         driver, count = self._driver(own), int(y0.shape[1])
-        kind, _ = _types(self.options)
         y = on_device(self.program.name, lambda: module.empty((self.n, count), dtype=y0.dtype))
         taken, status = (module.empty(count, dtype=np.int64) for _ in range(2))
         arguments = [
@@ -315,7 +314,7 @@ class DeviceNewton:
             taken,
             status,
             driver.scratch(count),
-            kind(rules.tolerance),
+            y0.dtype.type(rules.tolerance),
             np.int64(rules.max_iterations),
             module.asarray(rules.weights(self.n), dtype=y0.dtype),
             np.int32(rules.polish),
@@ -370,8 +369,7 @@ class DeviceRk4:
         module, count = cupy(), int(x0.shape[1])
         given = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
         driver, stored = self.driver(given), steps // every if every else 0
-        n, (kind, _) = int(x0.shape[0]), _types(self.options)
-        name = self.program.name
+        n, name = int(x0.shape[0]), self.program.name
         final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
         kept = on_device(name, lambda: module.full((stored, n, count), np.nan, dtype=x0.dtype))
         completed = module.empty(count, dtype=np.int64)
@@ -386,17 +384,13 @@ class DeviceRk4:
             np.uint64(count),
             completed,
             driver.scratch(count),
-            kind(h),
+            x0.dtype.type(h),
             *(np.uint64(value) for value in (steps, every, held, rows)),
         ]
         if count:
             driver.run(arguments, count)
         status = module.where(completed < steps, NOT_FINITE, 0)
         return DeviceMotion(kept, final, completed, status)
-
-
-def _types(options: CudaOptions) -> tuple[Any, str]:
-    return (np.float64, "float64") if options.real == "double" else (np.float32, "float32")
 
 
 def _parameters(p: Any) -> list[Any]:

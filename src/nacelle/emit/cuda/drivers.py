@@ -9,11 +9,7 @@ Newton's iteration on the device: a thread solves a sample, by the rules of `nac
 The Runge-Kutta method with a fixed step on the device: a thread integrates a sample from begin to end.
 
 The rules are those of `nacelle.emit.rk4`, but for the sampled form, which is not there. The vectors of a
-sample are columns of shared memory: the state x, the argument s of the derivative, its value k and the sum
-
-    k1 + 2 k2 + 2 k3 + k4
-
-as far as it is computed.
+sample are columns of shared memory: the state, the argument of the derivative, its value and the sum of them.
 """
 
 from __future__ import annotations
@@ -22,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from nacelle.emit.c.iterations import Dialect, indented, newton_loop, rk4_loop
 from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
 from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, ValuePlaces, statements
 from nacelle.emit.names import entry_name
@@ -254,51 +251,26 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
         f"const {real} *__restrict__ y0, const unsigned long long y0_ld",
         f"const {real} *__restrict__ p, const unsigned long long p_ld",
         f"{real} *__restrict__ y, const unsigned long long y_ld",
-        "long long *__restrict__ iterations, long long *__restrict__ status",
+        "long long *__restrict__ iterations, long long *__restrict__ statuses",
         f"{real} *__restrict__ scratch",
         f"const {real} tolerance, const long long cap, const {real} *__restrict__ weights, const int polish",
         "const unsigned long long n",
     ]
-    move = (
-        f"for (unsigned j = 0; j < {n}; ++j) {{ {real} a, d; nc_load({frame.walk(y)}, a); "
-        f"nc_load({frame.walk(dy)}, d); nc_keep({frame.walk(y)}, nc_add(a, nc_mul(part, d))); }}"
-    )
+    entries = {"y": frame.walk(y), "step": frame.walk(dy), "error": frame.at(error, 0)}
+    d = Dialect(real, entries, device=True)
     lines = [
         *head(name, arguments, plan.blocks),
         *frame.begin("p", 0 if own else k),
         sample_loop(),
-        f"        for (unsigned j = 0; j < {n}; ++j) {{ nc_keep({frame.walk(y)}, y0[j * y0_ld + i]); }}",
+        *indented(d.each(n, d.put("y", "y0[j * y0_ld + i]")), 8),
         *numbers.fill(),
-        "        long long taken = 0, state = 1;",
+        "        long long taken = 0, status = 1;",
+        f"        {real} left;",
         "        #pragma unroll 1",
-        "        for (;;) {",
-        *(f"            {line}" for line in body),
-        f"            {real} squares = 0, left;",
-        f"            for (unsigned j = 0; j < {n}; ++j) {{",
-        f"                {real} d;",
-        f"                nc_load({frame.walk(dy)}, d);",
-        f"                d = nc_mul(d, weights ? weights[j] : ({real})0);",
-        "                squares = nc_fma(d, d, squares);",
-        "            }",
-        f"            nc_load({frame.at(error, 0)}, left);",
-        f"            const {real} length = nc_sqrt(squares), ratio = nc_div(({real})1, length);",
-        f"            const {real} part = (ratio < 1) ? ratio : 1;",
-        "            const bool solved = left <= tolerance, plain = nc_finite(left) && nc_finite(length);",
-        "            if (solved || !plain) {",
-        "                state = solved ? 0 : 2;",
-        "                if (!(solved && polish && nc_finite(length))) break;",
-        "            } else if (taken == cap) {",
-        "                break;",
-        "            } else {",
-        "                ++taken;",
-        "            }",
-        f"            {move}",
-        "            if (solved) break;",
-        "        }",
-        f"        for (unsigned j = 0; j < {n}; ++j) {{ {real} a; nc_load({frame.walk(y)}, a); "
-        "y[j * y_ld + i] = a; }",
+        *indented(newton_loop(d, n, body), 8),
+        *indented(d.each(n, f"y[j * y_ld + i] = {d.get('y')};"), 8),
         "        iterations[i] = taken;",
-        "        status[i] = state;",
+        "        statuses[i] = status;",
         "    }",
         "}",
     ]
@@ -398,51 +370,27 @@ def rk4_kernel(
         f"const {real} h, const unsigned long long steps, const unsigned long long every",
         "const unsigned long long held, const unsigned long long rows, const unsigned long long n",
     ]
-    indent = " " * 12
+    vectors = {"x": x, "at": s, "slope": slope, "total": total}
+    d = Dialect(real, {vector: frame.walk(first) for vector, first in vectors.items()}, device=True)
+    begin = _rows(given, control is not None)
+    if control_lines:
+        begin += ["if (step % held == 0) {", *indented(control_lines), "}"]
+    evaluate = [*_stage_row(given, control is not None), *body]
+    store = f"stored[({{first}} + j) * stored_ld + i] = {d.get('x')};"
     lines = [
         *head(name, arguments, blocks),
         *frame.begin("p", 0 if given.p == "own" else k),
         sample_loop(),
-        *_each(n, f"nc_keep({frame.walk(x)}, x0[j * x0_ld + i]);", 8),
+        *indented(d.each(n, d.put("x", "x0[j * x0_ld + i]")), 8),
         *numbers.fill(),
         "        unsigned long long step = 0;",
-        "        for (; step < steps; ++step) {",
-        *_rows(given, control is not None),
-    ]
-    if control_lines:
-        lines += [
-            f"{indent}if (step % held == 0) {{",
-            *(f"{indent}    {line}" for line in control_lines),
-            f"{indent}}}",
-        ]
-    lines += [
-        *_each(n, f"{real} a; nc_load({frame.walk(x)}, a); nc_keep({frame.walk(s)}, a);", 12),
-        "            #pragma unroll 1",
-        "            for (int stage = 0; stage < 4; ++stage) {",
-        *_stage_row(given, control is not None),
-        *(f"{indent}    {line}" for line in body),
-        *_after(frame, n, (x, s, slope, total), real),
-        "            }",
-        "            bool finite = true;",
-        *_each(n, f"{real} a; nc_load({frame.walk(s)}, a); finite = finite && nc_finite(a);", 12),
-        "            if (!finite) break;",
-        *_each(n, f"{real} a; nc_load({frame.walk(s)}, a); nc_keep({frame.walk(x)}, a);", 12),
-        "            if (every != 0 && (step + 1) % every == 0) {",
-        f"                const unsigned long long first = ((step + 1) / every - 1) * {n};",
-        *_each(n, f"{real} a; nc_load({frame.walk(x)}, a); stored[(first + j) * stored_ld + i] = a;", 16),
-        "            }",
-        "        }",
-        *_each(n, f"{real} a; nc_load({frame.walk(x)}, a); last[j * last_ld + i] = a;", 8),
+        *indented(rk4_loop(d, n, begin, evaluate, store), 8),
+        *indented(d.each(n, f"last[j * last_ld + i] = {d.get('x')};"), 8),
         "        completed[i] = (long long)step;",
         "    }",
         "}",
     ]
     return DriverKernel("\n".join(lines) + "\n", name, blocks, frame.bytes, frame.scratch)
-
-
-def _each(n: int, statement: str, indent: int) -> list[str]:
-    """A loop over the entries of a vector."""
-    return [f"{' ' * indent}for (unsigned j = 0; j < {n}; ++j) {{ {statement} }}"]
 
 
 def _rows(given: RunInputs, controlled: bool) -> list[str]:
@@ -451,10 +399,10 @@ def _rows(given: RunInputs, controlled: bool) -> list[str]:
         return []
     row = "const unsigned long long row = rows > 1 ? step / held : 0;"
     if controlled:
-        return [f"            {row}"]
+        return [row]
     return [
-        "            const bool staged = rows == 3 * steps && rows != steps / held;",
-        "            const unsigned long long begin = staged ? 3 * step : (rows > 1 ? step / held : 0);",
+        "const bool staged = rows == 3 * steps && rows != steps / held;",
+        "const unsigned long long begin = staged ? 3 * step : (rows > 1 ? step / held : 0);",
     ]
 
 
@@ -463,24 +411,6 @@ def _stage_row(given: RunInputs, controlled: bool) -> list[str]:
     if given.u == "own" or controlled:
         return []
     return [
-        "                const unsigned long long row = begin + (staged ? (unsigned)(stage + 1) / 2 : 0u);",
-        "                (void)row;",
-    ]
-
-
-def _after(frame: ScratchColumns, n: int, vectors: tuple[int, ...], real: str) -> list[str]:
-    """What follows an evaluation: the sum, and the next argument or the new state."""
-    x, s, slope, total = vectors
-    return [
-        f"                const {real} ahead = stage < 2 ? h / 2 : (stage == 2 ? h : h / 6);",
-        f"                for (unsigned j = 0; j < {n}; ++j) {{",
-        f"                    {real} k, a, sum = 0;",
-        f"                    nc_load({frame.walk(slope)}, k);",
-        f"                    nc_load({frame.walk(x)}, a);",
-        f"                    if (stage > 0) nc_load({frame.walk(total)}, sum);",
-        "                    sum = (stage == 1 || stage == 2) ? nc_add(sum, nc_add(k, k)) : nc_add(sum, k);",
-        f"                    nc_keep({frame.walk(total)}, sum);",
-        "                    a = nc_fma(ahead, stage == 3 ? sum : k, a);",
-        f"                    nc_keep({frame.walk(s)}, a);",
-        "                }",
+        "const unsigned long long row = begin + (staged ? (unsigned)(stage + 1) / 2 : 0u);",
+        "(void)row;",
     ]

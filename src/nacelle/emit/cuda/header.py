@@ -240,6 +240,7 @@ NC_INLINE double nc_max(double a, double b) { return (a > b || a != a) ? a : b; 
 NC_INLINE float nc_max(float a, float b) { return (a > b || a != a) ? a : b; }
 NC_INLINE double nc_where(double c, double a, double b) { return (c > 0.0) ? a : b; }
 NC_INLINE float nc_where(float c, float a, float b) { return (c > 0.0f) ? a : b; }
+template <typename real> NC_INLINE real nc_got(nc_address p) { real a; nc_load(p, a); return a; }
 NC_INLINE bool nc_finite(double a) { return fabs(a) < INFINITY; }
 NC_INLINE bool nc_finite(float a) { return fabsf(a) < INFINITY; }
 

@@ -275,6 +275,19 @@ _VECTORS = (
 _MATRICES = ("J", "E1", "E2", "E2i")
 
 
+_PARAMETERS = (
+    "ptr %x0, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, ptr %stored, ptr %counts, double %h, i64 %steps, "
+    "i64 %every, i64 %held, ptr %tile"
+)
+
+
+class _Control(NamedTuple):
+    """A program of inputs (x, w, p) that gives u at the begin of a step: its layout, the number of w."""
+
+    plan: NativePlan
+    given: int
+
+
 class Stages:
     """Writes the functions.
 
@@ -283,10 +296,18 @@ class Stages:
         taken: numbers of states n, of inputs m and of parameters k.
         width: lanes of a vector.
         fma: whether products are fused with sums.
+        control: what gives the inputs at the begin of a step.
     """
 
-    def __init__(self, plan: NativePlan, taken: tuple[int, int, int], width: int, fma: bool) -> None:
-        self.plan, self.width, self.fma = plan, width, fma
+    def __init__(
+        self,
+        plan: NativePlan,
+        taken: tuple[int, int, int],
+        width: int,
+        fma: bool,
+        control: _Control | None = None,
+    ) -> None:
+        self.plan, self.width, self.fma, self.control = plan, width, fma, control
         self.n, self.m, self.k = taken
         self.layout = StageLayout(self.n, self.m, width)
         self.column = column_stride(self.n, width)
@@ -299,6 +320,8 @@ class Stages:
             self.jacobian(),
             self.factors(),
             self.iteration(),
+            self.step(),
+            self.entry(),
         ]
 
     # ---- pieces
@@ -541,39 +564,12 @@ class Stages:
                         c.store(c.lane(vector, lane), rates[i], states.index)
         self.count(c, self.wholes(c), EVALUATIONS, 3)
 
-
-# ---- the implicit Runge-Kutta method in native code: the rules of `nacelle.emit.irk5`, without Python
-
-
-_PARAMETERS = (
-    "ptr %x0, ptr %u, i64 %u.step, i64 %u.stage, ptr %p, ptr %stored, ptr %counts, double %h, i64 %steps, "
-    "i64 %every, i64 %held, ptr %tile"
-)
-
-
-class _Control(NamedTuple):
-    """A program of inputs (x, w, p) that gives u at the begin of a step: its layout, the number of w."""
-
-    plan: NativePlan
-    given: int
-
-
-class _Steps:
-    """Writes the loop over the steps.
-
-    Args:
-        stages: what writes the parts of a step.
-        control: what gives the inputs at the begin of a step.
-    """
-
-    def __init__(self, stages: Stages, control: _Control | None) -> None:
-        self.stages, self.control = stages, control
-        self.n, self.m, self.width = stages.n, stages.m, stages.width
+    # ---- the loop over the steps
 
     def step(self) -> str:
         """`@irk5_step`: one step, in parts where the iteration does not converge; 1 if it is done."""
-        c = self.stages.code(f"internal i64 @irk5_step({ARGUMENTS}, double %h) noinline")
-        wholes = self.stages.wholes(c)
+        c = self.code(f"internal i64 @irk5_step({ARGUMENTS}, double %h) noinline")
+        wholes = self.wholes(c)
         for number in (DONE, FRESH):
             c.store_whole(0, wholes, number)
         with c.forever():
@@ -613,21 +609,21 @@ class _Steps:
 
     def _advance(self, c: Lines, taken: str, level: str, ticks: str) -> None:
         """What follows a part of a step whose iteration has converged."""
-        wholes, x = self.stages.wholes(c), self.stages.array(c, "x")
-        z, last = ([self.stages.array(c, f"{name}{i}") for i in range(3)] for name in ("z", "last"))
+        wholes, x = self.wholes(c), self.array(c, "x")
+        z, last = ([self.array(c, f"{name}{i}") for i in range(3)] for name in ("z", "last"))
         with c.loop(0, self.n) as states:
             stages = [c.load(part, states.index) for part in z]
             c.store(c.real("fadd", c.load(x, states.index), stages[2]), x, states.index)
             for part, value in zip(last, stages, strict=True):
                 c.store(value, part, states.index)
-        self.stages.count(c, wholes, DONE, ticks)
+        self.count(c, wholes, DONE, ticks)
         for number, whole in ((STAGED, 1), (FRESH, 0), (LAST, level)):
             c.store_whole(whole, wholes, number)
         base = c.load_whole(wholes, BASE)
         first = c.whole("icmp eq", base, 0)
         c.store_whole(c.value(f"select i1 {first}, i64 {taken}, i64 {base}"), wholes, BASE)
         more = c.whole("sub", taken, c.load_whole(wholes, BASE))
-        self.stages.count(c, wholes, EXTRA, c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)"))
+        self.count(c, wholes, EXTRA, c.value(f"call i64 @llvm.smax.i64(i64 {more}, i64 0)"))
         remainder = c.whole("urem", c.load_whole(wholes, DONE), c.whole("shl", ticks, 1))
         aligned, parted = c.whole("icmp eq", remainder, 0), c.whole("icmp ne", level, 0)
         with c.when(c.value(f"and i1 {aligned}, {parted}")):
@@ -636,13 +632,13 @@ class _Steps:
 
     def entry(self) -> str:
         """`@nacelle_irk5`: all steps. `counts` gets steps, status, evaluations and Jacobians."""
-        c = self.stages.code(f"void @nacelle_irk5({_PARAMETERS})")
-        skipped = stride(self.stages.plan, self.width)
+        c = self.code(f"void @nacelle_irk5({_PARAMETERS})")
+        skipped = stride(self.plan, self.width)
         if self.control is not None:
             c(f"%control = getelementptr i8, ptr %tile, i64 {skipped}")
             skipped += stride(self.control.plan, self.width)
         c(f"%work = getelementptr i8, ptr %tile, i64 {skipped}")
-        wholes, x, u = self.stages.wholes(c), self.stages.array(c, "x"), self.stages.array(c, "u")
+        wholes, x, u = self.wholes(c), self.array(c, "x"), self.array(c, "u")
         for number in range(WHOLES):
             c.store_whole(0, wholes, number)
         with c.loop(0, self.n) as states:
@@ -678,18 +674,18 @@ class _Steps:
         return c.text()
 
     def _parameters(self, c: Lines, tile: str, place: int) -> None:
-        with c.loop(0, self.stages.k) as parameters:
+        with c.loop(0, self.k) as parameters:
             value = c.spread(c.load("%p", parameters.index))
-            self.stages.fill(c, tile, c.whole("add", parameters.index, place), value)
+            self.fill(c, tile, c.whole("add", parameters.index, place), value)
 
     def _controlled(self, c: Lines, control: _Control, given: str) -> None:
         """Have the control give the inputs of a step, the same at all stages."""
-        x, u = self.stages.array(c, "x"), self.stages.array(c, "u")
+        x, u = self.array(c, "x"), self.array(c, "u")
         with c.loop(0, self.n) as states:
-            self.stages.fill(c, "%control", states.index, c.spread(c.load(x, states.index)))
+            self.fill(c, "%control", states.index, c.spread(c.load(x, states.index)))
         with c.loop(0, control.given) as inputs:
             place = c.whole("add", inputs.index, self.n)
-            self.stages.fill(c, "%control", place, c.spread(c.load(given, inputs.index)))
+            self.fill(c, "%control", place, c.spread(c.load(given, inputs.index)))
         c("call void @c_tiles(ptr %control, i64 1)")
         with c.loop(0, self.m) as inputs:
             index = c.whole("mul", c.whole("add", inputs.index, control.plan.result), self.width)
@@ -698,10 +694,13 @@ class _Steps:
                 c.store(value, u, c.whole("add", inputs.index, stage * self.m))
 
     def _finish(self, c: Lines, steps: str, status: int) -> None:
-        wholes = self.stages.wholes(c)
+        wholes = self.wholes(c)
         counts = [c.load_whole(wholes, number) for number in (EVALUATIONS, JACOBIANS)]
         for place, value in enumerate([steps, str(status), *counts]):
             c.store_whole(value, "%counts", place)
+
+
+# ---- the implicit Runge-Kutta method in native code: the rules of `nacelle.emit.irk5`, without Python
 
 
 class Irk5(ImplicitIntegrator):
@@ -740,7 +739,6 @@ def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Progr
         held = _Control(make_plan(control, options), given)
         parts.append(evaluation(held.plan, width, "c_"))
         tile += stride(held.plan, width)
-    stages = Stages(plan, (n, m, k), width, fma)
-    steps = _Steps(stages, held)
-    parts = [info([tile + 8 * stages.layout.size]), *parts, *stages.texts(), steps.step(), steps.entry()]
+    stages = Stages(plan, (n, m, k), width, fma, held)
+    parts = [info([tile + 8 * stages.layout.size]), *parts, *stages.texts()]
     return compile_text(module(parts, options), options)

@@ -61,10 +61,10 @@ int {own}(const {real} *x, {real} *y)
         }}
         for (int k = 1; k < pieces && status == 0; ++k) {{
             between(x, ({real})k / ({real})pieces, at);
-            status = {close}(y, at, {tolerance}, 20, NULL, NULL);
+            status = {close}(y, at, {tolerance}, 20, NULL, 0, NULL, NULL);
         }}
         if (status == 0) {{
-            status = {close}(y, x, {tolerance}, 20, NULL, NULL);
+            status = {close}(y, x, {tolerance}, 20, NULL, 0, NULL, NULL);
         }}
         if (status == 0) {{
             {assembly}(x, y, margin);

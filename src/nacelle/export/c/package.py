@@ -342,11 +342,11 @@ def _use(package: Package, precisions: Sequence[str], batch: bool, closed: Close
         tolerance = closed.tolerance
         lines += [
             "",
-            f"Legs of this robot are found by iteration. Before a function that takes `y`, call "
-            f"`{name}_{package.iterated.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, NULL)` (in "
-            f"float with {tolerance['float']:g}): it improves y, from that of the sample before or from the "
-            "start below, and returns 0 if the legs are closed. This is the one loop in the package; its cap "
-            "is an argument. Its worst case is cap + 1 times the count of the step.",
+            f"Legs of this robot are found by iteration. Before a function that takes `y`, call `{name}_"
+            f"{package.iterated.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, NULL, NULL)` "
+            f"(in float with {tolerance['float']:g}): it improves y, from that of the sample before or from "
+            "the start below, and returns 0 if the legs are closed. This is the one loop in the package; its "
+            "cap is an argument. Its worst case is cap + 1 times the count of the step.",
             "",
             *closed_words(closed, precisions),
             "",

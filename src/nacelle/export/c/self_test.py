@@ -315,7 +315,7 @@ def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> st
     interface = _interface(package, entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
     tolerance = c_constant(closed.tolerance[real], real)
-    call = f"{interface.name}_newton(y, x, {tolerance}, {CAP}, NULL, NULL)"
+    call = f"{interface.name}_newton(y, x, {tolerance}, {CAP}, NULL, 0, NULL, NULL)"
     return "\n".join(
         [
             f"static int check_{entry_ending(entry, real)}_newton(void)",

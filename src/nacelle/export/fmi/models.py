@@ -223,7 +223,7 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
         ]
         begin = _joined(pose, "{", *missed, "}")
         close = _joined(
-            f"if ({name}_{CLOSING}_newton(memory, x, 1e-12, 20, NULL, NULL) != 0) {{", *missed, "}"
+            f"if ({name}_{CLOSING}_newton(memory, x, 1e-12, 20, NULL, 0, NULL, NULL) != 0) {{", *missed, "}"
         )
     call = f"{name}_{entry.label}({', '.join(arguments)});"
     if "out active" in table.places:
