@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nacelle.control.loop.run import ControlRun
     from nacelle.control.named import controller
     from nacelle.control.scenario.scenario import Scenario, read_scenario
-    from nacelle.control.sensors import Sensors
     from nacelle.control.vision.camera_file import read_camera
     from nacelle.control.vision.comparison import LookingBench, LookingComparison, compare_looking
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
@@ -170,6 +169,7 @@ if TYPE_CHECKING:
     from nacelle.simulation.plant import RigidPlant, standard_events
     from nacelle.simulation.protocol import Event, EventGroup, Feedback, Plant, user_event
     from nacelle.simulation.sampled import Sampled
+    from nacelle.simulation.sensors import Sensors
     from nacelle.simulation.simulate import Simulation, simulate
     from nacelle.spatial.physics import physics
     from nacelle.view.viewer import Viewer, view

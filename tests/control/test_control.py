@@ -19,7 +19,6 @@ from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import closed_loop
 from nacelle.control.named import CONTROLLERS, KINDS, controller
 from nacelle.control.poles import loop_poles
-from nacelle.control.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.control.written import read_written
 from nacelle.dynamics.equilibrium import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
@@ -32,6 +31,7 @@ from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sampled import Sampled, law_alone, native_loop
+from nacelle.simulation.sensors import MISSING, Gap, Sensors, sensed
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
 from support.described import mechanism

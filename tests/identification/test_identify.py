@@ -128,7 +128,7 @@ def test_a_short_run_with_noisy_encoders_is_reported() -> None:
     run = rehearse(
         library_robot("fivebar"),
         fourier(library_robot("fivebar"), 0.05, frequency=0.2),
-        sensors=Sensors(position_noise=(20.0 * counts).tolist()),
+        sensors=Sensors(noise=(20.0 * counts).tolist()),
     )
     words = " ".join(identify(library_robot("fivebar"), run.measurement, allow=["all"]).words())
     assert "equations are few for 21 base parameters" in words

@@ -73,7 +73,7 @@ class ClosedLoop:
             self.robot,
             fourier(self.robot, self.size, seed=seed, frequency=FREQUENCY),
             true=self.true,
-            sensors=Sensors(position_noise=(self.noise * counts).tolist()),
+            sensors=Sensors(noise=(self.noise * counts).tolist()),
             effects=self.effects,
             periods=PERIODS,
             settle=0.5 / FREQUENCY,

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.sensors import Sensors
 from nacelle.elastic.extended import extended
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.statics import StaticDeflection
@@ -17,6 +16,7 @@ from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.identify import identify
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
+from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.pose import Pose
 from nacelle.vision.observation import observe
 from nacelle.vision.placing import camera_for

@@ -12,13 +12,13 @@ from nacelle.control.controller import Controller
 from nacelle.control.loop.closed_loop import Change, ControlLoop
 from nacelle.control.loop.desired import Course
 from nacelle.control.loop.run import ControlRun, rms
-from nacelle.control.sensors import Sensors
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
 from nacelle.simulation.protocol import Plant
+from nacelle.simulation.sensors import Sensors
 
 
 @dataclass(frozen=True, eq=False)

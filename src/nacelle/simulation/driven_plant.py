@@ -38,7 +38,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
-from nacelle.simulation.drives import Cogging, DriveNumbers, Drives
+from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, Compilable, CompiledLoop, LoopModel, LoopParts
 from nacelle.simulation.flow import (
     NativeDriver,
@@ -62,17 +62,12 @@ from nacelle.simulation.protocol import (
 from nacelle.simulation.run import STEP
 from nacelle.simulation.sampled import signals_at
 from nacelle.spatial.physics import input_shapes, physics
-from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack, sin
+from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 
 
 def force_limited(u: Scalar, limit: float) -> Scalar:
     """A command that ends at a force limit, N m or N."""
     return u if limit == float("inf") else minimum(maximum(u, -limit), limit)
-
-
-def cogging_force(term: Cogging, q: Scalar) -> Scalar:
-    """Force A sin(k q + phase) of cogging at a coordinate, N m or N."""
-    return term.amplitude * sin(term.cycles * q + term.phase) if term.amplitude else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -95,8 +90,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
             force[i] = g
         signals = plant.signals(robot, own, constants, wanted) if wanted else {}
         if drives.cogging:
-            q = signals["q"]
-            force = [f + cogging_force(drives.cogging[i], q[i]) for i, f in enumerate(force)]
+            force = list(pack(force) + drives.cogging_forces(signals["q"]))
         bristle_rates = []
         for (i, model), b in zip(bristled, bristles, strict=True):
             w = signals["qd"][i]
@@ -429,7 +423,7 @@ class DrivenPlant:
         q, w = self.encoders(s)
         b = self.bristles(s)
         for i, term in enumerate(self.numbers.cogging):
-            energies["potential"] = energies["potential"] + _cogging_potential(term, q[..., i])
+            energies["potential"] = energies["potential"] + term.potential(q[..., i])
         for i, model in self.numbers.bristled:
             energies["potential"] = energies["potential"] + model.potential(b[..., i])
             lost = model.dissipation(w[..., i], b[..., i])
@@ -458,10 +452,3 @@ class DrivenPlant:
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
         return self._jointed.closure_error(self.plant_states(s))
-
-
-def _cogging_potential(term: Cogging, q: Array) -> Array:
-    """Energy of which A sin(k q + phase) is the negative derivative, J."""
-    if not term.cycles:
-        return np.asarray(-term.amplitude * np.sin(term.phase) * q)
-    return np.asarray(term.amplitude / term.cycles * np.cos(term.cycles * q + term.phase))

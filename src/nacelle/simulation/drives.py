@@ -65,7 +65,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.pictures import html
-from nacelle.spatial.scalar import Array, Scalar, absolute, exp, sign, sqrt
+from nacelle.spatial.scalar import Array, Scalar, absolute, exp, sign, sin, sqrt
 
 # v_d sigma_1 / F_c, at most, of a damper that fades by itself; below 4 sqrt(2 e), the bound of passivity.
 _FADE = 8.0
@@ -205,6 +205,12 @@ class Cogging(NamedTuple):
     cycles: float
     phase: float
 
+    def potential(self, q: Array) -> Array:
+        """Energy of which the force is the negative derivative, J."""
+        if not self.cycles:
+            return np.asarray(-self.amplitude * np.sin(self.phase) * q)
+        return np.asarray(self.amplitude / self.cycles * np.cos(self.cycles * q + self.phase))
+
 
 class DriveNumbers(NamedTuple):
     """Numbers of the drives of a robot, one for each actuator.
@@ -220,6 +226,13 @@ class DriveNumbers(NamedTuple):
     limit: tuple[float, ...]
     cogging: tuple[Cogging, ...]
     stiction: tuple[LuGre | None, ...]
+
+    def cogging_forces(self, q: Array) -> Array:
+        """Forces of cogging (..., actuators) at coordinates (..., actuators), N m or N; any scalar."""
+        if not self.cogging:
+            return np.zeros(q.shape)
+        amplitude, cycles, phase = np.array(self.cogging).T
+        return np.asarray(amplitude * sin(cycles * q + phase))
 
     @property
     def lagged(self) -> list[int]:

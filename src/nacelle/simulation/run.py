@@ -228,10 +228,10 @@ def _sampled(
         KinematicsError: if the options do not go with one, or an earlier run has not ended at a sample.
     """
     law: Sampled = settings.force
-    if settings.method != "rk4" or settings.hold or settings.substeps != 1:
+    if settings.method != "rk4" or settings.hold:
         raise KinematicsError(
             f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "
-            "long as those of the integration may be; its forces are held by themselves (no hold=, substeps=)"
+            "long as those of the integration may be; its forces are held by themselves (no hold=)"
         )
     taken = 0
     if before is not None:
@@ -244,7 +244,8 @@ def _sampled(
         if rows is not None and rows.ndim == 2:
             rows = rows[taken:]
         law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
-    samples = samples_of(law, t, settings.until, STEP if settings.step is None else settings.step)
+    step = STEP if settings.step is None else settings.step
+    samples = samples_of(law, t, settings.until, step, settings.substeps)
     outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
     assert outcome.memory is not None
     done = (float(outcome.t[-1]) - t) / law.period

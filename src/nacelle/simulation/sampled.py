@@ -299,17 +299,21 @@ class HasSignals(Protocol):
 
 @dataclass(frozen=True)
 class SampleSteps:
-    """Samples of a run: T = h substeps, of which the forces of one act `delay` steps later."""
+    """Samples of a run: T = h substeps, of which the forces of one act `delay` steps later.
+
+    A step h, after which the state is kept, is made of `inner` steps of the method.
+    """
 
     start: float
     period: float
     count: int
     substeps: int
     delay: int
+    inner: int = 1
 
     @property
     def h(self) -> float:
-        """Step of the integration, s."""
+        """Step after which the state is kept, s."""
         return self.period / self.substeps
 
     def times(self, sample: int, steps: int) -> Array:
@@ -317,8 +321,8 @@ class SampleSteps:
         return self.start + self.h * np.arange(sample * self.substeps, sample * self.substeps + steps + 1)
 
 
-def samples_of(law: Sampled, start: float, until: float, step: float) -> SampleSteps:
-    """Samples of a run, with steps of the integration of at most `step`.
+def samples_of(law: Sampled, start: float, until: float, step: float, inner: int = 1) -> SampleSteps:
+    """Samples of a run, with steps of at most `step`, s, each of `inner` steps of the method.
 
     Raises:
         KinematicsError: if the run is shorter than a sample, or a sample has too many steps.
@@ -333,13 +337,13 @@ def samples_of(law: Sampled, start: float, until: float, step: float) -> SampleS
     if 0.0 < law.delay < law.period:
         # Four steps at least on both sides of the delay, so that it is rounded by little.
         substeps = max(substeps, 8)
-    if substeps > _MOST_STEPS:
+    if substeps * inner > _MOST_STEPS:
         raise KinematicsError(
-            f"a sample of {law.period:g} s would be made of {substeps} steps of {step:g} s: at most "
-            f"{_MOST_STEPS} are taken"
+            f"a sample of {law.period:g} s would be made of {substeps * inner} steps of {step / inner:g} s: "
+            f"at most {_MOST_STEPS} are taken"
         )
     delay = min(substeps, round(law.delay / law.period * substeps))
-    return SampleSteps(start, law.period, count, substeps, delay)
+    return SampleSteps(start, law.period, count, substeps, delay, inner)
 
 
 class _Loop:
@@ -363,19 +367,20 @@ class _Loop:
         """X (count substeps, size) after every step of some samples; NaN from where it fails."""
         t = self.samples.start + self.samples.period * np.arange(sample, sample + count)
         w = np.column_stack([t, self.rows[sample : sample + count]])
-        steps = count * self.samples.substeps
         if self.parts is None:
             return self._plain(X, w)
         driver = native_loop(self.law, self.parts)
         constants = np.concatenate([self.parts.constants, self.law.gains])
+        inner, held = self.samples.inner, self.samples.substeps * self.samples.inner
         result = driver.integrate(
             X,
             w,
             constants,
-            h=self.samples.h,
-            steps=steps,
-            held=self.samples.substeps,
-            delay=self.samples.delay,
+            h=self.samples.h / inner,
+            steps=count * held,
+            every=inner,
+            held=held,
+            delay=self.samples.delay * inner,
         )
         return np.asarray(result.x[0])
 
@@ -395,7 +400,7 @@ class _Loop:
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(substeps):
                 u = new if phase == self.samples.delay else u
-                s = _held_step(self.derivative, s, u, self.samples.h)
+                s = _held_steps(self.derivative, s, u, self.samples.h, self.samples.inner)
                 rows.append(np.concatenate([s, z, u]))
         result = np.array(rows)
         bad = ~np.isfinite(result).all(axis=1)
@@ -404,9 +409,11 @@ class _Loop:
         return result
 
 
-def _held_step(f: Derivative, s: Array, u: Array, h: float) -> Array:
-    """A step from a state under forces that are held."""
-    return one_step(f, lambda stage, state: u, s, h)
+def _held_steps(f: Derivative, s: Array, u: Array, h: float, count: int) -> Array:
+    """So many steps, h (s) together, from a state under forces that are held."""
+    for _ in range(count):
+        s = one_step(f, lambda stage, state: u, s, h / count)
+    return s
 
 
 def _parts(plant: Plant) -> LoopParts | None:
@@ -469,12 +476,11 @@ def integrate_sampled(
             kept.append(states[:good])
             if place is not None:
                 before = states[good - 1] if good else X
-                end, last, name = _last(
-                    plant, events, (at[good], at[good + 1]), before[:n], states[good, n + nz :]
-                )
+                span, u = (at[good], at[good + 1]), states[good, n + nz :]
+                end, last, name = _last(plant, events, span, before[:n], u, samples.inner)
                 if end > at[good]:
                     times.append(np.array([end]))
-                    kept.append(np.concatenate([last, before[n : n + nz], states[good, n + nz :]])[None])
+                    kept.append(np.concatenate([last, before[n : n + nz], u])[None])
                 status = "failed" if name is None else "event"
                 message = f"at {end:.9g} s {name or 'the state, or a force of the controller, is not finite'}"
                 break
@@ -501,7 +507,7 @@ def integrate_sampled(
         # The forces beside a time are those that act from it on; some may wait in the memory.
         next_ones = values[-1:, n + own : n + nz] if nz > own else used[-1:]
         used = np.concatenate([used[1:], next_ones])
-    evaluations = 4 * (len(breaks) - 1)
+    evaluations = 4 * samples.inner * (len(breaks) - 1)
     return Outcome(breaks, states, used, track, status, message, evaluations, memory=memory)
 
 
@@ -514,7 +520,7 @@ def _first_stop(law: Sampled, memory: Array) -> int | None:
 
 
 def _last(
-    plant: Plant, events: Events, span: tuple[float, float], s: Array, u: Array
+    plant: Plant, events: Events, span: tuple[float, float], s: Array, u: Array, inner: int
 ) -> tuple[float, Array, str | None]:
     """The last time before an event within a step from a state on under forces, and the state there."""
     begin, end = span
@@ -522,7 +528,7 @@ def _last(
     held = np.where(np.isfinite(u), u, 0.0)
 
     def state(t: float) -> Array:
-        return _held_step(f, s, held, t - begin) if t > begin else s
+        return _held_steps(f, s, held, t - begin, inner) if t > begin else s
 
     if not np.isfinite(u).all():
         return begin, s, None

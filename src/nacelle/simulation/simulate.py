@@ -67,8 +67,8 @@ def simulate(
         max_step: the longest step of "dop853" and "radau", s.
         hold: for fixed steps, whether the force is taken at the begin of every step and held over it, as by a
             digital controller; else functions are evaluated at every stage.
-        substeps: for fixed steps and forces that are held over a step, of how many steps of the method it is
-            made: a controller may be slower than the integration must be.
+        substeps: for fixed steps and forces that are held over a step, as those of a digital controller, of
+            how many steps of the method it is made: a controller may be slower than the integration must be.
         samples: how many results, evenly over time; every step if None.
         rtol: relative tolerance of a step ("dop853", "radau").
         atol: absolute tolerance of a step.

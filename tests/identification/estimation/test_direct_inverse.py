@@ -26,7 +26,7 @@ def made():
     robot = library_robot("fivebar")
     true = moved(robot, 10.0)
     motion = fourier(robot, 0.04, frequency=0.4)
-    sensors = Sensors(position_noise=2e-5)
+    sensors = Sensors(noise=2e-5)
     run = Experiment(robot, motion, true=true, controller=LOOP, sensors=sensors, periods=2).run(1)
     base = base_parameters(robot)
     return base, prepare(run.measurement), truth_of(base, true), run

@@ -23,8 +23,6 @@ from nacelle.identification.rehearsal import (
 )
 from nacelle.identification.rehearsal.reference import Repeated, reference_of
 from nacelle.identification.rehearsal.settings import Controller as SettingsController
-from nacelle.identification.rehearsal.settings import Sensors as SettingsSensors
-from nacelle.identification.rehearsal.settings import revolute
 from nacelle.kinematics.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -153,19 +151,19 @@ def test_other_robots(name: str) -> None:
     np.testing.assert_allclose(along, truth.generalised, rtol=0.0, atol=1e-9 * np.max(np.abs(along)))
     spread = np.ptp(run.q, axis=0)
     assert np.all(np.max(np.abs(run.tracking_error), axis=0) < 0.2 * spread)
-    assert run.simulation.plant.rigid.closure_error(run.simulation.plant.rigid_states(run._states)) < 1e-10
+    assert run.simulation.plant.closure_error(run._states) < 1e-10
 
 
 @pytest.mark.slow
 def test_redundant_drives_do_not_work_against_one_another() -> None:
     """What the feedback adds has no part that moves nothing, whatever the encoders read."""
     robot = STRESS["redundant planar 4-RRR"](0)
-    sensors = Sensors(resolution=1e-4, position_noise=1e-4)
+    sensors = Sensors(resolution=1e-4, noise=1e-4)
     run = rehearse(robot, excitation(robot, 0.01), sensors=sensors, smooth=0.02)
     reference = run.experiment.reference
     J = actuator_jacobian(robot, reference.x)
     inner = np.linalg.svd(J)[0][:, :, 3]
-    added = run.simulation.inputs[: len(J), :4] - reference.force
+    added = run.simulation.inputs[: len(J)] - reference.force
     assert np.max(np.abs(added)) > 0.1
     assert np.max(np.abs(np.einsum("ki,ki->k", inner, added))) < 1e-11 * np.max(np.abs(added))
 
@@ -193,7 +191,7 @@ def test_shorter_steps_change_little() -> None:
 def test_readings_are_on_the_grid() -> None:
     robot = library_robot("fivebar")
     resolution, noise = 2e-4, 5e-5
-    run = rehearse(robot, excitation(robot), sensors=Sensors(resolution, noise, [0.02, 0.0]))
+    run = rehearse(robot, excitation(robot), sensors=Sensors(resolution, noise, force_noise=[0.02, 0.0]))
     counts = run.measurement.q / resolution
     assert np.max(np.abs(counts - np.round(counts))) < 1e-9
     off = run.measurement.q - run.q
@@ -208,7 +206,7 @@ def test_the_controller_by_hand() -> None:
     """Its equations in NumPy along the true motion, its memory kept in Python."""
     robot = library_robot("fivebar")
     resolution, controller = 1e-4, Controller(bandwidth=15.0, damping=0.7, filter=60.0)
-    sensors = Sensors(resolution, 1e-4, 0.0)
+    sensors = Sensors(resolution, 1e-4, force_noise=0.0)
     experiment = Experiment(robot, excitation(robot), sensors=sensors, controller=controller)
     run = experiment.run(5)
     reference, w, z = experiment.reference, 2.0 * np.pi * 15.0, np.zeros(2)
@@ -218,7 +216,7 @@ def test_the_controller_by_hand() -> None:
         rate = 2.0 * np.pi * 60.0 * (e - z)
         commands.append(reference.force[k] + reference.inertia[k] @ (w**2 * e + 2.0 * 0.7 * w * rate))
         z = z + rate / experiment.rate
-    np.testing.assert_allclose(run.simulation.inputs[:-1, :2], commands, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run.simulation.inputs[:-1], commands, rtol=1e-7, atol=1e-9)
     u = np.array(commands)
     np.testing.assert_allclose(run.force[1:], 0.5 * (u[:-1] + u[1:]), rtol=1e-7, atol=1e-9)
 
@@ -230,7 +228,7 @@ def test_currents_that_lag() -> None:
         robot, excitation(robot, frequency=2.0), effects=Effects(lag=lag), sensors=Sensors.ideal()
     )
     run = experiment.run()
-    u, g = run.simulation.inputs[:-1, :2], experiment.reference.force[0].copy()
+    u, g = run.simulation.inputs[:-1], experiment.reference.force[0].copy()
     fine = 100
     h, path = 1e-3 / fine, []
     for command in u:
@@ -249,14 +247,14 @@ def test_commands_end_at_the_limits() -> None:
     free = Controller(bandwidth=25.0, limits=False)
     without = rehearse(robot, swift, controller=free, sensors=Sensors(5e-3))
     assert np.max(np.abs(without.force)) > most
-    assert np.max(np.abs(run.simulation.inputs[:, :2])) == most
+    assert np.max(np.abs(run.simulation.inputs)) == most
 
 
 def test_seeds() -> None:
     robot = library_robot("fivebar")
-    experiment = Experiment(robot, excitation(robot), sensors=Sensors(position_noise=1e-5))
+    experiment = Experiment(robot, excitation(robot), sensors=Sensors(noise=1e-5))
     first, again, other = experiment.run(1), experiment.run(1), experiment.run(2)
-    whole = rehearse(robot, excitation(robot), sensors=Sensors(position_noise=1e-5), seed=1)
+    whole = rehearse(robot, excitation(robot), sensors=Sensors(noise=1e-5), seed=1)
     for run in (again, whole):
         np.testing.assert_array_equal(first.measurement.q, run.measurement.q)
         np.testing.assert_array_equal(first.measurement.force, run.measurement.force)
@@ -303,6 +301,7 @@ def test_errors() -> None:
         (fine, {"controller": Controller(filter=900.0)}, "filter"),
         (fine, {"sensors": Sensors(resolution=[1e-4] * 3)}, "resolution"),
         (fine, {"sensors": Sensors(force_noise=-1.0)}, "force_noise"),
+        (fine, {"sensors": Sensors(dropout=0.1)}, "every reading"),
         (fine, {"true": library_robot("3rrr")}, "no robot like"),
         (fine, {"smooth": 1e-7}, "smooth="),
         (fine, {"periods": 0}, "periods"),
@@ -394,12 +393,10 @@ def test_controllers_that_cannot_be(controller: SettingsController, words: str) 
 def test_encoders_count_parts_of_a_turn_of_the_motor() -> None:
     gears = [ROBOT.joints[actuator.joint].gear_ratio for actuator in ROBOT.actuators]
     expected = 2.0 * math.pi / 2**17 / np.abs(gears)
-    np.testing.assert_allclose(SettingsSensors().resolutions(ROBOT), expected, rtol=1e-15)
-    assert revolute(ROBOT) == [True, True]
+    np.testing.assert_allclose(Sensors().resolutions(ROBOT), expected, rtol=1e-15)
     slides = library_robot("prrrp")
-    assert revolute(slides) == [False, False]
-    np.testing.assert_allclose(SettingsSensors(resolution=[1e-3, 0.0]).resolutions(slides), [1e-3, 0.0])
-    np.testing.assert_array_equal(SettingsSensors.ideal().resolutions(slides), 0.0)
+    np.testing.assert_allclose(Sensors(resolution=[1e-3, 0.0]).resolutions(slides), [1e-3, 0.0])
+    np.testing.assert_array_equal(Sensors.ideal().resolutions(slides), 0.0)
 
 
 # ---- Robots that differ from their model: friction by its formula

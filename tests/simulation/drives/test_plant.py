@@ -9,7 +9,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import nacelle
-from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, LuGre, stiction_of
 from nacelle.simulation.integrators import one_step
@@ -50,23 +49,6 @@ def test_limits_end_the_force() -> None:
     free = simulate(DrivenPlant(robot, Drives(limits=None)), x0, force=[50.0, -40.0], until=0.01)
     same = simulate(RigidPlant(robot), x0, force=[50.0, -40.0], until=0.01)
     np.testing.assert_allclose(free.x[-1], same.x[-1], rtol=1e-10)
-
-
-def test_lag_and_cogging_of_rehearsals() -> None:
-    """`DrivenRobot` with nothing remembered moves alike."""
-    robot = library_robot("fivebar")
-    x0 = nacelle.reference_pose(robot)
-    cogging = ((0.1, 40.0, 0.3), (0.05, 30.0, 0.1))
-    first = np.array([0.2, -0.1])
-    older = DrivenRobot(robot, smooth=0.02, lag=2e-3, cogging=cogging, first_force=first)
-    drives = Drives(lag=2e-3, cogging=cogging, limits=None)
-    plant = DrivenPlant(RigidPlant(robot, smooth=0.02), drives, first_force=first)
-    settings = {"until": 0.05, "method": "rk4", "step": 1e-4}
-    run = simulate(plant, x0, force=swing, **settings)
-    ours = run.states[-1]
-    theirs = simulate(older, x0, force=lambda t: [*swing(t), 0.0, 0.0], **settings).states[-1]
-    np.testing.assert_allclose(ours[:4], theirs[:4], rtol=1e-12)
-    np.testing.assert_allclose(ours[4:], theirs[6:], rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -31,7 +31,6 @@ from nacelle.control.loop.desired import (
     required_of_actuators,
 )
 from nacelle.control.loop.run import ControlRun
-from nacelle.control.sensors import Sensors, sensed
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.trajectory.base import Trajectory
@@ -41,6 +40,7 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import HasDerivatives, Plant, Stepped
 from nacelle.simulation.run import STEP, Progress
 from nacelle.simulation.sampled import Sampled
+from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
 
@@ -268,9 +268,8 @@ class ControlLoop:
             -self.limits,
             self.limits,
         )
-        law = with_sensors(
+        law = used.before(
             controller.sampled(desired.x[0], desired.rows, delay=delay, first_force=hold),
-            used,
             controller.robot,
             used.rows(controller.robot, desired.time, seed),
         )
@@ -309,23 +308,6 @@ class ControlLoop:
                 break
             run = run.resume(until=end, plant=plant, events=plant.events())
         return run
-
-
-def with_sensors(law: Sampled, sensors: Sensors, robot: Robot, rows: Array) -> Sampled:
-    """A law in its loop that reads encoders.
-
-    Args:
-        law: the law; its reference has a row for every sample.
-        sensors: the encoders.
-        robot: the model that the law has.
-        rows: of the sensors (N, 2 actuators), `Sensors.rows`.
-    """
-    return dataclasses.replace(
-        law,
-        function=sensed(law.function),
-        reference=np.hstack([law.reference, rows]),
-        gains=np.concatenate([law.gains, sensors.resolutions(robot)]),
-    )
 
 
 def _part(desired: Desired, begin: int, end: int) -> Desired:

@@ -21,7 +21,6 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Desired, PathRequirement
-from nacelle.control.sensors import Sensors
 from nacelle.kinematics.actuation import unwrapped
 from nacelle.kinematics.along import along
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -33,6 +32,7 @@ from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.sampled import signals_at
+from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table

@@ -34,7 +34,6 @@ from nacelle.control.scenario.spec import (
     ScenarioSpec,
     WrenchSpec,
 )
-from nacelle.control.sensors import Gap, Sensors
 from nacelle.control.written import for_actuators, quantity_of, read_written
 from nacelle.dynamics.base_parameters.moved import moved
 from nacelle.errors import DescriptionError, KinematicsError, NacelleError, Problem, did_you_mean
@@ -51,6 +50,7 @@ from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, stiction_of
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
+from nacelle.simulation.sensors import Gap, Sensors
 from nacelle.spatial.scalar import Array
 
 BUILT_IN: dict[str, dict[str, Any]] = {

@@ -23,7 +23,6 @@ from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import Course, Desired, desired_motion
 from nacelle.control.named import controller
 from nacelle.control.scenario.fit import round_path
-from nacelle.control.sensors import Sensors
 from nacelle.control.vision.loop import (
     EncoderFeedback,
     Encoders,
@@ -39,6 +38,7 @@ from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.progress import task
+from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel

@@ -36,12 +36,12 @@ from nacelle.control.loop.run import FramePlaces, places, rms
 from nacelle.control.pieces.admissible import released
 from nacelle.control.pieces.desired import closed_unknowns
 from nacelle.control.pieces.pose import Platform
-from nacelle.control.sensors import Sensors, reading
 from nacelle.control.vision.plant import Deviation, TruePlant, numbers_size
 from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
+from nacelle.simulation.sensors import Sensors, reading
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Shutter

@@ -46,11 +46,12 @@ from nacelle.identification.estimation.estimator import CadPrior, Data, Estimato
 from nacelle.identification.estimation.least_squares import row_weights
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal.rehearsal import Experiment
-from nacelle.identification.rehearsal.settings import Controller, Sensors
+from nacelle.identification.rehearsal.settings import Controller
 from nacelle.kinematics.trajectory.base import Sample, Trajectory
 from nacelle.model.linear_parameters import with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.progress import task
+from nacelle.simulation.sensors import Sensors
 from nacelle.spatial.scalar import Array
 
 # Periods of the loop's bandwidth after which the start is forgotten.

@@ -22,32 +22,24 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.errors import IdentificationError
+from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.identification.rehearsal.driven_robot import DrivenRobot
 from nacelle.identification.rehearsal.reference import Reference, Repeated, reference_of
-from nacelle.identification.rehearsal.servo import encoder_readings, servo, servo_rows
-from nacelle.identification.rehearsal.settings import (
-    FORCE_NOISE,
-    Controller,
-    Effects,
-    Sensors,
-    per_actuator,
-    revolute,
-)
+from nacelle.identification.rehearsal.servo import servo, servo_rows
+from nacelle.identification.rehearsal.settings import Controller, Effects
 from nacelle.identification.rehearsal.true_robot import moved, with_stribeck
 from nacelle.kinematics.actuation import unwrapped
-from nacelle.kinematics.kinematic_model import actuator_positions
-from nacelle.kinematics.native import native
 from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
-from nacelle.simulation.protocol import Feedback
+from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.sampled import Sampled
+from nacelle.simulation.sensors import Sensors, reading
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
@@ -145,6 +137,8 @@ class Experiment:
             raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
         self.controller, self.sensors = controller or Controller(), sensors or Sensors()
         self.effects = effects or Effects()
+        if not self.sensors.complete:
+            raise IdentificationError("a rehearsal takes every reading: its sensors have no dropout and gaps")
         self.robot, self.rate, self.smooth = robot, rate, smooth
         self.true = moved(robot) if true is None else true
         if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
@@ -166,28 +160,28 @@ class Experiment:
         self.reference: Reference = reference_of(
             robot, motion, time, rate=rate, smooth=smooth, feedforward=self.controller.feedforward
         )
-        self.resolution = self.sensors.resolutions(robot)
-        self.plant = DrivenRobot(
-            self.true,
-            smooth=smooth,
-            lag=self.effects.lag,
-            cogging=self.effects.cogging_terms(robot),
-            first_force=self.reference.force[0],
-        )
+        try:
+            self.resolution = self.sensors.resolutions(robot)
+            drives = self.effects.drives(robot)
+        except KinematicsError as error:
+            raise IdentificationError(str(error)) from error
+        rigid, first = RigidPlant(self.true, smooth=smooth), self.reference.force[0]
+        self.plant = DrivenPlant(rigid, drives, first_force=first)
         self.substeps = self._substeps()
 
     @cached_property
-    def _law(self) -> dict[str, Any]:
-        """Options of the controller."""
-        w = 2.0 * math.pi * self.controller.bandwidth
-        most = tuple(actuator.force for actuator in self.robot.actuators)
-        return {
-            "resolution": tuple(self.resolution.tolist()),
-            "stiffness": w * w,
-            "damping": 2.0 * self.controller.damping * w,
-            "filter_rate": self.controller.filter_rate(self.rate),
-            "limits": most if self.controller.limits and np.isfinite(most).any() else (),
-        }
+    def _law(self) -> Sampled:
+        """The controller along the reference."""
+        own, reference, w = self.controller, self.reference, 2.0 * math.pi * self.controller.bandwidth
+        limits = tuple(actuator.force if own.limits else math.inf for actuator in self.robot.actuators)
+        return Sampled(
+            servo,
+            1.0 / self.rate,
+            memory=np.zeros(len(limits)),
+            reference=servo_rows(reference.q, reference.force, reference.inertia),
+            gains=np.array([w * w, 2.0 * own.damping * w, own.filter_rate(self.rate), 1.0 / self.rate]),
+            options=(("limits", limits),),
+        )
 
     def _substeps(self) -> int:
         """Steps of the integration in a sample; see the head of the file."""
@@ -209,13 +203,6 @@ class Experiment:
             )
         return steps
 
-    @cached_property
-    def force_noise(self) -> Array:
-        """Standard deviations of the measured forces (actuators,), N or N m."""
-        if self.sensors.force_noise is not None:
-            return per_actuator(self.robot, "force_noise", self.sensors.force_noise)
-        return np.asarray(FORCE_NOISE * np.sqrt(np.mean(np.square(self.reference.force), axis=0)))
-
     def run(self, seed: int = 0) -> Rehearsal:
         """Run it.
 
@@ -225,29 +212,26 @@ class Experiment:
         Raises:
             IdentificationError: if the run does not reach its end.
         """
-        reference, rng = self.reference, np.random.default_rng(seed)
-        shape = reference.q.shape
-        noise = per_actuator(self.robot, "position_noise", self.sensors.position_noise) * rng.normal(
-            size=shape
-        )
-        current = self.force_noise * rng.normal(size=shape)
-        table = servo_rows(reference.q, reference.force, noise, reference.inertia)
-        law = Feedback(servo, table, tuple(sorted(self._law.items())))
+        reference, count = self.reference, len(self.robot.actuators)
+        try:
+            rows = self.sensors.rows(self.robot, reference.time, seed)
+            current = self.sensors.force_errors(self.robot, reference.force, seed)
+        except KinematicsError as error:
+            raise IdentificationError(str(error)) from error
         run = simulate(
             self.plant,
             reference.x[0],
             reference.v[0],
-            law,
+            self.sensors.before(self._law, self.robot, rows),
             start=float(reference.time[0]),
             until=float(reference.time[0]) + len(reference.time) / self.rate,
             method="rk4",
             step=1.0 / self.rate,
-            hold=True,
             substeps=self.substeps,
         )
         if run.status != "done":
             raise IdentificationError(f"the rehearsal of {self.robot.name} ended {run.message}")
-        return Rehearsal(self, run, noise, current, seed)
+        return Rehearsal(self, run, rows[:, :count], current, seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -318,9 +302,7 @@ class Rehearsal(Drawn):
 
     @cached_property
     def _coordinates(self) -> Array:
-        plant = self.experiment.plant
-        x, rigid = plant.split(self._states)[0], plant.rigid_states(self._states)
-        q = native(actuator_positions, self.true)(x, plant.rigid.unknowns(rigid))["q"]
+        q, _ = self.experiment.plant.encoders(self._states)
         return unwrapped(q, self.robot.revolute_actuators)
 
     @property
@@ -331,15 +313,15 @@ class Rehearsal(Drawn):
     @cached_property
     def _forces(self) -> Array:
         """Mean forces of the motors over a sample centred at each (N + settling, actuators)."""
-        plant = self.experiment.plant
-        u = self.simulation.inputs[: len(self._states), : plant.count]
-        if not plant.lag:
+        plant, lag = self.experiment.plant, self.experiment.effects.lag
+        u = self.simulation.inputs[: len(self._states)]
+        if not lag:
             after, before = u, np.vstack([u[:1], u[:-1]])
             return 0.5 * (before + after)
         # The motors' forces follow u with the lag T: g = u + (g_0 - u) exp(-t / T), over half a sample each.
         half = 0.5 / self.experiment.rate
-        decay = math.exp(-half / plant.lag)
-        mean = plant.lag / half * (1.0 - decay)
+        decay = math.exp(-half / lag)
+        mean = lag / half * (1.0 - decay)
         off = plant.motor_forces(self._states, u) - u
         after, before = u + off * mean, u + off * decay * mean
         return 0.5 * (np.vstack([after[:1], before[:-1]]) + after)
@@ -351,6 +333,11 @@ class Rehearsal(Drawn):
         Cogging acts beside them. Before the run the first ones are taken to be held.
         """
         return self._forces[self._first :]
+
+    @property
+    def cogging(self) -> Array:
+        """True forces of cogging (N, actuators), N or N m, which no current shows."""
+        return self.experiment.plant.numbers.cogging_forces(self.q)
 
     @cached_property
     def unmodelled(self) -> Array:
@@ -364,13 +351,13 @@ class Rehearsal(Drawn):
             motion, smooth = (self.x, self.v, self.a), experiment.smooth
             result += inverse_dynamics(self.true, *motion, smooth=smooth).force
             result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).force
-        return result - experiment.plant.cogging_at(self.q)
+        return result - self.cogging
 
     @cached_property
     def measurement(self) -> Measurement:
         """What was measured: encoders, forces from currents, the reference."""
         experiment, first = self.experiment, self._first
-        q = encoder_readings(self._coordinates + self.position_noise, experiment.resolution)
+        q = reading(self._coordinates, self.position_noise, 1.0, experiment.resolution)
         return Measurement(
             self.robot,
             self.time.copy(),
@@ -385,7 +372,7 @@ class Rehearsal(Drawn):
         """True coordinates of the actuators less the reference (N, actuators), rad or m."""
         off = self.q - self.experiment.reference.q[self._first :]
         # Both are without jumps, but may be whole turns apart.
-        whole = np.where(revolute(self.robot), np.round(off[0] / (2.0 * math.pi)), 0.0)
+        whole = np.where(self.robot.revolute_actuators, np.round(off[0] / (2.0 * math.pi)), 0.0)
         return np.asarray(off - 2.0 * math.pi * whole)
 
     def to_csv(self, path: str | Path) -> None:

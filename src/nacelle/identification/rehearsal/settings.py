@@ -1,25 +1,19 @@
-"""Options of a rehearsal: the controller, what its sensors read, effects outside the model."""
+"""Options of a rehearsal: the controller, effects outside the model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.model.robot import Robot
-from nacelle.spatial.scalar import Array
+from nacelle.simulation.drives import Drives
+from nacelle.simulation.sensors import Numbers, per_actuator
 
-# What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
-_COUNT, _LINEAR_COUNT = 2.0 * math.pi / 2**17, 1e-6
-# Noise of the measured force if nothing is said, over the root of the mean square of the feedforward.
-FORCE_NOISE = 0.01
 # Bandwidth of the filter of the derivative if nothing is said, over that of the loop.
 _FILTER = 5.0
-
-Numbers = float | Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -76,43 +70,6 @@ class Controller:
 
 
 @dataclass(frozen=True)
-class Sensors:
-    """What encoders and current sensors read; one number for all actuators, or one for each.
-
-    Attributes:
-        resolution: of the encoders at the joint, rad or m, 0 for none; that of 17 bits a turn of the motor
-            behind its gear, and 1 um at a prismatic joint without a gear, if None. Readings are multiples of
-            it.
-        position_noise: standard deviation before that, rad or m.
-        force_noise: standard deviation of the measured force, N or N m; 1 % of the root of the mean square of
-            the model's forces if None.
-    """
-
-    resolution: Numbers | None = None
-    position_noise: Numbers = 0.0
-    force_noise: Numbers | None = None
-
-    @staticmethod
-    def ideal() -> Sensors:
-        """Sensors without noise and steps."""
-        return Sensors(resolution=0.0, position_noise=0.0, force_noise=0.0)
-
-    def resolutions(self, robot: Robot) -> Array:
-        """Resolution of each encoder (actuators,), rad or m."""
-        if self.resolution is None:
-            joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
-            return np.array(
-                [
-                    _LINEAR_COUNT
-                    if joint.gear_ratio == 1.0 and not is_revolute
-                    else _COUNT / abs(joint.gear_ratio)
-                    for joint, is_revolute in zip(joints, revolute(robot), strict=True)
-                ]
-            )
-        return per_actuator(robot, "resolution", self.resolution)
-
-
-@dataclass(frozen=True)
 class Effects:
     """What the robot does and its model does not know; nothing if not given.
 
@@ -132,44 +89,15 @@ class Effects:
     stribeck_rate: float = 0.02
     lag: float = 0.0
 
-    def cogging_terms(self, robot: Robot) -> tuple[tuple[float, float, float], ...]:
-        """Amplitude, cycles and phase of each actuator; none if there is no cogging."""
-        amplitudes = per_actuator(robot, "cogging", self.cogging)
-        if not np.any(amplitudes):
-            return ()
-        cycles = [40.0 if is_revolute else 2.0 * math.pi / 0.024 for is_revolute in revolute(robot)]
+    def drives(self, robot: Robot) -> Drives:
+        """Drives of the robot that moves, with cogging and lag; commands end where the controller has it.
+
+        Raises:
+            KinematicsError: if numbers do not fit the robot.
+        """
+        amplitudes = per_actuator(robot, "amplitude of cogging", self.cogging)
+        cycles = np.where(robot.revolute_actuators, 40.0, 2.0 * math.pi / 0.024)
         if self.cycles is not None:
-            cycles = per_actuator(robot, "cycles", self.cycles).tolist()
-        phases = _numbers(robot, "phase", self.phase).tolist()
-        return tuple(zip(amplitudes.tolist(), cycles, phases, strict=True))
-
-
-def revolute(robot: Robot) -> list[bool]:
-    """For each actuator whether its joint is revolute; else it is prismatic."""
-    return [robot.joints[actuator.joint].primitives[0].is_rotation for actuator in robot.actuators]
-
-
-def per_actuator(robot: Robot, what: str, given: Numbers) -> Array:
-    """One number that is not negative for each actuator (actuators,).
-
-    Raises:
-        IdentificationError: if there are not as many, or one cannot be used.
-    """
-    values = _numbers(robot, what, given)
-    if not np.all(values >= 0.0):
-        name = robot.actuators[int(np.argmin(values >= 0.0))].name
-        raise IdentificationError(
-            f"{what} of {name} is a number that is not negative, got {np.min(values):g}"
-        )
-    return values
-
-
-def _numbers(robot: Robot, what: str, given: Numbers) -> Array:
-    count = len(robot.actuators)
-    values = np.asarray(given, dtype=float)
-    if values.shape not in ((), (count,)):
-        names = ", ".join(actuator.name for actuator in robot.actuators)
-        raise IdentificationError(
-            f"{what} is one number, or one for each of the {count} actuators ({names}), got {given!r}"
-        )
-    return np.broadcast_to(values, (count,)).copy()
+            cycles = per_actuator(robot, "number of cycles", self.cycles)
+        phases = per_actuator(robot, "phase", self.phase, least=-math.inf)
+        return Drives(lag=self.lag, limits=None, cogging=np.column_stack([amplitudes, cycles, phases]))

@@ -1,4 +1,4 @@
-"""What encoders give to a controller: steps, noise, readings that are missing.
+"""What sensors give: steps and noise of encoders, readings that are missing, noise of forces.
 
 At a sample, with the coordinates q of the actuators, noise n drawn beforehand and the resolution d,
 
@@ -7,14 +7,15 @@ At a sample, with the coordinates q of the actuators, noise n drawn beforehand a
 A reading that comes after its sample is late, and counts as missing: the controller has gone on without it.
 Noise and what arrives come in rows beside the desired motion, so that the loop stays one program and the same
 seed gives the same numbers. Rows are finite; a missing reading is the number `MISSING` inside the program,
-which controllers take for none, as they do with NaN (`nacelle.control.pieces.signals.present`).
+which controllers take for none, as they do with NaN (`nacelle.control.pieces.signals.present`). Forces are
+measured by currents, with normal noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +23,9 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
+from nacelle.simulation.sampled import Sampled
 from nacelle.spatial.physics import input_shapes, physics
-from nacelle.spatial.scalar import Array, floor, maximum, pack, where
+from nacelle.spatial.scalar import Array, floor, maximum, where
 
 # What a reading is that has not arrived, rad or m: beyond what any coordinate can be.
 MISSING = 1e12
@@ -31,6 +33,8 @@ MISSING = 1e12
 _COUNT, _LINEAR_COUNT = 2.0 * math.pi / 2**17, 1e-6
 # Steps below this are none, rad or m.
 _FINEST = 1e-15
+# Noise of measured forces if nothing is said, over the root of the mean square of those that are expected.
+_FORCE_NOISE = 0.01
 
 Numbers = float | Sequence[float]
 
@@ -52,7 +56,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Sensors:
-    """Encoders of a robot; one number for all actuators, or one for each.
+    """Encoders and current sensors of a robot; one number for all actuators, or one for each.
 
     Attributes:
         resolution: at the joint, rad or m, 0 for none; that of 17 bits a turn of the motor behind its gear,
@@ -61,6 +65,8 @@ class Sensors:
         dropout: probability with which each reading is missing.
         late: probability with which a whole sample comes too late.
         gaps: times in which readings are missing.
+        force_noise: standard deviation of measured forces, N or N m; 1 % of the root of the mean square of
+            those that are expected if None.
     """
 
     resolution: Numbers | None = None
@@ -68,11 +74,12 @@ class Sensors:
     dropout: Numbers = 0.0
     late: float = 0.0
     gaps: tuple[Gap, ...] = ()
+    force_noise: Numbers | None = None
 
     @staticmethod
     def ideal() -> Sensors:
         """Sensors without noise and steps, from which every reading arrives."""
-        return Sensors(resolution=0.0)
+        return Sensors(resolution=0.0, force_noise=0.0)
 
     @property
     def complete(self) -> bool:
@@ -86,7 +93,7 @@ class Sensors:
             KinematicsError: if numbers do not fit the robot.
         """
         if self.resolution is not None:
-            return _each(robot, "resolution", self.resolution)
+            return per_actuator(robot, "resolution of the sensors", self.resolution)
         joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
         return np.array(
             [
@@ -107,8 +114,9 @@ class Sensors:
             KinematicsError: if numbers do not fit the robot.
         """
         count, rng = len(robot.actuators), np.random.default_rng(seed)
-        noise = _each(robot, "noise", self.noise) * rng.normal(size=(len(time), count))
-        lost = rng.uniform(size=(len(time), count)) < _each(robot, "dropout", self.dropout, most=1.0)
+        noise = per_actuator(robot, "noise of the sensors", self.noise) * rng.normal(size=(len(time), count))
+        dropout = per_actuator(robot, "dropout of the sensors", self.dropout, most=1.0)
+        lost = rng.uniform(size=(len(time), count)) < dropout
         if not 0.0 <= self.late <= 1.0:
             raise KinematicsError(f"the probability of late samples is from 0 to 1, got {self.late:g}")
         lost |= rng.uniform(size=(len(time), 1)) < self.late
@@ -122,28 +130,65 @@ class Sensors:
             lost[inside, slice(None) if not gap.actuator else names.index(gap.actuator)] = True
         return np.hstack([noise, np.where(lost, -1.0, 1.0)])
 
+    def force_errors(self, robot: Robot, expected: Array, seed: int) -> Array:
+        """Errors (N, actuators) of forces that are measured at samples, N or N m.
 
-def _each(robot: Robot, what: str, given: Numbers, *, most: float = math.inf) -> Array:
-    """One number, not negative, for each actuator (actuators,)."""
+        Args:
+            robot: the robot.
+            expected: forces (N, actuators) from which the amount of noise follows where none is given.
+            seed: as in `rows`; the errors are independent of those of the encoders.
+
+        Raises:
+            KinematicsError: if numbers do not fit the robot.
+        """
+        deviation = _FORCE_NOISE * np.sqrt(np.mean(np.square(expected), axis=0))
+        if self.force_noise is not None:
+            deviation = per_actuator(robot, "force_noise of the sensors", self.force_noise)
+        _, drawn = np.random.default_rng(seed).normal(size=(2, *expected.shape))
+        return np.asarray(deviation * drawn)
+
+    def before(self, law: Sampled, robot: Robot, rows: Array) -> Sampled:
+        """A law in its loop that reads the encoders.
+
+        Args:
+            law: the law; its reference has a row for every sample.
+            robot: the model that the law has.
+            rows: of the sensors (N, 2 actuators), `Sensors.rows`.
+        """
+        return replace(
+            law,
+            function=sensed(law.function),
+            reference=np.hstack([law.reference, rows]),
+            gains=np.concatenate([law.gains, self.resolutions(robot)]),
+        )
+
+
+def per_actuator(
+    robot: Robot, what: str, given: Numbers, *, least: float = 0.0, most: float = math.inf
+) -> Array:
+    """One number for each actuator (actuators,), within bounds.
+
+    Raises:
+        KinematicsError: if there are not as many, or one is out of bounds.
+    """
     count, values = len(robot.actuators), np.asarray(given, dtype=float)
     if values.shape not in ((), (count,)):
         names = ", ".join(actuator.name for actuator in robot.actuators)
         raise KinematicsError(
-            f"{what} of the sensors is one number, or one for each of the {count} actuators of {robot.name} "
+            f"the {what} is one number, or one for each of the {count} actuators of {robot.name} "
             f"({names}), got {given!r}"
         )
-    values = np.broadcast_to(values, (count,)).copy()
-    if not np.all((values >= 0.0) & (values <= most)):
-        k = int(np.argmin((values >= 0.0) & (values <= most)))
+    inside = (values >= least) & (values <= most)
+    values, inside = np.broadcast_to(values, (count,)).copy(), np.broadcast_to(inside, (count,))
+    if not np.all(inside):
+        k = int(np.argmin(inside))
         bound = "not negative" if most == math.inf else f"from 0 to {most:g}"
-        raise KinematicsError(
-            f"{what} of the sensors is {bound}, got {values[k]:g} for {robot.actuators[k].name}"
-        )
+        raise KinematicsError(f"the {what} is {bound}, got {values[k]:g} for {robot.actuators[k].name}")
     return values
 
 
 def reading(q: Any, noise: Any, there: Any, resolution: Any) -> Any:
-    """What one encoder gives, rad or m; `MISSING` where nothing has arrived. Any scalar."""
+    """What encoders give, rad or m; `MISSING` where nothing has arrived. Any scalar, or arrays of them."""
     moved = q + noise
     counted = resolution * floor(moved / maximum(resolution, _FINEST) + 0.5)
     return where(there, where(resolution - _FINEST, counted, moved), MISSING)
@@ -172,9 +217,7 @@ def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
         r, gains = given["r"], given["gains"]
         noise, there, resolution = r[len(r) - 2 * m : len(r) - m], r[len(r) - m :], gains[len(gains) - m :]
         given |= {"r": r[: len(r) - 2 * m], "gains": gains[: len(gains) - m]}
-        given["q"] = pack(
-            [reading(*entries) for entries in zip(given["q"], noise, there, resolution, strict=True)]
-        )
+        given["q"] = reading(given["q"], noise, there, resolution)
         return function(robot, *(given[name] for name in declared), **options)
 
     vars(law)["made_from"] = (function, "sensed")
