@@ -30,7 +30,7 @@ from nacelle.emit.rk4 import NumpyRk4, Rk4Result
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.iteration import newton_steps
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.simulation import flow as rigid_flow
+from nacelle.simulation import native_flow
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack, sin
@@ -115,10 +115,10 @@ def test_a_simulation_runs_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     x = nacelle.reference_pose(robot)
     native = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
     driver = drivers("fivebar")[1]
-    monkeypatch.setattr(rigid_flow, "compile_rk4", lambda *_, **__: driver)
-    rigid_flow.loop_driver.cache_clear()
+    monkeypatch.setattr(native_flow, "compile_rk4", lambda *_, **__: driver)
+    native_flow.loop_driver.cache_clear()
     plain = nacelle.simulate(robot, x, until=0.05, method="rk4", step=0.001)
-    rigid_flow.loop_driver.cache_clear()
+    native_flow.loop_driver.cache_clear()
     np.testing.assert_allclose(plain.x, native.x, rtol=1e-12, atol=1e-13)
     assert np.max(np.abs(native.x - native.x[0])) > 1e-4
 

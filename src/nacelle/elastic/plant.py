@@ -34,19 +34,11 @@ from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
 from nacelle.kinematics.pose_input import checked_poses, checked_rates
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledLoop, LoopModel, LoopParts, check_no_motors
-from nacelle.simulation.flow import (
-    NativeDriver,
-    NativeImplicitDriver,
-    bound,
-    implicit_loop,
-    loop_driver,
-)
+from nacelle.simulation.feedback import CompiledPlant, LoopModel, check_no_motors
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Derivative, Event, EventGroup, Feedback, Labels
+from nacelle.simulation.protocol import Derivative, Event, EventGroup, Labels
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_matrices
 from nacelle.spatial.scalar import Array
@@ -174,7 +166,7 @@ def _require_encoders(wanted: Sequence[str]) -> None:
         )
 
 
-class ElasticPlant:
+class ElasticPlant(CompiledPlant):
     """A robot with flexible links under its actuators.
 
     Args:
@@ -197,17 +189,13 @@ class ElasticPlant:
         static: bool = False,
         form: str | None = None,
     ) -> None:
-        self.robot = robot
         self.form = form_of(robot, form)
         self.prescribed = bool(prescribed)
         self.static = bool(static)
         self._settings = tuple(Settings(friction, smooth).options.items())
-        self.options = (*self._settings, ("prescribed", self.prescribed))
-
-    @property
-    def name(self) -> str:
-        """The robot's name."""
-        return self.robot.name
+        options = (*self._settings, ("prescribed", self.prescribed))
+        flow: Any = self.form.flow
+        super().__init__(robot, LoopModel(flow, elastic_signals), options, _NO_CONSTANTS)
 
     @property
     def size(self) -> int:
@@ -318,37 +306,18 @@ class ElasticPlant:
 
     def derivative(self) -> Derivative:
         """The flow ds/dt = f(s, u): native code, or programs between which LAPACK solves."""
-        if self.form.flow is not None:
-            return bound(native(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
-        return self.derivatives
+        return self.derivatives if self.flow is None else super().derivative()
 
     def derivatives(self, s: Array, u: Array) -> Array:
         """The derivatives (N, size) of states (N, size) under inputs (N, actuators), in one call."""
-        if self.form.flow is not None:
-            return np.asarray(native(self.form.flow, self.robot, self.options)(s, u, _NO_CONSTANTS))
+        if self.flow is not None:
+            return super().derivatives(s, u)
         assert isinstance(self.form, Assembled)
         if s.ndim > 1:
             return np.stack([self.derivatives(*row) for row in zip(s, u, strict=True)])
         return self.form.derivative(s, u, self._settings, prescribed=self.prescribed)
 
-    def driver(self) -> NativeDriver | None:
-        """The native loop of fixed steps; None for large robots."""
-        if self.form.flow is None:
-            return None
-        return NativeDriver(loop_driver(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
-
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
-        """The native loop of implicit steps; None for large robots."""
-        del held
-        if self.form.flow is None:
-            return None
-        return NativeImplicitDriver(implicit_loop(self.form.flow, self.robot, self.options), _NO_CONSTANTS)
-
-    def closed(self, feedback: Feedback) -> CompiledLoop:
-        """The robot under a feedback that is compiled with it."""
-        return CompiledLoop(self.loop_parts(), feedback)
-
-    def loop_parts(self) -> LoopParts:
+    def loop_parts(self) -> CompiledPlant:
         """What is compiled with a controller.
 
         Raises:
@@ -364,10 +333,10 @@ class ElasticPlant:
             raise KinematicsError(
                 f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
             )
-        return LoopParts(self.robot, LoopModel(self.form.flow, elastic_signals), self.options, _NO_CONSTANTS)
+        return self
 
     def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
-        """Signals of the encoders at a state (size,), where the robot is too large to be compiled.
+        """Signals of the encoders at states (..., size).
 
         Raises:
             KinematicsError: if the inputs are no forces, or other signals are wanted.

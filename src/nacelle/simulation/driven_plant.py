@@ -35,24 +35,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.native import native
 from nacelle.kinematics.shapes import of_actuators
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
-from nacelle.simulation.feedback import MOTOR, Compilable, CompiledLoop, LoopModel, LoopParts
-from nacelle.simulation.flow import (
-    NativeDriver,
-    NativeImplicitDriver,
-    bound,
-    implicit_loop,
-    loop_driver,
-)
+from nacelle.simulation.feedback import MOTOR, Compilable, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import (
     Derivative,
     Event,
     EventGroup,
-    Feedback,
     ImplicitlyStepped,
     Jointed,
     Labels,
@@ -60,7 +51,6 @@ from nacelle.simulation.protocol import (
     Stepped,
 )
 from nacelle.simulation.run import STEP
-from nacelle.simulation.sampled import signals_at
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 
@@ -231,7 +221,7 @@ class Drivable(Plant, Compilable, Protocol):
     """A plant that can be compiled with drives."""
 
 
-class DrivenPlant:
+class DrivenPlant(CompiledPlant):
     """A plant with its drives.
 
     Args:
@@ -259,10 +249,10 @@ class DrivenPlant:
             raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
         self.plant: Drivable = given
         self.drives = Drives() if drives is None else drives
-        self._parts = given.loop_parts()
-        self.robot = self._parts.robot
-        self.numbers = self.drives.numbers(self.robot)
-        self.model = driven_model(self._parts.model, self.numbers)
+        self._inner = given.loop_parts()
+        self.numbers = self.drives.numbers(self._inner.robot)
+        model = driven_model(self._inner.model, self.numbers)
+        super().__init__(self._inner.robot, model, self._inner.options, self._inner.constants)
         first = np.asarray(first_force, dtype=float)
         if first.shape not in ((), (self.inputs,)) or not np.isfinite(first).all():
             raise KinematicsError(
@@ -274,16 +264,6 @@ class DrivenPlant:
     def name(self) -> str:
         """The plant's name."""
         return self.plant.name
-
-    @property
-    def size(self) -> int:
-        """Number of states: the plant's, forces of current loops with a lag, deflections of bristles."""
-        return self.plant.size + self.numbers.states
-
-    @property
-    def inputs(self) -> int:
-        """Number of actuators."""
-        return self.plant.inputs
 
     @property
     def labels(self) -> Labels:
@@ -318,7 +298,7 @@ class DrivenPlant:
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
         """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
-        signals = signals_at(self._parts, ("q", "qd"), self.plant_states(s))
+        signals = self._inner.signals(self.plant_states(s), ("q", "qd"))
         return np.asarray(signals["q"]), np.asarray(signals["qd"])
 
     def split(self, s: Array) -> tuple[Array, Array]:
@@ -326,34 +306,6 @@ class DrivenPlant:
         return self.plant.split(self.plant_states(s))
 
     # ---- what integrators run
-
-    def loop_parts(self) -> LoopParts:
-        """What is compiled with a controller."""
-        return self._parts._replace(model=self.model)
-
-    def closed(self, feedback: Feedback) -> CompiledLoop:
-        """The plant with its drives under a feedback that is compiled with it."""
-        return CompiledLoop(self.loop_parts(), feedback)
-
-    def derivative(self) -> Derivative:
-        """The flow ds/dt = f(s, u) as native code, of a state (size,) and commands (actuators,)."""
-        return bound(native(self.model.flow, self.robot, self._parts.options), self._parts.constants)
-
-    def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives ds/dt (N, size) of states (N, size) under commands (N, actuators), in one call."""
-        flow = native(self.model.flow, self.robot, self._parts.options)
-        return np.asarray(flow(s, u, self._parts.constants))
-
-    def driver(self) -> NativeDriver:
-        """The native loop of fixed steps."""
-        driver = loop_driver(self.model.flow, self.robot, self._parts.options)
-        return NativeDriver(driver, self._parts.constants)
-
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
-        """The native loop of implicit steps."""
-        del held
-        driver = implicit_loop(self.model.flow, self.robot, self._parts.options)
-        return NativeImplicitDriver(driver, self._parts.constants)
 
     def implicit_step(self, s: Array) -> float:
         """A fixed step, s, of the implicit method that follows plant and current loops at s (size,)."""

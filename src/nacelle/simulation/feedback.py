@@ -16,22 +16,23 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
+from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import (
+from nacelle.simulation.flow import flow, pose_from_coordinates
+from nacelle.simulation.native_flow import (
     NativeDriver,
+    NativeFlow,
     NativeImplicitDriver,
     Options,
-    bound,
-    by_state,
-    flow,
-    pose_from_coordinates,
+    implicit_loop,
+    loop_driver,
 )
-from nacelle.simulation.protocol import Derivative, Feedback
+from nacelle.simulation.protocol import Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
@@ -79,34 +80,6 @@ def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) 
 
 
 RIGID = LoopModel(flow, rigid_signals)
-
-
-class LoopParts(NamedTuple):
-    """What a plant gives to be compiled with a controller, or with drives around it.
-
-    Attributes:
-        robot: the robot that moves.
-        model: its flow and signals.
-        options: keyword arguments of the flow.
-        constants: the last argument of the flow.
-    """
-
-    robot: Robot
-    model: LoopModel
-    options: Options
-    constants: Array
-
-
-@runtime_checkable
-class Compilable(Protocol):
-    """A plant that can be compiled with a controller."""
-
-    def loop_parts(self) -> LoopParts:
-        """What is compiled.
-
-        Raises:
-            KinematicsError: if there is no program of it.
-        """
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -207,108 +180,108 @@ def closed_flow(
 # ---- as native code
 
 
-class CompiledLoop:
-    """A plant under a compiled feedback; its inputs are [t; r].
+class CompiledPlant(NativeFlow):
+    """The body of plants: what follows from a robot, its flow and its signals.
 
     Args:
-        parts: what is compiled with the feedback.
-        law: the feedback.
+        robot: the robot that moves.
+        model: its flow and signals.
+        options: keyword arguments of the flow.
+        constants: the last argument of flow and signals.
         exact_jacobian: whether implicit methods take the exact Jacobian.
     """
 
-    def __init__(self, parts: LoopParts, law: Feedback, *, exact_jacobian: bool = False) -> None:
-        self.robot, self.model, self.options, self.constants = parts
-        self.law, self.exact_jacobian = law, exact_jacobian
-        self.inputs = 1 + reference_size(self.robot, law)
+    def __init__(
+        self,
+        robot: Robot,
+        model: LoopModel,
+        options: Options,
+        constants: Array,
+        *,
+        exact_jacobian: bool = False,
+    ) -> None:
+        super().__init__(robot, model.flow, options, constants, exact_jacobian=exact_jacobian)
+        self.model = model
 
     @property
-    def size(self) -> int:
-        """Number of states."""
-        (size,) = next(iter((input_shapes(self.model.flow, self.robot) or {}).values()))
-        return size
+    def name(self) -> str:
+        """The robot's name."""
+        return self.robot.name
 
-    @property
-    def _key(self) -> tuple[Robot, LoopModel, Callable[..., Any], Options, Options]:
-        return self.robot, self.model, self.law.function, self.law.options, self.options
+    def loop_parts(self) -> CompiledPlant:
+        """What is compiled with a controller, or with drives around it: robot, model, options, constants."""
+        return self
 
-    def derivative(self) -> Derivative:
-        """The flow under the feedback."""
-        return bound(_closed(*self._key), self.constants)
+    def closed(self, feedback: Feedback) -> CompiledLoop:
+        """The plant under a feedback that is compiled with it."""
+        return CompiledLoop(self.loop_parts(), feedback)
 
-    def jacobian(self) -> Derivative | None:
-        """Its exact Jacobian by the state, if it is wanted."""
-        if not self.exact_jacobian:
-            return None
-        return bound(_closed_jacobian(*self._key), self.constants)
+    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
+        """The wanted signals at states (..., size), by name."""
+        results = _signals(self.robot, self.model, tuple(wanted))(s, self.constants)
+        return results if isinstance(results, dict) else {wanted[0]: results}
+
+
+@runtime_checkable
+class Compilable(Protocol):
+    """A plant that can be compiled with a controller."""
+
+    def loop_parts(self) -> CompiledPlant:
+        """What is compiled.
+
+        Raises:
+            KinematicsError: if there is no program of it.
+        """
+
+
+class CompiledLoop(NativeFlow):
+    """A plant under a compiled feedback; its inputs are [t; r].
+
+    Args:
+        plant: what is compiled with the feedback.
+        law: the feedback.
+    """
+
+    def __init__(self, plant: CompiledPlant, law: Feedback) -> None:
+        self._plant = plant
+        self._control, flow = _loop(plant.robot, plant.model, plant.options, law.function, law.options)
+        super().__init__(plant.robot, flow, (), plant.constants, exact_jacobian=plant.exact_jacobian)
 
     def forces(self, s: Array, u: Array) -> Array:
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
-        return np.asarray(_control(*self._key[:4])(s, u, self.constants))
-
-    def driver(self) -> NativeDriver:
-        """The native loop with the feedback at every stage."""
-        return NativeDriver(_closed_driver(*self._key), self.constants)
+        return np.asarray(native(self._control, self.robot)(s, u, self.constants))
 
     def held_driver(self) -> NativeDriver:
         """The native loop with the feedback held over each step."""
-        return NativeDriver(_held_driver(*self._key), self.constants)
+        return NativeDriver(loop_driver(*self._held), self.constants)
 
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
         """The native loop of implicit steps with the feedback at every stage, or held over each step."""
-        return NativeImplicitDriver(_implicit_driver(*self._key, held), self.constants)
+        if not held:
+            return super().implicit_driver()
+        return NativeImplicitDriver(implicit_loop(*self._held), self.constants)
+
+    @property
+    def _held(self) -> tuple[Callable[..., Any], Robot, Options, Callable[..., Any]]:
+        return self._plant.model.flow, self.robot, self._plant.options, self._control
 
 
 @lru_cache(maxsize=32)
-def _control(robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options) -> Compiled:
-    return compile_function(control(Feedback(law, None, options), robot, model), robot)
-
-
-@lru_cache(maxsize=32)
-def _closed(
-    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
-) -> Compiled:
-    return compile_function(closed_flow(Feedback(law, None, options), robot, dict(settings), model), robot)
-
-
-@lru_cache(maxsize=32)
-def _closed_jacobian(
-    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
-) -> Compiled:
-    function = closed_flow(Feedback(law, None, options), robot, dict(settings), model)
-
-    def jacobian(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
-        return by_state(function(robot, s, u, constants), s)
-
-    vars(jacobian)["made_from"] = vars(function)["made_from"]
-    return compile_function(jacobian, robot, inputs=input_shapes(function, robot), minimised=False)
-
-
-@lru_cache(maxsize=32)
-def _closed_driver(
-    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
-) -> Any:
-    return compile_rk4(closed_flow(Feedback(law, None, options), robot, dict(settings), model), robot)
-
-
-@lru_cache(maxsize=32)
-def _held_driver(
-    robot: Robot, model: LoopModel, law: Callable[..., Any], options: Options, settings: Options
-) -> Any:
-    function = control(Feedback(law, None, options), robot, model)
-    return compile_rk4(model.flow, robot, options=dict(settings), control=function)
-
-
-@lru_cache(maxsize=32)
-def _implicit_driver(
-    robot: Robot,
-    model: LoopModel,
-    law: Callable[..., Any],
-    options: Options,
-    settings: Options,
-    held: bool,
-) -> Any:
+def _loop(
+    robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
+) -> tuple[Callable[..., Array], Callable[..., Array]]:
+    """Control and flow of a loop; the same functions for the same parts."""
     own = Feedback(law, None, options)
-    if held:
-        function = control(own, robot, model)
-        return compile_irk5(model.flow, robot, options=dict(settings), control=function)
-    return compile_irk5(closed_flow(own, robot, dict(settings), model), robot)
+    return control(own, robot, model), closed_flow(own, robot, dict(settings), model)
+
+
+@lru_cache(maxsize=32)
+def _signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
+    state, _, constants = (input_shapes(model.flow, robot) or {}).values()
+
+    def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
+        results = model.signals(robot, s, constants, wanted)
+        return {name: results[name] for name in wanted}
+
+    vars(signals)["made_from"] = (*model, wanted)
+    return compile_function(signals, robot, inputs={"s": state, "constants": constants})

@@ -12,34 +12,27 @@ angles a turn apart is meant, and the angle itself is that of the pose, to round
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.dynamics import smallest
 from nacelle.dynamics.external import wrenches_along_twist
 from nacelle.dynamics.joint_effort import rate_rows
 from nacelle.dynamics.settings import Settings
 from nacelle.dynamics.state import state_at
-from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.iteration.newton_steps import closing_step
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.native import native
 from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
 from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.program.derivative import forward
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import exact
-from nacelle.program.trace import Symbol, node_of
-from nacelle.simulation.protocol import Derivative
-from nacelle.spatial.physics import checked_at, input_shapes, physics
+from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.rotation import half_turn, left_jacobian, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
@@ -198,94 +191,3 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
             start, rate = start + primitive.nq, rate + primitive.nv
     y_rates += [rate_rows(robot, now.motion, j)[number][0] @ u for j, number in mechanism.counted]
     return rates, y_rates
-
-
-# ---- as native code
-
-
-class NativeDriver:
-    """A native loop of fixed steps at a fixed orientation from which rotations are counted."""
-
-    def __init__(self, driver: Any, quat_0: Array) -> None:
-        self._driver, self._quat_0 = driver, quat_0
-
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
-        """States (steps, size) after every step."""
-        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
-        return np.asarray(self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts).x[0])
-
-
-class NativeImplicitDriver:
-    """A native loop of implicit steps at a fixed orientation from which rotations are counted."""
-
-    def __init__(self, driver: ImplicitIntegrator, quat_0: Array) -> None:
-        self._driver, self._quat_0 = driver, quat_0
-
-    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Irk5Result:
-        """States (steps, size) after every step of h, s, from s (size,) on at inputs u."""
-        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
-        return self._driver.integrate(s, u, self._quat_0, h=h / substeps, **counts)
-
-
-def bound(compiled: Compiled, quat_0: Array) -> Derivative:
-    """A compiled function of (s, u, quat_0) on fixed buffers: about a microsecond beside the evaluation."""
-    first, second, third = compiled.inputs
-    call = compiled.bind(**{third: quat_0.copy()})
-    s, u, (name,) = call[first], call[second], compiled.outputs
-    out = call[name]
-
-    def evaluate(state: Array, inputs: Array) -> Array:
-        s[:], u[:] = state, inputs
-        call.call()
-        result: Array = out.copy()
-        return result
-
-    return evaluate
-
-
-def flow_jacobian(robot: Robot, s: Array, tau: Array, quat_0: Array, **options: Any) -> Array:
-    """The Jacobian of the flow by the state (size, size); traced only."""
-    return by_state(flow(robot, s, tau, quat_0, **options), s)
-
-
-def by_state(value: Array, s: Array) -> Array:
-    """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
-    graph = s[0].graph
-    nodes, one = [node_of(graph, entry) for entry in value], graph.const(1.0)
-    columns = [forward(graph, nodes, {symbol.index: one}) for symbol in s]
-
-    def entry(node: int | None) -> Scalar:
-        return 0.0 if node is None else Symbol(graph, node)
-
-    rows = [[entry(column[k]) for column in columns] for k in range(len(nodes))]
-    return np.array(rows, dtype=object)
-
-
-@lru_cache(maxsize=64)
-def compiled_jacobian(robot: Robot, options: Options) -> Compiled:
-    """The Jacobian of the flow as native code."""
-    # Minimising so long a program takes longer than it saves.
-    return compile_function(
-        flow_jacobian,
-        robot,
-        inputs=input_shapes(flow, robot),
-        options=dict(options),
-        minimised=False,
-    )
-
-
-@lru_cache(maxsize=64)
-def loop_driver(function: Callable[..., Any], robot: Robot, options: Options) -> Any:
-    """The loop of fixed steps around a flow."""
-    return compile_rk4(function, robot, options=dict(options))
-
-
-@lru_cache(maxsize=64)
-def implicit_loop(function: Callable[..., Any], robot: Robot, options: Options) -> ImplicitIntegrator:
-    """The loop of implicit steps around a flow."""
-    return compile_irk5(function, robot, options=dict(options))
-
-
-def compiled_flow(robot: Robot, options: Options) -> Compiled:
-    """The flow as native code."""
-    return native(flow, robot, options)

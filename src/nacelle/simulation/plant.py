@@ -36,23 +36,15 @@ from nacelle.kinematics.tree.spanning_tree import CosSin, Step
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RIGID, CompiledLoop, LoopParts
+from nacelle.simulation.feedback import RIGID, CompiledPlant
 from nacelle.simulation.flow import (
-    NativeDriver,
-    NativeImplicitDriver,
-    bound,
-    compiled_flow,
-    compiled_jacobian,
     coordinates_of,
-    flow,
-    implicit_loop,
-    loop_driver,
     pose_from_coordinates,
     reference_orientation,
     state_samples,
     state_size,
 )
-from nacelle.simulation.protocol import Derivative, EventGroup, Feedback, Labels
+from nacelle.simulation.protocol import EventGroup, Labels
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import checked_at, differs_by_form, physics
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
@@ -66,7 +58,7 @@ SLACK = 1e-9
 _NEAR_TURN = 0.05
 
 
-class RigidPlant:
+class RigidPlant(CompiledPlant):
     """A rigid robot under its actuators' forces.
 
     Angles on which springs, end stops or wide limits depend count their turns (`counting`).
@@ -89,14 +81,13 @@ class RigidPlant:
         external: Mapping[str, Any] | None = None,
         exact_jacobian: bool = False,
     ) -> None:
-        self.robot = counting(robot)
-        self.mechanism = mechanism_of(self.robot)
+        robot = counting(robot)
+        self.mechanism = mechanism_of(robot)
         options = Settings(friction, smooth).options
-        self.options: tuple[tuple[str, Any], ...] = tuple(options.items())
         self.friction: bool = options["friction"]
         self.smooth: float | None = options.get("smooth")
         self.external = dict(external or {})
-        given = checked_wrenches(self.robot, self.external)
+        given = checked_wrenches(robot, self.external)
         for k, wrench in given.items():
             if wrench.ndim != 1:
                 raise KinematicsError(
@@ -104,24 +95,9 @@ class RigidPlant:
                     f"shape {wrench.shape}"
                 )
         if given:
-            self.options += (("external", tuple((k, tuple(w.tolist())) for k, w in given.items())),)
-        self.exact_jacobian = exact_jacobian
+            options["external"] = tuple((k, tuple(w.tolist())) for k, w in given.items())
         self.quat_0 = reference_orientation(self.mechanism)
-
-    @property
-    def name(self) -> str:
-        """The robot's name."""
-        return self.robot.name
-
-    @property
-    def size(self) -> int:
-        """Number of states: 2 n, and what iteration finds and counts turns, ny."""
-        return 2 * self.robot.motion.n + self.mechanism.ny
-
-    @property
-    def inputs(self) -> int:
-        """Number of actuators."""
-        return len(self.robot.actuators)
+        super().__init__(robot, RIGID, tuple(options.items()), self.quat_0, exact_jacobian=exact_jacobian)
 
     @cached_property
     def labels(self) -> Labels:
@@ -156,39 +132,6 @@ class RigidPlant:
     def unknowns(self, s: Array) -> Array:
         """What iteration found, y (..., ny), in states (..., size)."""
         return np.asarray(s[..., 2 * self.robot.motion.n :])
-
-    # ---- what integrators run
-
-    def derivative(self) -> Derivative:
-        """The flow ds/dt = f(s, tau) as native code, of a state (size,) and forces (actuators,), N m or N."""
-        return bound(compiled_flow(self.robot, self.options), self.quat_0)
-
-    def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives ds/dt (N, size) of states (N, size) under forces (N, actuators), in one call."""
-        return np.asarray(compiled_flow(self.robot, self.options)(s, u, self.quat_0))
-
-    def jacobian(self) -> Derivative | None:
-        """The exact Jacobian of the flow by the state, if it is wanted."""
-        if not self.exact_jacobian:
-            return None
-        return bound(compiled_jacobian(self.robot, self.options), self.quat_0)
-
-    def driver(self) -> NativeDriver:
-        """The native loop of fixed steps."""
-        return NativeDriver(loop_driver(flow, self.robot, self.options), self.quat_0)
-
-    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver:
-        """The native loop of implicit steps; forces are given, so none is held otherwise."""
-        del held
-        return NativeImplicitDriver(implicit_loop(flow, self.robot, self.options), self.quat_0)
-
-    def closed(self, feedback: Feedback) -> CompiledLoop:
-        """The robot under a feedback that is compiled with it."""
-        return CompiledLoop(self.loop_parts(), feedback, exact_jacobian=self.exact_jacobian)
-
-    def loop_parts(self) -> LoopParts:
-        """What is compiled with a controller."""
-        return LoopParts(self.robot, RIGID, self.options, self.quat_0)
 
     def events(self) -> list[EventGroup]:
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""

@@ -36,10 +36,10 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import SIGNALS, Compilable, LoopModel, LoopParts, signal_shapes
-from nacelle.simulation.flow import Options
+from nacelle.simulation.feedback import SIGNALS, Compilable, CompiledPlant, LoopModel, signal_shapes
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import boundary, first_bad, one_step
+from nacelle.simulation.native_flow import Options
 from nacelle.simulation.protocol import Derivative, Events, Plant
 from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.physics import input_shapes, physics
@@ -175,10 +175,9 @@ def _evaluate(law: Sampled, robot: Robot, given: dict[str, Any]) -> tuple[Array,
     return force, memory
 
 
-def control(law: Sampled, parts: LoopParts) -> Callable[..., Array]:
+def control(law: Sampled, parts: CompiledPlant) -> Callable[..., Array]:
     """The law as a physics function of ([s; z], [t; r], [constants; gains]) that gives [u; z+]."""
-    shapes = law.shapes(parts.robot)
-    (n,), _, (count,) = (input_shapes(parts.model.flow, parts.robot) or {}).values()
+    shapes, n, count = law.shapes(parts.robot), parts.size, len(parts.constants)
     rows = 1 + shapes.get("r", (0,))[0]
 
     @physics(s=(n + len(law.memory),), w=(rows,), constants=(count + len(law.gains),))
@@ -201,24 +200,6 @@ def law_alone(law: Sampled, robot: Robot) -> Compiled:
 @lru_cache(maxsize=32)
 def _law_alone(function: Callable[..., Any], model: Robot, options: Options) -> Compiled:
     return compile_function(function, model, options=dict(options))
-
-
-def signals_at(parts: LoopParts, wanted: tuple[str, ...], s: Array) -> dict[str, Array]:
-    """Signals of a plant at states (..., size), by name."""
-    results = _signals(parts.robot, parts.model, wanted)(s, parts.constants)
-    return results if isinstance(results, dict) else {wanted[0]: results}
-
-
-@lru_cache(maxsize=32)
-def _signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
-    state, _, constants = (input_shapes(model.flow, robot) or {}).values()
-
-    def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
-        results = model.signals(robot, s, constants, wanted)
-        return {name: results[name] for name in wanted}
-
-    vars(signals)["made_from"] = (*model, wanted)
-    return compile_function(signals, robot, inputs={"s": state, "constants": constants})
 
 
 class _Key(NamedTuple):
@@ -245,13 +226,13 @@ def _driver(key: _Key) -> Any:
         options=key.law_options,
     )
     (_,), _, (count,) = (input_shapes(key.model.flow, key.robot) or {}).values()
-    parts = LoopParts(key.robot, key.model, key.settings, np.zeros(count))
+    parts = CompiledPlant(key.robot, key.model, key.settings, np.zeros(count))
     return compile_rk4(
         key.model.flow, key.robot, options=dict(key.settings), control=control(law, parts), sampled=True
     )
 
 
-def native_loop(law: Sampled, parts: LoopParts) -> Any:
+def native_loop(law: Sampled, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
     sizes = (len(law.memory), len(law.gains))
     return _driver(_Key(parts.robot, parts.model, parts.options, law.function, law.robot, law.options, sizes))
@@ -416,7 +397,7 @@ def _held_steps(f: Derivative, s: Array, u: Array, h: float, count: int) -> Arra
     return s
 
 
-def _parts(plant: Plant) -> LoopParts | None:
+def _parts(plant: Plant) -> CompiledPlant | None:
     """What is compiled of a plant; None if it must be stepped in Python.
 
     Raises:

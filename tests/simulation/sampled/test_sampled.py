@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sampled import Sampled, control, law_alone, signals_at, waiting_law
+from nacelle.simulation.sampled import Sampled, control, law_alone, waiting_law
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 
@@ -99,7 +99,7 @@ def test_with_the_plant_and_alone() -> None:
     assert np.max(np.abs(both - expected)) < 1e-12
     alone = law_alone(law(), robot)(z, q, r, gains)
     assert np.max(np.abs(np.concatenate([alone["force"], alone["memory"]]) - expected)) < 1e-12
-    assert np.max(np.abs(signals_at(parts, ("q",), s)["q"] - q)) < 1e-12
+    assert np.max(np.abs(parts.signals(s, ("q",))["q"] - q)) < 1e-12
 
 
 def test_forces_that_wait_for_a_sample() -> None:

@@ -31,7 +31,6 @@ from nacelle.pictures import Drawn
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.feedback import Compilable
 from nacelle.simulation.protocol import Plant
-from nacelle.simulation.sampled import signals_at
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
@@ -434,7 +433,7 @@ class ControlRun(Drawn):
 def encoder_coordinates(plant: Plant, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
     if isinstance(plant, Compilable):
-        return np.asarray(signals_at(plant.loop_parts(), ("q",), states)["q"])
+        return np.asarray(plant.loop_parts().signals(states, ("q",))["q"])
     driven: Any = plant
     return np.array([driven.signals(s, ("q",))["q"] for s in states])
 

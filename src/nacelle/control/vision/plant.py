@@ -52,7 +52,6 @@ from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.simulation.flow import (
-    bound,
     coordinates_of,
     flow,
     pose_from_coordinates,
@@ -60,6 +59,7 @@ from nacelle.simulation.flow import (
     state_samples,
     state_size,
 )
+from nacelle.simulation.native_flow import bound
 from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
