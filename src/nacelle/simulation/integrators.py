@@ -27,16 +27,15 @@ from nacelle.emit.irk5 import STAGES, NotConvergedError, Radau, Rates
 from nacelle.errors import KinematicsError
 from nacelle.simulation.inputs import InitialValueProblem, PlantInputs
 from nacelle.simulation.protocol import (
-    Core,
     Derivative,
     Driver,
     EventGroup,
     Events,
-    HasDerivatives,
     HasDriver,
     HasImplicitDriver,
     HasJacobian,
     ImplicitDriver,
+    derivatives_of,
 )
 from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.scalar import Array
@@ -472,11 +471,11 @@ class ImplicitStepper(FixedSteps):
 
     @cached_property
     def _plain(self) -> Callable[[Array, Array], Array]:
-        return _batch(self.drive.plant)
+        return derivatives_of(self.drive.plant)
 
     @cached_property
     def _core(self) -> Callable[[Array, Array], Array]:
-        return _batch(self.drive.core)
+        return derivatives_of(self.drive.core)
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
         """As `FixedSteps.step`; the state is of NaN if Newton's iteration does not converge."""
@@ -524,11 +523,3 @@ def _implicit_driver(drive: PlantInputs) -> ImplicitDriver | None:
     if not drive.free or not isinstance(drive.core, HasImplicitDriver):
         return None
     return drive.core.implicit_driver(held=drive.hold)
-
-
-def _batch(core: Core) -> Callable[[Array, Array], Array]:
-    """Derivatives (N, size) of states (N, size) under inputs (N, inputs)."""
-    if isinstance(core, HasDerivatives):
-        return core.derivatives
-    f = core.derivative()
-    return lambda s, u: np.array([f(state, inputs) for state, inputs in zip(s, u, strict=True)])

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from nacelle.errors import KinematicsError
+from nacelle.model.robot import Robot
 from nacelle.pictures import Shown
 from nacelle.spatial.scalar import Array
 
@@ -164,6 +165,18 @@ class Plant(Core, Protocol):
         """What ends a run unless the user says otherwise."""
 
 
+def robot_of(plant: Plant) -> Robot:
+    """The robot that a plant is of.
+
+    Raises:
+        KinematicsError: if there is none.
+    """
+    robot = getattr(plant, "robot", None)
+    if not isinstance(robot, Robot):
+        raise KinematicsError(f"{plant.name} is a plant without a robot")
+    return robot
+
+
 class Driver(Protocol):
     """Fixed steps of the classical Runge-Kutta method in native code."""
 
@@ -225,6 +238,14 @@ class HasDerivatives(Protocol):
 
     def derivatives(self, s: Array, u: Array) -> Array:
         """The derivatives (N, size) of states (N, size) under inputs (N, inputs)."""
+
+
+def derivatives_of(core: Core) -> Derivative:
+    """Derivatives (N, size) of states (N, size) under inputs (N, inputs): at once, or one after the other."""
+    if isinstance(core, HasDerivatives):
+        return core.derivatives
+    f = core.derivative()
+    return lambda s, u: np.array([f(*each) for each in zip(s, u, strict=True)]).reshape(s.shape)
 
 
 @runtime_checkable

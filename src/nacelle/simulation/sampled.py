@@ -40,7 +40,7 @@ from nacelle.simulation.feedback import SIGNALS, Compilable, CompiledPlant, Loop
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import boundary, first_bad, one_step
 from nacelle.simulation.native_flow import Options
-from nacelle.simulation.protocol import Derivative, Events, Plant
+from nacelle.simulation.protocol import Derivative, Events, Plant, robot_of
 from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, pack
@@ -333,7 +333,7 @@ class _Loop:
     def __init__(self, plant: Plant, law: Sampled, samples: SampleSteps) -> None:
         self.plant, self.law, self.samples = plant, law, samples
         self.parts = _parts(plant)
-        self.robot = self.parts.robot if self.parts is not None else _robot_of(plant)
+        self.robot = self.parts.robot if self.parts is not None else robot_of(plant)
         self.n, self.nz, self.m = plant.size, len(law.memory), plant.inputs
         self.rows = law.rows(plant, self.robot, samples.count)
         self.derivative = plant.derivative() if self.parts is None else None
@@ -415,13 +415,6 @@ def _parts(plant: Plant) -> CompiledPlant | None:
             "(nacelle.simulation.feedback.Compilable) or signals(s, wanted)"
         )
     return None
-
-
-def _robot_of(plant: Plant) -> Robot:
-    robot = getattr(plant, "robot", None)
-    if not isinstance(robot, Robot):
-        raise KinematicsError(f"{plant.name} is a plant without a robot")
-    return robot
 
 
 def integrate_sampled(

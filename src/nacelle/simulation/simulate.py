@@ -21,7 +21,15 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, ImplicitlyStepped, Jointed, Plant, Stepped, checked_events
+from nacelle.simulation.protocol import (
+    Events,
+    ImplicitlyStepped,
+    Jointed,
+    Plant,
+    Stepped,
+    checked_events,
+    robot_of,
+)
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
 from nacelle.simulation.track import Track, along_tracks
 from nacelle.spatial.scalar import Array
@@ -208,10 +216,7 @@ class Simulation(Drawn):
         Raises:
             KinematicsError: if the plant is none.
         """
-        robot = getattr(self.plant, "robot", None)
-        if not isinstance(robot, Robot):
-            raise KinematicsError(f"{self.plant.name} is a plant without a robot")
-        return robot
+        return robot_of(self.plant)
 
     @cached_property
     def _split(self) -> tuple[Array, Array]:

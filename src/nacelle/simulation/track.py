@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from nacelle.progress import task
 from nacelle.simulation.inputs import PlantInputs
-from nacelle.simulation.protocol import HasDerivatives, Plant
+from nacelle.simulation.protocol import derivatives_of
 from nacelle.spatial.scalar import Array
 
 
@@ -62,12 +62,11 @@ class DenseTrack:
         return self.drive.forces(0, t, s)
 
 
-def _derivatives(plant: Plant, s: Array, u: Array) -> Array:
-    """Derivatives (N, size) of many states at once where the plant can, else one after the other."""
-    if isinstance(plant, HasDerivatives):
-        return plant.derivatives(s, u)
-    f = plant.derivative()
-    return np.array([f(state, inputs) for state, inputs in zip(s, u, strict=True)]).reshape(s.shape)
+def cubic(z: Any, h: Any, begin: tuple[Array, Array], end: tuple[Array, Array]) -> Array:
+    """States (..., size) at parts z, 0 to 1, of steps of h, s; begin and end: the state and its derivative."""
+    (a, first), (b, last) = begin, end
+    bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first + z * last)
+    return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
 
 
 class HermiteTrack:
@@ -90,17 +89,16 @@ class HermiteTrack:
         """Derivatives (K, size) at the begin and at the end of each interval."""
         t, s = self.breaks, self.values
         last = self.used if self.drive.held else self.drive.forces(self.steps, t[1:], s[1:])
-        return _derivatives(self.drive.plant, s[:-1], self.used), _derivatives(self.drive.plant, s[1:], last)
+        rates = derivatives_of(self.drive.plant)
+        return rates(s[:-1], self.used), rates(s[1:], last)
 
     def states(self, t: Array) -> Array:
         """States (N, size) at times (N,), s."""
         k = _interval(self.breaks, t)
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
-        z = (t - self.breaks[k])[:, None] / h
         first, last = self._slopes
-        a, b = self.values[k], self.values[k + 1]
-        bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first[k] + z * last[k])
-        return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
+        z = (t - self.breaks[k])[:, None] / h
+        return cubic(z, h, (self.values[k], first[k]), (self.values[k + 1], last[k]))
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""

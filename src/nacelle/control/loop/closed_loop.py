@@ -37,7 +37,7 @@ from nacelle.kinematics.trajectory.base import Trajectory
 from nacelle.model.robot import Robot
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import HasDerivatives, Plant, Stepped
+from nacelle.simulation.protocol import Plant, Stepped, derivatives_of, robot_of
 from nacelle.simulation.run import STEP, Progress
 from nacelle.simulation.sampled import Sampled
 from nacelle.simulation.sensors import Sensors
@@ -77,12 +77,7 @@ def _slopes(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
     """df/ds (size, size) by central differences."""
     size = len(s)
     moved = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
-    values: Any
-    if isinstance(plant, HasDerivatives):
-        values = plant.derivatives(moved, np.broadcast_to(u, (2 * size, len(u))).copy())
-    else:
-        f = plant.derivative()
-        values = np.array([f(state, u) for state in moved])
+    values = derivatives_of(plant)(moved, np.broadcast_to(u, (2 * size, len(u))).copy())
     return np.asarray((values[:size] - values[size:]).T / (2.0 * nudge))
 
 
@@ -333,18 +328,6 @@ def plant_of(given: Plant | Robot) -> Plant:
             f"{given!r} is no plant: give a robot (nacelle.load), a RigidPlant, or what follows nacelle.Plant"
         )
     return plant
-
-
-def robot_of(plant: Plant) -> Robot:
-    """The robot that a plant is of.
-
-    Raises:
-        KinematicsError: if there is none.
-    """
-    robot = getattr(plant, "robot", None)
-    if not isinstance(robot, Robot):
-        raise KinematicsError(f"{plant.name} is a plant without a robot")
-    return robot
 
 
 def _external(plant: Plant) -> dict[str, Any] | None:

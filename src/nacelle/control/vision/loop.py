@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function
+from nacelle.compile import Compiled
 from nacelle.control.controller import STOP_REASONS, Controller
 from nacelle.control.kind import desired_of_row, row_size
 from nacelle.control.laws.computed_torque import ComputedTorque
@@ -40,6 +40,7 @@ from nacelle.control.vision.plant import Deviation, TruePlant, numbers_size
 from nacelle.control.vision.sight import Bodies, EdgeSource, TrueSight
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import native
 from nacelle.model.robot import Robot
 from nacelle.simulation.sensors import Sensors, reading
 from nacelle.spatial.physics import physics
@@ -88,9 +89,36 @@ def observed_law(kind: ComputedTorque) -> Callable[..., dict[str, Array]]:
     return law
 
 
-@lru_cache(maxsize=32)
-def _compiled(kind: ComputedTorque, robot: Robot) -> Compiled:
-    return compile_function(observed_law(kind), robot)
+class SteppedLaw:
+    """A law that is run sample by sample, with its memory.
+
+    Args:
+        controller: its gains, model and sample time.
+        law: its program, of (z, what is measured, r, gains).
+        x: pose at the start (nx,).
+    """
+
+    def __init__(self, controller: Controller, law: Compiled, x: Any) -> None:
+        self.controller, self._law = controller, law
+        self._fields = controller.kind.memory(controller.robot)
+        self._memory = controller.start(x)
+
+    def force(self, *measured: Array, row: Array) -> Array:
+        """Forces (actuators,) of a sample at what is measured, for a desired motion [x; v; a].
+
+        Raises:
+            KinematicsError: if the controller stops.
+        """
+        found = self._law(self._memory, *measured, row, self.controller.gains)
+        self._memory = np.asarray(found["memory"])
+        stopped = self.remembered("stopped")[0]
+        if stopped > 0.0:
+            raise KinematicsError(STOP_REASONS[stopped])
+        return np.asarray(found["force"])
+
+    def remembered(self, name: str) -> Array:
+        """A part of the memory by name."""
+        return self._memory[self._fields.place(name)].copy()
 
 
 class ObservedController:
@@ -110,10 +138,7 @@ class ObservedController:
             raise KinematicsError(
                 f"an observed platform is controlled by 'ct-cartesian', got {controller.name!r}"
             )
-        self.controller = controller
-        self._law = _compiled(kind, controller.robot)
-        self._fields = kind.memory(controller.robot)
-        self._memory = controller.start(x)
+        self._law = SteppedLaw(controller, native(observed_law(kind), controller.robot), x)
 
     def step(self, x: Array, v: Array, row: Array) -> Command:
         """One sample at a pose (nx,) and twist (n,), for a desired motion [x; v; a].
@@ -121,12 +146,7 @@ class ObservedController:
         Raises:
             KinematicsError: if the controller stops.
         """
-        found = self._law(self._memory, x, v, row, self.controller.gains)
-        self._memory = np.asarray(found["memory"])
-        stopped = self._memory[self._fields.place("stopped")][0]
-        if stopped > 0.0:
-            raise KinematicsError(STOP_REASONS[stopped])
-        return Command(np.asarray(found["force"]), self._memory[self._fields.place("acceleration")].copy())
+        return Command(self._law.force(x, v, row=row), self._law.remembered("acceleration"))
 
 
 # ---- the loop with a camera: samples of a law in Python around a true robot in native code
@@ -232,27 +252,20 @@ class EncoderFeedback:
     ) -> None:
         self.controller, self.label = controller, label
         self.encoders = Encoders(controller.robot, sensors, deviation, seed)
-        self._fields = controller.kind.memory(controller.robot)
-        self._law = controller.compiled
 
     def start(self, plant: TruePlant, desired: Desired) -> None:
         """Begin at rest at the start of the desired motion."""
         self.encoders.start(plant, desired)
-        self._memory = self.controller.start(desired.x[0])
+        self._law = SteppedLaw(self.controller, self.controller.compiled, desired.x[0])
 
     def force(self, k: int, row: Array) -> Array:
         """Forces (actuators,), N or N m, of sample k; `row` is the reference then."""
-        found = self._law(self._memory, self.encoders.read(k), row, self.controller.gains)
-        self._memory = np.asarray(found["memory"])
-        stopped = self._memory[self._fields.place("stopped")][0]
-        if stopped > 0.0:
-            raise KinematicsError(STOP_REASONS[stopped])
-        return np.asarray(found["force"])
+        return self._law.force(self.encoders.read(k), row=row)
 
     @property
     def pose(self) -> Array:
         """The reduced pose (nx,) of the law's memory."""
-        return self._memory[self._fields.place("x")].copy()
+        return self._law.remembered("x")
 
 
 class Encoders:
@@ -278,9 +291,7 @@ class Encoders:
         """Readings (actuators,) at sample k, rad or m."""
         m = len(self._zeros)
         q = self._plant.signals()["q"] + self._zeros
-        noise, there = self._rows[k, :m], self._rows[k, m:]
-        entries = zip(q.tolist(), noise.tolist(), there.tolist(), self.resolution.tolist(), strict=True)
-        return np.array([reading(*entry) for entry in entries], dtype=float)
+        return np.asarray(reading(q, self._rows[k, :m], self._rows[k, m:], self.resolution))
 
 
 def run_loop(plant: TruePlant, feedback: CameraFeedback, desired: Desired, *, delay: float = 0.0) -> LookRun:

@@ -28,7 +28,7 @@ true robot, also while its anchors move.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.inverse import inverse_kinematics
@@ -51,6 +50,7 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
+from nacelle.simulation.feedback import CompiledPlant, LoopModel, rigid_signals
 from nacelle.simulation.flow import (
     coordinates_of,
     flow,
@@ -59,7 +59,7 @@ from nacelle.simulation.flow import (
     state_samples,
     state_size,
 )
-from nacelle.simulation.native_flow import bound
+from nacelle.simulation.track import cubic
 from nacelle.spatial.physics import checked_at, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
@@ -312,20 +312,17 @@ def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, *, smooth: f
     return flow(deviating_robot(robot, constants[4:]), s, tau, constants[:4], smooth=smooth)
 
 
-@checked_at(_states)
-@physics(s=_state, constants=_constants)
-def true_signals(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
-    """Pose x (nx,), twist v (n,), and the actuators' coordinates q (actuators,) of the true robot."""
-    x, y, v, true = _split(robot, s, constants)
-    return {"x": x, "v": v, "q": np.asarray(kinematic_model.actuator_positions(true, x, y)["q"])}
+def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+    """Signals of the true robot, as `rigid_signals`; the constants are [quat_0; g]."""
+    return rigid_signals(deviating_robot(robot, constants[4:]), s, constants[:4], wanted)
 
 
 @checked_at(_states)
 @physics(s=_state, constants=_constants)
 def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     """Poses R (bodies, 3, 3), p (bodies, 3) of all bodies of the true robot in the base."""
-    x, y, _, true = _split(robot, s, constants)
-    return kinematic_model.body_poses(true, x, y)
+    at = true_signals(robot, s, constants, ())
+    return kinematic_model.body_poses(deviating_robot(robot, constants[4:]), at["x"], at["y"])
 
 
 @checked_at(_states)
@@ -333,20 +330,6 @@ def true_bodies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
 def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
     return np.asarray(closing_step(deviating_robot(robot, g), y, x)["dy"])
-
-
-def _split(robot: Robot, s: Array, constants: Array) -> tuple[Array, Array, Array, Robot]:
-    true = deviating_robot(robot, constants[4:])
-    mechanism, n = mechanism_of(true), robot.motion.n
-    x, v, y = pose_from_coordinates(mechanism, s[:n], constants[:4]), s[n : 2 * n], s[2 * n :]
-    if mechanism.ny:
-        y = y + closing_step(true, y, x)["dy"]
-    return x, y, v, true
-
-
-@lru_cache(maxsize=32)
-def _stepper(robot: Robot) -> Any:
-    return compile_rk4(true_flow, robot)
 
 
 class TruePlant:
@@ -365,10 +348,7 @@ class TruePlant:
     def __init__(self, model: Robot, deviation: Deviation, *, step: float = 5e-4) -> None:
         self.model, self.deviation, self.step = model, deviation, step
         self.quat_0 = reference_orientation(mechanism_of(sample(model)))
-        self._flow = bound(native(true_flow, model), self._constants(0.0))
-        self._signals = native(true_signals, model)
         self._bodies = native(true_bodies, model)
-        self._driver = _stepper(model)
         self.time = 0.0
         self.state = np.zeros(0)
         self._times: list[float] = []
@@ -377,6 +357,10 @@ class TruePlant:
 
     def _constants(self, time: float) -> Array:
         return np.concatenate([self.quat_0, self.deviation.numbers(self.model, time)])
+
+    def _robot(self, time: float) -> CompiledPlant:
+        """The true robot with its numbers of a time, s."""
+        return CompiledPlant(self.model, LoopModel(true_flow, true_signals), (), self._constants(time))
 
     def start(self, x: Any, v: Any, time: float) -> None:
         """Put the true platform at a pose x (nx,) with a twist v (n,).
@@ -414,19 +398,18 @@ class TruePlant:
         if span <= 0.0:
             return
         steps = max(1, int(np.ceil(span / self.step * (1.0 - 1e-9))))
-        h = span / steps
-        constants = self._constants(self.time + 0.5 * span)
+        h, robot = span / steps, self._robot(self.time + 0.5 * span)
         u = np.asarray(force, dtype=float)[None]
-        states = np.asarray(
-            self._driver.integrate(self.state, u, constants, h=h, steps=steps, every=1, held=steps).x[0]
-        )
+        driver = robot.driver()
+        assert driver is not None
+        states = driver.integrate(self.state, u, h=h, steps=steps)
         if not np.isfinite(states).all():
             raise KinematicsError(
                 f"the true {self.model.name} left what it can do at {self.time:.4g} s: a singularity, or "
                 "a loop that does not close"
             )
         ends = np.concatenate([self.state[None], states])
-        slopes = [np.array(self._flow(state, u[0])) for state in ends]
+        slopes = robot.derivatives(ends, np.repeat(u, steps + 1, axis=0))
         for k in range(steps):
             self._times.append(self.time + (k + 1) * h)
             self._states.append(ends[k + 1])
@@ -451,15 +434,9 @@ class TruePlant:
         if place < 0 or time <= self._times[0]:
             return self._states[0]
         begin, end = self._times[place], self._times[place + 1]
-        h = end - begin
-        u = min(max((time - begin) / h, 0.0), 1.0)
-        a, b = self._states[place], self._states[place + 1]
-        f, g = self._slopes[place]
-        return np.asarray(
-            (1.0 - u) * a
-            + u * b
-            + u * (u - 1.0) * ((1.0 - 2.0 * u) * (b - a) + (u - 1.0) * h * f + u * h * g)
-        )
+        z = min(max((time - begin) / (end - begin), 0.0), 1.0)
+        first, last = zip(self._states[place : place + 2], self._slopes[place], strict=True)
+        return cubic(z, end - begin, first, last)
 
     def split(self, state: Array) -> tuple[Array, Array]:
         """Reduced pose (nx,) and twist (n,) of a state (size,)."""
@@ -470,9 +447,8 @@ class TruePlant:
 
     def signals(self, state: Array | None = None, time: float | None = None) -> dict[str, Array]:
         """Pose "x", twist "v" and the actuators' coordinates "q" at a state and time; now if None."""
-        at = self.time if time is None else time
-        result: dict[str, Array] = self._signals(self.state if state is None else state, self._constants(at))
-        return result
+        robot = self._robot(self.time if time is None else time)
+        return robot.signals(self.state if state is None else state, ("x", "v", "q"))
 
     def bodies(self, state: Array, time: float) -> tuple[Array, Array]:
         """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
