@@ -334,7 +334,7 @@ def wrong_result(robot, x):
     ("law", "words"),
     [
         (unknown_signal, "takes 'speed'"),
-        (wrong_size, r"declares x with the shape \(3,\); of fivebar it is \(2,\)"),
+        (wrong_size, r"takes x with the shape \(3,\); of fivebar it is \(2,\)"),
         (wrong_result, r"gives the shape \(1,\); fivebar has 2 actuators"),
         (nacelle.feedback(computed_force), "the reference of 'computed_force' is missing"),
         (nacelle.feedback(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),

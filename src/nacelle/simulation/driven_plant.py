@@ -261,11 +261,6 @@ class DrivenPlant(CompiledPlant):
         self.first_force: Array = np.broadcast_to(first, (self.inputs,)).copy()
 
     @property
-    def name(self) -> str:
-        """The plant's name."""
-        return self.plant.name
-
-    @property
     def labels(self) -> Labels:
         """Names and units of pose, twist and commands."""
         return self.plant.labels

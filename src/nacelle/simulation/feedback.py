@@ -10,7 +10,7 @@ what it takes, among
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -107,30 +107,39 @@ def is_law(function: Any) -> bool:
     return callable(function) and hasattr(function, "physics_inputs")
 
 
-def reference_size(robot: Robot, law: Feedback) -> int:
-    """Number of entries of the reference that a law takes.
+def law_inputs(
+    what: str,
+    function: Callable[..., Any],
+    model: Robot,
+    robot: Robot,
+    own: Mapping[str, tuple[int, ...]],
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of what a law takes, by name.
+
+    Args:
+        what: the law, in words.
+        function: the law.
+        model: the robot that the law is for.
+        robot: the robot that moves.
+        own: shapes of what there is beside the signals.
 
     Raises:
-        KinematicsError: if the law takes something that there is not.
+        KinematicsError: if the law takes something that there is not, or in another size.
     """
-    shapes = input_shapes(law.function, robot) or {}
-    of_robot = signal_shapes(robot)
+    shapes = input_shapes(function, model) or {}
+    there, names = {**signal_shapes(robot), **own}, (*SIGNALS, *own)
     for name, shape in shapes.items():
-        if name not in SIGNALS:
+        if name not in names:
             raise KinematicsError(
-                f"the feedback {law.name!r} takes {name!r}; {did_you_mean(name, SIGNALS)} "
-                f"(there are {', '.join(SIGNALS)})"
+                f"{what} takes {name!r}; {did_you_mean(name, names)} (there are {', '.join(names)})"
             )
-        if name != "r" and shape != of_robot[name]:
+        if name != "r" and shape != there[name]:
             raise KinematicsError(
-                f"the feedback {law.name!r} declares {name} with the shape {shape}; of {robot.name} it is "
-                f"{of_robot[name]}"
+                f"{what} takes {name} with the shape {shape}; of {robot.name} it is {there[name]}"
             )
-    if "r" not in shapes:
-        return 0
-    if len(shapes["r"]) != 1:
-        raise KinematicsError(f"the reference r of the feedback {law.name!r} has a shape (k,)")
-    return shapes["r"][0]
+    if len(shapes.get("r", (0,))) != 1:
+        raise KinematicsError(f"the reference r of {what} has a shape (k,)")
+    return shapes
 
 
 def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
@@ -143,12 +152,11 @@ def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
 
 def control(law: Feedback, robot: Robot, model: LoopModel = RIGID) -> Callable[..., Array]:
     """The law as a physics function of (robot, s, [t; r], constants)."""
-    shapes = input_shapes(law.function, robot) or {}
-    plant_shapes = input_shapes(model.flow, robot) or {}
-    state, _, constants = plant_shapes.values()
+    shapes = law_inputs(f"the feedback {law.name!r}", law.function, robot, robot, {})
+    state, _, constants = (input_shapes(model.flow, robot) or {}).values()
     options = dict(law.options)
 
-    @physics(s=state, u=(1 + reference_size(robot, law),), constants=constants)
+    @physics(s=state, u=(1 + shapes.get("r", (0,))[0],), constants=constants)
     def controlled(robot: Robot, s: Array, u: Array, constants: Array) -> Array:
         signals = {"t": u[0], "r": u[1:], **model.signals(robot, s, constants, tuple(shapes))}
         force = np.asarray(law.function(robot, *(signals[name] for name in shapes), **options))

@@ -29,23 +29,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_rk4
-from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import SIGNALS, Compilable, CompiledPlant, LoopModel, signal_shapes
+from nacelle.simulation.feedback import Compilable, CompiledPlant, LoopModel, law_inputs
 from nacelle.simulation.inputs import make_drive
 from nacelle.simulation.integrators import boundary, first_bad, one_step
 from nacelle.simulation.native_flow import Options
 from nacelle.simulation.protocol import Derivative, Events, Plant, robot_of
 from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
-from nacelle.spatial.physics import input_shapes, physics
+from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
-
-_OWN = ("z", "gains")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,21 +115,9 @@ class Sampled:
         Raises:
             KinematicsError: if it takes something that there is not, or in another size.
         """
-        model = self.model(plant_robot)
-        shapes = input_shapes(self.function, model) or {}
-        there = signal_shapes(plant_robot) | {"z": self.memory.shape, "gains": self.gains.shape}
-        for name, shape in shapes.items():
-            if name not in (*SIGNALS, *_OWN):
-                raise KinematicsError(
-                    f"the controller {self.name!r} takes {name!r}; {did_you_mean(name, (*SIGNALS, *_OWN))} "
-                    f"(there are {', '.join((*SIGNALS, *_OWN))})"
-                )
-            if name != "r" and shape != there[name]:
-                raise KinematicsError(
-                    f"the controller {self.name!r} takes {name} with the shape {shape}; of "
-                    f"{plant_robot.name} it is {there[name]}"
-                )
-        return shapes
+        own = {"z": self.memory.shape, "gains": self.gains.shape}
+        what = f"the controller {self.name!r}"
+        return law_inputs(what, self.function, self.model(plant_robot), plant_robot, own)
 
     def rows(self, plant: Plant, robot: Robot, count: int) -> Array:
         """The reference (count, k), a row for every sample.
@@ -202,40 +188,27 @@ def _law_alone(function: Callable[..., Any], model: Robot, options: Options) -> 
     return compile_function(function, model, options=dict(options))
 
 
-class _Key(NamedTuple):
-    """What tells one native loop from another."""
-
-    robot: Robot
-    model: LoopModel
-    settings: Options
-    function: Callable[..., Any]
-    law_robot: Robot | None
-    law_options: Options
-    sizes: tuple[int, int]
-
-
 @lru_cache(maxsize=32)
-def _driver(key: _Key) -> Any:
-    nz, gains = key.sizes
-    law = Sampled(
-        key.function,
-        1.0,
-        memory=np.zeros(nz),
-        gains=np.zeros(gains),
-        robot=key.law_robot,
-        options=key.law_options,
-    )
-    (_,), _, (count,) = (input_shapes(key.model.flow, key.robot) or {}).values()
-    parts = CompiledPlant(key.robot, key.model, key.settings, np.zeros(count))
-    return compile_rk4(
-        key.model.flow, key.robot, options=dict(key.settings), control=control(law, parts), sampled=True
-    )
+def _driver(
+    robot: Robot,
+    model: LoopModel,
+    settings: Options,
+    function: Callable[..., Any],
+    law_robot: Robot | None,
+    law_options: Options,
+    sizes: tuple[int, int, int],
+) -> Any:
+    memory, gains, constants = map(np.zeros, sizes)
+    law = Sampled(function, 1.0, memory=memory, gains=gains, robot=law_robot, options=law_options)
+    parts = CompiledPlant(robot, model, settings, constants)
+    return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
 
 
 def native_loop(law: Sampled, parts: CompiledPlant) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
-    sizes = (len(law.memory), len(law.gains))
-    return _driver(_Key(parts.robot, parts.model, parts.options, law.function, law.robot, law.options, sizes))
+    sizes = (len(law.memory), len(law.gains), len(parts.constants))
+    own = (law.function, law.robot, law.options, sizes)
+    return _driver(parts.robot, parts.model, parts.options, *own)
 
 
 # ---- a delay of a whole sample

@@ -63,7 +63,7 @@ class DenseTrack:
 
 
 def cubic(z: Any, h: Any, begin: tuple[Array, Array], end: tuple[Array, Array]) -> Array:
-    """States (..., size) at parts z, 0 to 1, of steps of h, s; begin and end: the state and its derivative."""
+    """States (..., size) at parts z (0 to 1) of steps of h, s, from state and derivative at both ends."""
     (a, first), (b, last) = begin, end
     bend = (1.0 - 2.0 * z) * (b - a) + h * ((z - 1.0) * first + z * last)
     return np.asarray((1.0 - z) * a + z * b + z * (z - 1.0) * bend)
