@@ -41,7 +41,7 @@ from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, StillTra
 from nacelle.spatial.scalar import Array
 
 # Steps of a native run between looks at events and at the user's wish to stop.
-_BLOCK = 1000
+BLOCK = 1000
 # Methods, and the classes of scipy.integrate that step them.
 SOLVERS = {"dop853": "DOP853", "radau": "Radau"}
 # Where within a long step is looked, in parts of it, so that what crosses zero and comes back is seen.
@@ -156,11 +156,19 @@ def one_step(f: Derivative, u: Callable[[int, Array], Array], s: Array, h: float
 
 
 class StepBlock(NamedTuple):
-    """Some steps: the states after them, the plant's inputs at their begin, and what cut them short."""
+    """Some steps, and what cut them short.
+
+    Attributes:
+        states: after each of them.
+        used: the plant's inputs from the begin of each on.
+        error: that was raised in the next one.
+        ended: why the run ends behind them, in words; empty if it does not.
+    """
 
     states: Array
     used: Array
     error: BaseException | None = None
+    ended: str = ""
 
 
 class FixedSteps(ABC):
@@ -169,10 +177,12 @@ class FixedSteps(ABC):
     Attributes:
         failure: why a step may give no state, in words.
         drive: the plant with its inputs.
+        most: how many steps are taken between looks at events and at the user's wish to stop.
     """
 
     failure: str
     drive: PlantInputs
+    most: int = BLOCK
 
     @abstractmethod
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
@@ -304,7 +314,7 @@ def integrate_fixed(
     try:
         while k < grid.last:
             partial = t > grid.time(k)
-            count = 1 if partial else min(_BLOCK, grid.last - k)
+            count = 1 if partial else min(stepper.most, grid.last - k)
             at = np.concatenate([[t], grid.times(k + 1, count - 1)])
             if partial:
                 after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
@@ -334,6 +344,9 @@ def integrate_fixed(
                 break
             if part.error is not None:
                 raise part.error
+            if part.ended:
+                status, message = "event", part.ended
+                break
             report((t - start) / (until - start))
     except (Exception, KeyboardInterrupt) as error:
         # A Ctrl-C may have fallen between the lines that keep a block: only whole ones count.

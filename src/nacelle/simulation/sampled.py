@@ -28,7 +28,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -37,11 +37,18 @@ from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import Compilable, CompiledPlant, LoopModel, law_inputs
-from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import boundary, first_bad, one_step
+from nacelle.simulation.inputs import InitialValueProblem, make_drive
+from nacelle.simulation.integrators import (
+    BLOCK,
+    FixedSteps,
+    StepBlock,
+    TimeGrid,
+    integrate_fixed,
+    one_step,
+)
 from nacelle.simulation.native_flow import Options
 from nacelle.simulation.protocol import Derivative, Events, Plant, robot_of
-from nacelle.simulation.track import HermiteTrack, Outcome, StillTrack, stopped
+from nacelle.simulation.track import Outcome
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
 
@@ -237,8 +244,6 @@ def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[
 # ---- runs of digital controllers: samples, steps between them, events; natively or in Python
 
 
-# Steps of a native run between looks at events and at the user's wish to stop.
-_BLOCK = 1000
 # Steps of the integration in a sample that are not worth their time.
 _MOST_STEPS = 2000
 
@@ -270,9 +275,10 @@ class SampleSteps:
         """Step after which the state is kept, s."""
         return self.period / self.substeps
 
-    def times(self, sample: int, steps: int) -> Array:
-        """Times (steps + 1,), s, of the integration from a sample on: start + h j."""
-        return self.start + self.h * np.arange(sample * self.substeps, sample * self.substeps + steps + 1)
+    @property
+    def grid(self) -> TimeGrid:
+        """The steps of the run."""
+        return TimeGrid(self.start, self.h, 0, self.count * self.substeps)
 
 
 def samples_of(law: Sampled, start: float, until: float, step: float, inner: int = 1) -> SampleSteps:
@@ -300,74 +306,103 @@ def samples_of(law: Sampled, start: float, until: float, step: float, inner: int
     return SampleSteps(start, law.period, count, substeps, delay, inner)
 
 
-class _Loop:
-    """Blocks of samples of a law around a plant, natively or in Python."""
+class SampledSteps(FixedSteps):
+    """Steps of a plant under a digital controller, in blocks of whole samples: natively, or in Python.
 
-    def __init__(self, plant: Plant, law: Sampled, samples: SampleSteps) -> None:
-        self.plant, self.law, self.samples = plant, law, samples
-        self.parts = _parts(plant)
-        self.robot = self.parts.robot if self.parts is not None else robot_of(plant)
-        self.n, self.nz, self.m = plant.size, len(law.memory), plant.inputs
-        self.rows = law.rows(plant, self.robot, samples.count)
-        self.derivative = plant.derivative() if self.parts is None else None
-        self._alone = law_alone(law, self.robot) if self.parts is None else None
+    Args:
+        plant: the plant.
+        law: the controller.
+        samples: when it samples.
+        s0: the state at the start (size,).
 
-    def start(self, s0: Array) -> Array:
-        """X = [s; z; u] at the start."""
-        first = np.zeros(self.m) if self.law.first_force is None else np.asarray(self.law.first_force)
-        return np.concatenate([s0, self.law.memory, first])
+    Attributes:
+        memory: what the controller remembers, (steps, nz) for the start and for each block.
+    """
 
-    def block(self, X: Array, sample: int, count: int) -> Array:
-        """X (count substeps, size) after every step of some samples; NaN from where it fails."""
-        t = self.samples.start + self.samples.period * np.arange(sample, sample + count)
-        w = np.column_stack([t, self.rows[sample : sample + count]])
-        if self.parts is None:
-            return self._plain(X, w)
-        driver = native_loop(self.law, self.parts)
-        constants = np.concatenate([self.parts.constants, self.law.gains])
+    failure = "the state, or a force of the controller, is not finite"
+
+    def __init__(self, plant: Plant, law: Sampled, samples: SampleSteps, s0: Array) -> None:
+        self.law, self.samples, self.n = law, samples, plant.size
+        self._parts = _parts(plant)
+        self._robot = robot_of(plant) if self._parts is None else self._parts.robot
+        self._rows = law.rows(plant, self._robot, samples.count)
+        first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
+        self.drive = make_drive(plant, first, hold=True)
+        self.most = max(1, BLOCK // samples.substeps) * samples.substeps
+        self.memory = [law.memory[None]]
+        self._last = np.concatenate([s0, law.memory, first])
+
+    @cached_property
+    def _derivative(self) -> Derivative:
+        return self.drive.plant.derivative()
+
+    def evaluations(self, steps: int) -> int:
+        """Four a step of the method."""
+        return 4 * self.samples.inner * steps
+
+    def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
+        """A step under forces that are held, as `FixedSteps.step`."""
+        assert held is not None
+        for _ in range(self.samples.inner):
+            s = one_step(self._derivative, lambda stage, state: held, s, h / self.samples.inner)
+        return s, held
+
+    def _native(self, s: Array, k: int, t: Array) -> StepBlock:
+        """Steps of whole samples, up to one after which the controller has stopped."""
+        substeps = self.samples.substeps
+        chosen = slice(k // substeps, (k + len(t) - 1) // substeps)
+        times = self.samples.start + self.samples.period * np.arange(chosen.start, chosen.stop)
+        w = np.column_stack([times, self._rows[chosen]])
+        X = self._plain(w) if self._parts is None else self._compiled(self._parts, w)
+        n, end, ended = self.n, self.n + len(self.law.memory), ""
+        if self.law.stop is not None:
+            place, words = self.law.stop
+            stopped = X[:, n + place] > 0.0
+            if stopped.any():
+                # Without forces a robot may meet an event later.
+                halt = int(np.argmax(stopped))
+                X = X[: halt + 1]
+                reason = words if isinstance(words, str) else words[int(X[halt, n + place])]
+                ended = f"at {t[halt]:.9g} s {reason}"
+        self._last = X[-1]
+        self.memory.append(X[:, n:end])
+        return StepBlock(X[:, :n], X[:, end:], ended=ended)
+
+    def _compiled(self, parts: CompiledPlant, w: Array) -> Array:
+        """X = [s; z; u] after every step of samples with rows w; NaN from where it fails."""
         inner, held = self.samples.inner, self.samples.substeps * self.samples.inner
-        result = driver.integrate(
-            X,
+        result = native_loop(self.law, parts).integrate(
+            self._last,
             w,
-            constants,
+            np.concatenate([parts.constants, self.law.gains]),
             h=self.samples.h / inner,
-            steps=count * held,
+            steps=len(w) * held,
             every=inner,
             held=held,
             delay=self.samples.delay * inner,
         )
         return np.asarray(result.x[0])
 
-    def _plain(self, X: Array, w: Array) -> Array:
+    def _plain(self, w: Array) -> Array:
         """The same in Python."""
-        plant: Any = self.plant
-        assert self.derivative is not None
-        assert self._alone is not None
-        n, nz, substeps = self.n, self.nz, self.samples.substeps
-        s, z, u = X[:n], X[n : n + nz], X[n + nz :]
-        shapes = self.law.shapes(self.robot)
+        plant: Any = self.drive.plant
+        law, shapes = law_alone(self.law, self._robot), self.law.shapes(self._robot)
+        s, z, u = np.split(self._last, [self.n, self.n + len(self.law.memory)])
         rows: list[Array] = []
         for row in w:
             given = {"t": row[0], "r": row[1:], "z": z, "gains": self.law.gains}
             given |= plant.signals(s, tuple(shapes))
-            outputs = self._alone(*(given[name] for name in shapes))
+            outputs = law(*(given[name] for name in shapes))
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
-            for phase in range(substeps):
+            for phase in range(self.samples.substeps):
                 u = new if phase == self.samples.delay else u
-                s = _held_steps(self.derivative, s, u, self.samples.h, self.samples.inner)
+                s, _ = self.step(s, 0, 0.0, self.samples.h, u)
                 rows.append(np.concatenate([s, z, u]))
         result = np.array(rows)
         bad = ~np.isfinite(result).all(axis=1)
         if bad.any():
             result[int(np.argmax(bad)) :] = np.nan
         return result
-
-
-def _held_steps(f: Derivative, s: Array, u: Array, h: float, count: int) -> Array:
-    """So many steps, h (s) together, from a state under forces that are held."""
-    for _ in range(count):
-        s = one_step(f, lambda stage, state: u, s, h / count)
-    return s
 
 
 def _parts(plant: Plant) -> CompiledPlant | None:
@@ -401,86 +436,17 @@ def integrate_sampled(
     """Run a law around a plant, until the last sample is over or an event comes."""
     own = len(law.memory)
     law, samples = _whole_delay(law, samples, plant.inputs)
-    loop = _Loop(plant, law, samples)
-    drive = make_drive(plant, np.zeros(plant.inputs), hold=True)
-    X = loop.start(s0)
-    n, nz = loop.n, loop.nz
-    times, kept = [np.array([samples.start])], [X[None]]
-    status, message = "done", f"reached {samples.start + samples.period * samples.count:g} s"
-    size = max(1, _BLOCK // samples.substeps)
-    try:
-        for sample in range(0, samples.count, size):
-            count = min(size, samples.count - sample)
-            states = loop.block(X, sample, count)
-            at = samples.times(sample, len(states))
-            place = first_bad(events, at[1:], states[:, :n])
-            halt = _first_stop(law, states[:place, n : n + nz])
-            if halt is not None:
-                # Without forces a robot may meet an event later.
-                place = None
-            good = len(states) if place is None else place
-            times.append(at[1 : good + 1])
-            kept.append(states[:good])
-            if place is not None:
-                before = states[good - 1] if good else X
-                span, u = (at[good], at[good + 1]), states[good, n + nz :]
-                end, last, name = _last(plant, events, span, before[:n], u, samples.inner)
-                if end > at[good]:
-                    times.append(np.array([end]))
-                    kept.append(np.concatenate([last, before[n : n + nz], u])[None])
-                status = "failed" if name is None else "event"
-                message = f"at {end:.9g} s {name or 'the state, or a force of the controller, is not finite'}"
-                break
-            if halt is not None:
-                del times[-1], kept[-1]
-                times.append(at[1 : halt + 2])
-                kept.append(states[: halt + 1])
-                assert law.stop is not None
-                place, words = law.stop
-                reason = words if isinstance(words, str) else words[int(states[halt, n + place])]
-                status, message = "event", f"at {at[halt]:.9g} s {reason}"
-                break
-            X = states[-1]
-            report((sample + count) / samples.count)
-    except (Exception, KeyboardInterrupt) as error:
-        whole = min(len(times), len(kept))
-        del times[whole:], kept[whole:]
-        status, message = stopped(error, float(times[-1][-1]), nothing=whole < 2)
-    breaks, values = np.concatenate(times), np.concatenate(kept)
-    states, memory, used = values[:, :n], values[:, n : n + own], values[:, n + nz :]
-    track: HermiteTrack | StillTrack = StillTrack(drive, samples.start, s0)
-    if len(breaks) > 1:
-        track = HermiteTrack(drive, breaks, states, np.arange(len(breaks) - 1), used[1:])
-        # The forces beside a time are those that act from it on; some may wait in the memory.
-        next_ones = values[-1:, n + own : n + nz] if nz > own else used[-1:]
-        used = np.concatenate([used[1:], next_ones])
-    evaluations = 4 * samples.inner * (len(breaks) - 1)
-    return Outcome(breaks, states, used, track, status, message, evaluations, memory=memory)
-
-
-def _first_stop(law: Sampled, memory: Array) -> int | None:
-    """The first step after which the law has stopped, by its memory (N, nz); None if there is none."""
-    if law.stop is None:
-        return None
-    stopped = memory[:, law.stop[0]] > 0.0
-    return int(np.argmax(stopped)) if stopped.any() else None
-
-
-def _last(
-    plant: Plant, events: Events, span: tuple[float, float], s: Array, u: Array, inner: int
-) -> tuple[float, Array, str | None]:
-    """The last time before an event within a step from a state on under forces, and the state there."""
-    begin, end = span
-    f = plant.derivative()
-    held = np.where(np.isfinite(u), u, 0.0)
-
-    def state(t: float) -> Array:
-        return _held_steps(f, s, held, t - begin, inner) if t > begin else s
-
-    if not np.isfinite(u).all():
-        return begin, s, None
-    last, name = boundary(events, float(begin), float(end), state)
-    return last, state(last), name
+    steps, grid = SampledSteps(plant, law, samples, s0), samples.grid
+    problem = InitialValueProblem(steps.drive, s0, samples.start, events)
+    outcome = integrate_fixed(problem, grid, report, stepper=steps)
+    memory, last = np.concatenate(steps.memory)[: len(outcome.t)], len(outcome.t) - 1
+    if outcome.t[last] < grid.time(last):
+        # An event came within a step.
+        memory[last] = memory[last - 1]
+    if len(law.memory) > own and last:
+        # The forces beside a time are those that act from it on; the next ones wait in the memory.
+        outcome.inputs[last] = memory[last, own:]
+    return outcome._replace(memory=memory[:, :own])
 
 
 def _whole_delay(law: Sampled, samples: SampleSteps, inputs: int) -> tuple[Sampled, SampleSteps]:
