@@ -8,7 +8,7 @@ when it runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class NativeFlow:
         """Number of inputs."""
         return self._sizes[1]
 
-    @property
+    @cached_property
     def _sizes(self) -> tuple[int, int]:
         assert self.flow is not None
         (states,), (inputs,), _ = (input_shapes(self.flow, self.robot) or {}).values()
