@@ -248,6 +248,16 @@ def test_going_on_is_the_same_run(delay: float) -> None:
     assert np.max(np.abs(other.x[-1] - whole.x[-1])) > 1e-9
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.5 * T_OF_LOOP])
+def test_substeps_are_steps_that_are_not_kept(delay: float) -> None:
+    fine = run(controller(delay=delay), step=T_OF_LOOP / 16)
+    for plant in (None, InPython(RigidPlant(library_robot("fivebar"), friction=False))):
+        kept = run(controller(delay=delay), plant, substeps=2)
+        np.testing.assert_allclose(kept.t, fine.t[::2], rtol=0.0, atol=1e-15)
+        np.testing.assert_allclose(kept.x, fine.x[::2], rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(kept.inputs, fine.inputs[::2], rtol=1e-10)
+
+
 def test_a_controller_that_stops_ends_the_run() -> None:
     law = controller(memory=np.array([0.0, 0.0, -10.5]), stop=(2, "enough was counted"))
     result = run(law)
