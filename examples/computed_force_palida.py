@@ -129,7 +129,7 @@ def _figure(robot, draw, unit, path):
         draw(axis, k)
         axis.set_ylabel(f"{robot.actuators[k].name} ({unit})")
         style.plain_axes(axis)
-    axes[-1].set_xlabel(style.TIME)
+    axes[-1].set_xlabel("time (s)")
     style.shared_legend(figure, axes[0])
     path.unlink(missing_ok=True)
     save(figure, path, step=5)

@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle import robots
 from nacelle.cli.dynamics import linearise as linearise_command
+from nacelle.cli.outputs import print_parts
 from nacelle.dynamics.reactions import PARTS, joint_reactions
 from support import described
 from support.command import run, run_json
@@ -118,9 +119,8 @@ def test_a_pose_without_equilibrium_is_reported() -> None:
 def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> None:
     """Twenty columns do not fit beside each other: they follow below, and no name is cut."""
     names = tuple(f"v_leg{k}.some-joint" for k in range(20))
-    linearise_command._matrix(
-        "A", np.arange(400.0).reshape(20, 20), [f"d/dt {name}" for name in names], names
-    )
+    rows = [f"d/dt {name}" for name in names]
+    print_parts(linearise_command._matrix("A", np.arange(400.0).reshape(20, 20), rows, names))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 160
     heads = [line.split() for line in lines if line.startswith("A ")]

@@ -1,7 +1,7 @@
 """Report.
 
-flagged, formula, gallery, listing, lumping, operations, plain, published, published frequencies,
-summary, table, text.
+flagged, formula, gallery, listing, lumping, operations, published, published frequencies, summary, table,
+workspace.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from nacelle.report import gallery
 from nacelle.report.flagged import flag_line
 from nacelle.report.gallery import draw_lumping
 from nacelle.report.operations import operation_count
-from nacelle.report.plain import workspace_data
 from nacelle.report.published import published
 from nacelle.report.summary import problem_line, show, summary, tree_data
 from nacelle.report.table import plain_table
+from nacelle.report.workspace import workspace_data
 from support.library import NAMES, library_robot
 from support.uncompiled import any_robot
 

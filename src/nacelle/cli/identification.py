@@ -38,24 +38,26 @@ from nacelle.cli.inputs import (
     pose_at,
     value_with_unit,
 )
+from nacelle.cli.outputs import print_parts, print_result
 from nacelle.cli.trajectory import check_rate
+from nacelle.cli.view import write_picture
 from nacelle.errors import NacelleError
 from nacelle.progress import task
 
 if TYPE_CHECKING:
-    from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
     from nacelle.identification.data.measurement import Measurement
     from nacelle.identification.data.preparation import Preparation
     from nacelle.identification.estimation.payload import PayloadEstimate
     from nacelle.identification.excitation.result import Excitation
     from nacelle.identification.identify import Identification
-    from nacelle.identification.validation import Validation
     from nacelle.model.robot import Robot
 
 
 # ---- options that several of them share: data, filters, base parameters
 
 
+_YAML = (".yaml", ".yml")
+_PAGE = (".html", ".htm")
 DataArgument = Annotated[
     list[Path], typer.Argument(metavar="data", help="Measured runs: csv, npz, mat, parquet, mcap; repeat.")
 ]
@@ -126,45 +128,13 @@ def base_command(
     as_json: JsonOption = False,
 ) -> None:
     """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
-    from nacelle.dynamics.base_parameters.base_parameters import base_parameters
+    from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+    from nacelle.report.parameters import base_parts
 
     robot = loaded(load_robot(robot_name, mode), payload)
     with task(f"base parameters of {robot.name}"):
         base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
-    if as_json:
-        print_json(base.data())
-    else:
-        _show_base(base)
-
-
-def _show_base(base: BaseParameters) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    out.print(
-        f"{base.robot.name}: {len(base)} base parameters of {len(base.choice.names)}: {len(base.rigid)} of "
-        f"inertia, rotors and springs, {len(base.friction)} of friction",
-        highlight=False,
-    )
-    table = Table("base parameter", "value")
-    for grouping, value in zip(base.groupings, base.values.tolist(), strict=True):
-        table.add_row(Text(grouping), f"{value:.6g}")
-    out.print(table)
-    effects = base.effects
-    nothing = [name for name, effect in effects.items() if effect == "no effect"]
-    if nothing:
-        out.print(Text(f"no effect: {', '.join(nothing)}"))
-    if base.choice.assumed:
-        out.print(Text(f"assumed to be zero: {', '.join(base.choice.assumed)}"))
-    agreement = (
-        "which is what the rules of mechanics leave"
-        if base.structural == len(base)
-        else f"the rules of mechanics leave {base.structural}; without a rule: {', '.join(base.unexplained)}"
-    )
-    out.print(f"rank {len(base)} over random states, gap {base.gap:.0e}: {agreement}", highlight=False)
-    if not base.certain:
-        out.print("The rank is in doubt: some parameters can hardly be distinguished.", highlight=False)
+    print_result(base, BaseParameters.data, base_parts, as_json)
 
 
 # ---- excite
@@ -232,6 +202,8 @@ def excite_command(
 ) -> None:
     """Motion that excites the parameters: well conditioned, within all limits, at rest at both ends."""
     from nacelle.identification.excitation.excite import excite
+    from nacelle.identification.excitation.result import Excitation
+    from nacelle.report.parameters import excitation_parts
 
     robot = loaded(load_robot(robot_name, mode), payload)
     for target, endings in ((csv, ()), (out, (".yaml", ".yml")), (plot, PICTURES)):
@@ -269,15 +241,12 @@ def excite_command(
         result.to_csv(csv, rate=rate, periods=periods)
     if out is not None:
         result.save(out, overwrite=replaced(out))
-    if plot is not None:
-        _draw(result, plot)
-    if as_json:
-        print_json(result.data())
-    else:
-        _show_excitation(result)
-    for target in (csv, out, plot):
+    print_result(result, Excitation.data, excitation_parts, as_json)
+    for target in (csv, out):
         if target is not None:
             wrote(target)
+    if plot is not None:
+        write_picture(lambda: _forces(result), plot)
     if result.status == "interrupted":
         leave_interrupted("the best motion so far is kept")
 
@@ -323,42 +292,12 @@ def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: tuple[str, st
     return part * float(kinds[of][k])
 
 
-def _draw(result: Excitation, target: Path) -> None:
-    with task(f"drawing {target}"):
-        from nacelle.dynamics.sizing import size_motors
-        from nacelle.report.draw.canvas import save
-        from nacelle.report.draw.curves import plot_forces
+def _forces(result: Excitation) -> Any:
+    """The forces along an excitation, drawn."""
+    from nacelle.dynamics.sizing import size_motors
 
-        title = f"{result.robot.name}: forces along the excitation, condition {result.condition:.3g}"
-        save(plot_forces(size_motors(result.robot, result.trajectory), title=title, shown=False), target)
-
-
-def _show_excitation(result: Excitation) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    whole = result.trajectory
-    ended = f"{result.status}: {result.message}" if result.message else result.status
-    out.print(
-        f"{result.robot.name}: {result.strategy} excitation of {len(result.base)} base parameters, "
-        f"{whole.duration:.4g} s; {ended}",
-        markup=False,
-    )
-    better = "condition" if result.criterion == "condition" else "log det"
-    out.print(
-        f"condition {result.condition:.4g}, log det {result.log_det:.4g}; {better} of the best random motion "
-        f"{result.random:.4g}",
-        markup=False,
-    )
-    table = Table("limit", "most used by", "use", "at (s)", "the limit is")
-    for use in result.uses:
-        origin = result.limits.origin.get(use.kind, "")
-        table.add_row(
-            Text(use.kind), Text(use.name), f"{100.0 * use.use:.1f} %", f"{use.time:.3f}", Text(origin)
-        )
-    out.print(table)
-    out.print(f"least well determined: {result.weakest()}", markup=False)
+    title = f"{result.robot.name}: forces along the excitation, condition {result.condition:.3g}"
+    return size_motors(result.robot, result.trajectory).plot(title=title, shown=False)
 
 
 # ---- rehearse
@@ -432,8 +371,9 @@ def validate_command(
     from nacelle.identification.data.checks.check import check_measurement
     from nacelle.identification.identify import raise_for, raise_for_misfit
     from nacelle.identification.validation import validate
+    from nacelle.report.parameters import validation_lines
 
-    check_new(report, (".html", ".htm"))
+    check_new(report, _PAGE)
     robot = loaded(load_robot(robot_name, mode), payload)
     measured = read_all(robot, data, columns)
     if "all" not in (allow or ()):
@@ -441,7 +381,7 @@ def validate_command(
             raise_for(check_measurement(measurement), allow or ())
     result = validate(robot, measured, preparation=filters(cutoff, decimation))
     if not as_json:
-        show_rows(f"{robot.name}: forces", result)
+        print_parts(validation_lines(result))
     raise_for_misfit(result, allow or ())
     if report is not None:
         from nacelle.report.identification import validation_page
@@ -452,21 +392,7 @@ def validate_command(
         print_json(result.data())
 
 
-def show_rows(title: str, result: Validation) -> None:
-    """Print how well forces are predicted, a line a row."""
-    from rich.text import Text
-
-    out = console()
-    out.print(f"{title}: R^2 {result.score:.5f} over {result.regression.count} samples", highlight=False)
-    for words in result.words():
-        out.print(Text(f"- {words}"))
-
-
 # ---- identify
-
-
-_YAML = (".yaml", ".yml")
-_PAGE = (".html", ".htm")
 
 
 @command("identify")
@@ -522,6 +448,7 @@ def identify_command(
     from nacelle.identification.estimation.payload import payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit
     from nacelle.identification.validation import validate
+    from nacelle.report.parameters import identification_parts, payload_lines
 
     check_new(out, _YAML)
     check_new(report, _PAGE)
@@ -542,7 +469,7 @@ def identify_command(
     validation = validate(result.estimator, others, preparation=preparation) if others else None
     fits = [result.fit, *([] if validation is None else [validation])]
     if not as_json and not all(fit.ok for fit in fits):
-        _show_identified(result, validation)
+        print_parts(identification_parts(result, validation))
     for fit in fits:
         raise_for_misfit(fit, allow or ())
     load = None
@@ -573,9 +500,9 @@ def identify_command(
         print_json(result.data() | held | carried | written)
         return
     if all(fit.ok for fit in fits):
-        _show_identified(result, validation)
+        print_parts(identification_parts(result, validation))
     if load is not None:
-        _show_payload(load)
+        print_parts(payload_lines(load))
 
 
 def _write_robot(result: Identification, out: Path) -> None:
@@ -598,48 +525,3 @@ def _payload_data(load: PayloadEstimate) -> dict[str, Any]:
         "is_seen": load.is_seen,
         "is_explained": load.is_explained(),
     }
-
-
-def _show_payload(load: PayloadEstimate) -> None:
-    out = console()
-    com = ", ".join(f"{value:.4g}" for value in load.com)
-    out.print(
-        f"payload on {load.on}: {load.mass:.5g} kg (deviation {load.sigma[0]:.2g}), centre of mass at "
-        f"[{com}] m; determined: {', '.join(load.determined) or 'nothing'}",
-        highlight=False,
-    )
-    if not load.is_seen:
-        out.print("- its mass is not distinguishable from zero", highlight=False)
-    if not load.is_explained():
-        out.print("- the runs differ by more than a payload explains", highlight=False)
-
-
-def _show_identified(result: Identification, validation: Validation | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    out = console()
-    estimator = result.estimator
-    out.print(
-        f"{result.robot.name}: {len(result.base)} base parameters by {type(estimator).__name__}, "
-        f"R^2 {result.fit.score:.5f}, excitation {result.excitation}",
-        highlight=False,
-    )
-    table = Table("base parameter", "described", "estimate", "deviation", "%", "")
-    removed = set(result.essential.removed)
-    for k, name in enumerate(result.base.names):
-        relative = 100.0 * estimator.relative_std_[k]
-        table.add_row(
-            Text(name),
-            f"{result.base.values[k]:.5g}",
-            f"{estimator.coef_[k]:.5g}",
-            f"{estimator.std_[k]:.2g}",
-            f"{relative:.2g}" if relative < 1e4 else "-",
-            "inessential" if name in removed else "",
-        )
-    out.print(table)
-    for words in result.words():
-        out.print(Text(f"- {words}"))
-    show_rows("fit", result.fit)
-    if validation is not None:
-        show_rows("validation", validation)

@@ -7,7 +7,6 @@ along a table of them. `workspace`: where the nacelle can go, and how well condi
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,6 +49,7 @@ from nacelle.cli.outputs import (
     joint_units,
     leave_if_failed,
     print_dependent,
+    print_result,
     print_tool,
     reported_table,
     tool_columns,
@@ -62,7 +62,7 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from nacelle.kinematics.forward.forward import Assemblies
     from nacelle.kinematics.inverse import InverseKinematics
-    from nacelle.kinematics.workspace import Reach, Workspace
+    from nacelle.kinematics.workspace import Workspace
     from nacelle.model.robot import Robot
     from nacelle.spatial.scalar import Array
 
@@ -407,13 +407,15 @@ def workspace_command(
 ) -> None:
     """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
     from nacelle.kinematics.workspace import reach, workspace
+    from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 
     robot = load_robot(robot_name, mode)
     start = pose_at(robot, at, tool)
     if rays:
         if over or out or singular:
             raise NacelleError("--rays goes without --over, --out and --singularities")
-        _show_reach(reach(robot, at=start, rays=rays, tool=tool or None), as_json)
+        reached = reach(robot, at=start, rays=rays, tool=tool or None)
+        print_result(reached, reach_data, reach_lines, as_json)
         return
     if not over:
         raise NacelleError(
@@ -425,38 +427,7 @@ def workspace_command(
         deliver(_grid_table(grid), out)
     elif out is not None:
         write_picture(grid.plot, out)
-    from nacelle.report.plain import workspace_data
-
-    data = workspace_data(grid, singular=singular)
-    if as_json:
-        print_json(data)
-        return
-    for line in _grid_lines(grid, data):
-        console().print(line, markup=False)
-
-
-def _show_reach(reached: Reach, as_json: bool) -> None:
-    """Print how far rays go."""
-    robot, rays = reached.robot, len(reached.distance)
-    shortest, longest = float(reached.distance.min()), float(reached.distance.max())
-    endless = int(reached.endless.sum())
-    if as_json:
-        from nacelle.report.plain import reach_data
-
-        print_json(reach_data(reached))
-        return
-    unit = "m^2" if len(reached.names) == 2 else "m^3"
-    console().print(
-        f"{robot.name}: {reached.volume:.6g} {unit} seen from the pose; rays from {shortest:.4g} m to "
-        f"{longest:.4g} m",
-        markup=False,
-    )
-    if endless:
-        console().print(
-            f"{endless} of {rays} rays meet no boundary within {reached.furthest:.4g} m: the size is what "
-            "was walked (give limits to the joints or drives)",
-            markup=False,
-        )
+    print_result(grid, workspace_data, workspace_lines, as_json, singular=singular)
 
 
 def _grid_table(grid: Workspace) -> Iterator[str]:
@@ -479,61 +450,6 @@ def _grid_table(grid: Workspace) -> Iterator[str]:
     names, units, columns = names + more[0], units + more[1], columns + more[2]
     names, units = [*names, "conditioning", "flags"], [*units, "", ""]
     return reported_table(names, units, [*columns, grid.conditioning.ravel(), grid.flags.ravel()])
-
-
-def _grid_lines(grid: Workspace, data: dict[str, Any]) -> list[str]:
-    """What a grid says, for people."""
-    steps = [
-        f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
-        for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
-    ]
-    whose = f" of the tool {grid.tool}" if grid.tool else ""
-    lines = [f"{grid.robot.name}: {data['points']} poses{whose}, {', '.join(steps)}"]
-    if grid.turned:
-        vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
-        lines.append(
-            f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
-            f"[{vector}] in base axes"
-        )
-    points, inside = data["points"], data["inside_limits"]
-    lines.append(
-        f"reached {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within the limits of "
-        f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
-        + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
-    )
-    if data["other_branch"]:
-        other = data["other_branch"]
-        lines.append(
-            f"on a branch that is not connected with the reference pose, and not counted within limits: "
-            f"{other} ({100.0 * other / points:.1f} %)"
-        )
-    if len(grid.names) == 1:
-        (unit,) = grid.units
-        ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
-        if ranges:
-            lines.append(f"within limits: {grid.names[0]} from {' and from '.join(ranges)}")
-    elif grid.extent is not None:
-        spans = [
-            f"{name} from {_shown(low, unit)} to {_shown(high, unit)}"
-            for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
-        ]
-        lines.append(f"furthest poses within limits: {', '.join(spans)}")
-    figures = data["conditioning"]
-    if figures["median"] is not None:
-        lines.append(
-            f"inverse condition number within limits (1 is isotropic, 0 singular): lowest "
-            f"{figures['lowest']:.4f}, median {figures['median']:.4f}, highest {figures['highest']:.4f}"
-        )
-    for kind, lowest in data.get("singularities", {}).items():
-        where = ", ".join(f"{value:.4g}" for value in lowest["at"])
-        leg = f", leg {lowest['leg']}" if lowest["leg"] else ""
-        lines.append(f"nearest {kind} singularity: measure {lowest['measure']:.4f} at x = {where}{leg}")
-    return lines
-
-
-def _shown(value: float, unit: str) -> str:
-    """A coordinate for people: degrees or metres."""
-    return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
 
 
 def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:

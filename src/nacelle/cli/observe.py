@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json, wrote
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, print_json
 from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
-from nacelle.cli.outputs import FAILED_SAMPLES
+from nacelle.cli.outputs import FAILED_SAMPLES, print_notes, print_parts, print_result
+from nacelle.cli.view import write_picture
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from nacelle.control.vision.camera_file import CameraFile
     from nacelle.model.robot import Robot
     from nacelle.vision.image.pixel_model import PixelModel
-    from nacelle.vision.observation import Observation
 
 
 @command("observe")
@@ -80,22 +80,17 @@ def observe_command(
     if calibrate:
         _calibrate(robot, written, pixels, calibrate, seed, as_json)
         return
-    from nacelle.vision.observation import observe
+    from nacelle.report.vision import observation_parts
+    from nacelle.vision.observation import Observation, observe
 
     x = pose_at(robot, at)
     with task("looking"):
         seen = observe(robot, x, camera=written.camera(robot) if camera else None, pixels=pixels, seed=seed)
     if out is not None:
-        with task(f"drawing {out}"):
-            from nacelle.report.draw.canvas import save
-            from nacelle.report.vision import plot_observation
-
-            save(plot_observation(seen, names=names, shown=False), out, step=5)
-        wrote(out)
-    if as_json:
-        print_json(seen.summary())
-    else:
-        _print(seen)
+        write_picture(lambda: seen.plot(names=names, shown=False), out, step=5)
+    print_result(seen, Observation.summary, observation_parts, as_json)
+    if seen.message and not as_json:
+        print_notes([seen.message])
     if seen.pose is None:
         raise typer.Exit(FAILED_SAMPLES)
 
@@ -104,26 +99,6 @@ def _camera_file(path: Path | None) -> CameraFile:
     from nacelle.control.vision.camera_file import read_camera
 
     return read_camera({} if path is None else path)
-
-
-def _print(seen: Observation) -> None:
-    """What is seen of each cylinder, and the pose."""
-    from nacelle.report.vision import cylinder_table, pose_table
-
-    screen = console()
-    width, height = seen.camera.size
-    place = ", ".join(f"{1e3 * value:.0f}" for value in seen.camera.pose.p)
-    screen.print(
-        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, "
-        f"blur {seen.pixels.blur:g} px, noise {seen.pixels.read_noise:g} grey levels",
-        markup=False,
-    )
-    screen.print(cylinder_table(seen))
-    if seen.pose is None:
-        console(stderr=True).print(seen.message, style="yellow", markup=False)
-        return
-    screen.print(f"\npose from {seen.pose.edges} edges, misfit {seen.pose.misfit:.2f}", markup=False)
-    screen.print(pose_table(seen))
 
 
 def _calibrate(
@@ -146,15 +121,11 @@ def _calibrate(
     table = plain_table("camera", "standard deviation>", "error>", "unit")
     for k, (name, sigma, error) in enumerate(rows):
         table.add_row(name, f"{1e6 * sigma:.3g}", f"{1e6 * error:.3g}", "um" if k < 3 else "urad")
-    screen = console()
-    screen.print(
+    head = (
         f"{robot.name}: {result.edges} edges at {len(result.poses)} poses; a larger sum of squares has the "
-        f"probability {own.probability:.2g}",
-        markup=False,
+        f"probability {own.probability:.2g}"
     )
-    screen.print(table)
-    for words in own.weak:
-        screen.print(f"weak: {words}", markup=False)
+    print_parts([head, table, *(f"weak: {words}" for words in own.weak)])
 
 
 def _compare(
@@ -167,7 +138,14 @@ def _compare(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    from nacelle.control.vision.comparison import SWEEPS, Circumstances, LookingBench, compare_looking
+    from nacelle.control.vision.comparison import (
+        SWEEPS,
+        Circumstances,
+        LookingBench,
+        LookingComparison,
+        compare_looking,
+    )
+    from nacelle.report.control import looking_parts
 
     chosen = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
     for name in chosen:
@@ -177,24 +155,7 @@ def _compare(
     base = Circumstances(noise=pixels.read_noise, rate=written.shutter.rate)
     result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in chosen}, base=base, seeds=seeds)
     if out is not None:
-        from nacelle.report.control import plot_looking
-        from nacelle.report.draw.canvas import save
-
-        save(plot_looking(result, shown=False), out)
-        wrote(out)
-    if as_json:
-        print_json(result.summary())
-        return
-    from nacelle.report.control import looking_table, verdicts
-
-    screen = console()
-    screen.print(
-        f"{robot.name}: rms distance of the true platform from the desired one, median of {len(seeds)} seeds",
-        markup=False,
-    )
-    screen.print(looking_table(result))
-    for line in verdicts(result):
-        screen.print(line, markup=False)
-    for case in result.cases:
-        for words in case.lost:
-            console(stderr=True).print(f"lost: {words}", style="yellow", markup=False)
+        write_picture(lambda: result.plot(shown=False), out)
+    print_result(result, LookingComparison.summary, looking_parts, as_json)
+    if not as_json:
+        print_notes(f"lost: {words}" for case in result.cases for words in case.lost)

@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nacelle.cli.common import console, leave_interrupted, print_text, write_new, wrote
+from nacelle.cli.common import console, leave_interrupted, print_json, print_text, write_new, wrote
 from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.model.joint import Joint
     from nacelle.model.robot import Robot
+    from nacelle.report.table import Part
     from nacelle.spatial.scalar import Array
 
 # Exit status of a command that has done its work, though some samples have no result.
 FAILED_SAMPLES = 3
+
+
+def print_result(
+    result: Any,
+    data: Callable[..., Any],
+    parts: Callable[..., Iterable[Part]],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Print a result, for programs or for people.
+
+    Args:
+        result: the result.
+        data: gives it as plain data.
+        parts: gives its lines and tables.
+        as_json: whether programs read it.
+        **options: of both functions.
+    """
+    if as_json:
+        print_json(data(result, **options))
+    else:
+        print_parts(parts(result, **options))
+
+
+def print_parts(parts: Iterable[Part]) -> None:
+    """Print lines of plain words, texts and tables."""
+    for part in parts:
+        console().print(part, markup=not isinstance(part, str))
+
+
+def print_notes(lines: Iterable[str]) -> None:
+    """Say something beside a result, on stderr."""
+    for line in lines:
+        console(stderr=True).print(line, style="yellow", markup=False)
 
 
 def for_people(value: float, revolute: bool) -> str:

@@ -18,7 +18,6 @@ from nacelle.cli.common import (
     JsonOption,
     RobotArgument,
     check_new,
-    console,
     leave_interrupted,
     print_json,
     wrote,
@@ -39,15 +38,14 @@ from nacelle.cli.inputs import (
     pose_at,
     wrenches,
 )
-from nacelle.cli.outputs import FAILED_SAMPLES
+from nacelle.cli.outputs import FAILED_SAMPLES, print_notes, print_parts, print_result
+from nacelle.cli.view import write_picture
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.progress import task
 
 if TYPE_CHECKING:
     from nacelle.control.compare import Comparison
     from nacelle.control.scenario.scenario import Scenario
     from nacelle.model.robot import Robot
-    from nacelle.simulation.simulate import Simulation
 
 
 # ---- simulate
@@ -179,6 +177,7 @@ def simulate_command(
     """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
     import numpy as np
 
+    from nacelle.report.simulation import run_data, run_lines
     from nacelle.simulation.run import FIXED
     from nacelle.simulation.simulate import simulate
 
@@ -223,88 +222,17 @@ def simulate_command(
         atol=1e-11,
         events=events,
     )
-    _write_run(run, csv, plot)
-    if as_json:
-        print_json(_run_data(run))
-    else:
-        for line in _run_lines(run):
-            console().print(line, markup=False)
+    if csv is not None:
+        run.to_csv(csv)
+        wrote(csv)
+    if plot is not None:
+        write_picture(lambda: run.plot(shown=False), plot)
+    print_result(run, run_data, run_lines, as_json)
     if run.status == "interrupted":
         leave_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
     # Limits and singularities are ordinary ends of a run.
     if run.status == "failed":
         raise typer.Exit(FAILED_SAMPLES)
-
-
-def _write_run(run: Simulation, csv: Path | None, plot: Path | None) -> None:
-    """Write the table and the picture that are wanted."""
-    if csv is not None:
-        run.to_csv(csv)
-        wrote(csv)
-    if plot is not None:
-        with task(f"drawing {plot}"):
-            from nacelle.report.draw.canvas import save
-            from nacelle.report.draw.curves import plot_simulation
-
-            save(plot_simulation(run, shown=False), plot)
-        wrote(plot)
-
-
-def _run_data(run: Simulation) -> dict[str, Any]:
-    """The end of a run; after Ctrl-C without the sums over all of it, which take as long as many steps."""
-    data: dict[str, Any] = {
-        "robot": run.plant.name,
-        "method": run.method,
-        "status": run.status,
-        "message": run.message,
-        "time": [float(run.t[0]), float(run.t[-1])],
-        "samples": len(run.t),
-        "pose": run.x[-1].tolist(),
-        "twist": run.v[-1].tolist(),
-    }
-    if run.status == "interrupted":
-        return data
-    return data | {
-        "energy": [float(run.energy[0]), float(run.energy[-1])],
-        "work": float(run.work[-1]),
-        "dissipated": float(run.dissipated[-1]),
-        "balance": float(run.balance[-1]),
-        **_of_plant(run),
-    }
-
-
-def _of_plant(run: Simulation) -> dict[str, Any]:
-    """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
-    import numpy as np
-
-    from nacelle.elastic.plant import ElasticPlant
-
-    if isinstance(run.plant, ElasticPlant):
-        largest = np.max(np.abs(run.plant.elastic(run.states)), axis=0)
-        return {"elastic": dict(zip(run.plant.elastic_names, largest.tolist(), strict=True))}
-    return {"closure_error": run.closure_error}
-
-
-def _run_lines(run: Simulation) -> list[str]:
-    """The same for people."""
-    data = _run_data(run)
-    lines = [
-        f"{run.plant.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
-        "pose   " + " ".join(f"{value:.6g}" for value in data["pose"]),
-        "twist  " + " ".join(f"{value:.6g}" for value in data["twist"]),
-    ]
-    if "energy" in data:
-        first, last = data["energy"]
-        lines += [
-            f"energy {first:.6g} J to {last:.6g} J; forces did {data['work']:.6g} J, friction took "
-            f"{data['dissipated']:.6g} J, missing {data['balance']:.1e} J"
-        ]
-    if "closure_error" in data:
-        lines.append(f"loops open by {data['closure_error']:.1e} of the size")
-    if "elastic" in data:
-        name = max(data["elastic"], key=lambda key: data["elastic"][key])
-        lines.append(f"the largest elastic coordinate was {name}: {data['elastic'][name]:.3g} (m, rad)")
-    return lines
 
 
 # ---- control
@@ -367,12 +295,7 @@ def control_command(
         run.to_csv(target)
         wrote(target)
     if plot is not None:
-        with task(f"drawing {plot}"):
-            from nacelle.report.control import plot_runs
-            from nacelle.report.draw.canvas import save
-
-            save(plot_runs(comparison.runs, figure, shown=False), plot)
-        wrote(plot)
+        write_picture(lambda: comparison.plot(figure, shown=False), plot)
     if as_json:
         print_json({"scenario": chosen.name, **comparison.summary(), "warnings": warned})
     else:
@@ -407,15 +330,11 @@ def _print_control(scenario: Scenario, comparison: Comparison, warned: list[str]
     from nacelle.report.control import result_table
 
     first = comparison.runs[0]
-    screen = console()
     length = f", {first.time[-1]:.3g} s" if first.samples else ""
-    screen.print(
+    head = (
         f"{first.robot.name}, {scenario.name}{length}, samples of {first.controller.period * 1e3:g} ms, "
-        f"delay {first.delay * 1e3:g} ms",
-        markup=False,
+        f"delay {first.delay * 1e3:g} ms"
     )
-    screen.print(result_table(comparison.runs))
-    lines = [*warned, *first.notes]
-    lines += [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
-    for line in lines:
-        console(stderr=True).print(line, style="yellow", markup=False)
+    print_parts([head, result_table(comparison.runs)])
+    print_notes([*warned, *first.notes])
+    print_notes(f"{run.label}: {run.message}" for run in comparison.runs if not run.ok)

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 # ---- draw: a robot at a pose, as a picture
 
 
-def write_picture(draw: Callable[[], Any], out: Path) -> None:
-    """Write the axes that a function draws to a new file."""
+def write_picture(draw: Callable[[], Any], out: Path, step: int = 1) -> None:
+    """Write the figure or axes that a function draws to a new file; `step` as in `canvas.save`."""
     check_new(out, PICTURES)
     with task(f"drawing {out}"):
         from nacelle.report.draw.canvas import save
 
-        save(draw().figure, out)
+        drawn = draw()
+        save(getattr(drawn, "figure", drawn), out, step=step)
     wrote(out)
 
 

@@ -265,8 +265,6 @@ def _marked(runs: list[slice], k: int) -> list[int]:
 # ---- A map as inline SVG: a grid of cells in two coordinates, each of one kind, with a legend and marks
 
 
-# Light to dark, so that the order remains in black and white (viridis, reversed).
-SEQUENCE = ("#fde725", "#90d743", "#35b779", "#21918c", "#31688e", "#443983")
 _WIDTH = 330.0  # of the axes, pixels
 # Hatching for cells without a colour; the same on every map of a page.
 _HATCH = (

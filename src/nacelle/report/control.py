@@ -17,11 +17,15 @@ from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_figure
+from nacelle.report.results.panels import axis_label
+from nacelle.report.results.quantity import TIME
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
+
+    from nacelle.report.table import Part
 
 
 # ---- closed loops
@@ -107,7 +111,7 @@ def _finish(figure: Figure, axes: Array) -> Figure:
     for ax in axes:
         style.plain_axes(ax)
     for ax in axes[-2:]:
-        ax.set_xlabel(style.TIME)
+        ax.set_xlabel(TIME)
         ax.tick_params(labelbottom=True)
     style.shared_legend(figure, axes[0])
     return figure
@@ -121,7 +125,7 @@ def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figur
         for k, run in enumerate(runs):
             style.draw_curve(ax, run.time, 1e3 * run.error[:, i], k, run.label, linewidth=0.9)
         name = style.picture_name(robot.actuators[i].name, 20)
-        ax.set_ylabel(style.axis_label(name, "mrad" if revolute else "mm"))
+        ax.set_ylabel(axis_label(name, "mrad" if revolute else "mm"))
     return _finish(figure, axes)
 
 
@@ -151,7 +155,7 @@ def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> 
         style.draw_curve(ax, run.time, acting[:, i], 0, f"acting ({run.label})", linewidth=0.9)
         style.draw_curve(ax, run.time, run.model_force[:, i], 1, "model", linewidth=0.9)
         name = style.picture_name(run.robot.actuators[i].name, 20)
-        ax.set_ylabel(style.axis_label(name, "N m" if turns else "N"))
+        ax.set_ylabel(axis_label(name, "N m" if turns else "N"))
         words = f"prediction error {100.0 * share[i]:.3g} %"
         ax.set_title(words, fontsize=style.LABEL, color=style.INK, loc="right")
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
@@ -188,7 +192,7 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
     left.set_aspect("equal", adjustable="datalim")
     left.set_xlabel(f"{names[first]} ({unit})")
     left.set_ylabel(f"{names[second]} ({unit})")
-    right.set_xlabel(style.TIME)
+    right.set_xlabel(TIME)
     right.set_ylabel(f"contour error ({unit})")
     for ax in (left, right):
         style.plain_axes(ax)
@@ -203,6 +207,16 @@ def _points(run: ControlRun, places: Any) -> Array:
 
 
 # ---- the table
+
+
+def run_parts(run: ControlRun) -> list[Part]:
+    """What a closed loop has come to."""
+    return [f"{run.robot.name}, {run.label}; {run.status}: {run.message}", result_table([run])]
+
+
+def comparison_parts(comparison: Comparison) -> list[Part]:
+    """What several closed loops have come to, beside each other."""
+    return [result_table(comparison.runs)] if comparison.runs else []
 
 
 def result_table(runs: Sequence[ControlRun]) -> Table:
@@ -316,7 +330,7 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
         ax.set_xscale("symlog", linthresh=places[1], linscale=0.9)
         ax.set_xlim(-0.15 * places[1], 1.15 * places[-1])
     ax.set_yscale("log")
-    ax.set_xlabel(style.axis_label(words, unit))
+    ax.set_xlabel(axis_label(words, unit))
     style.plain_axes(ax)
     ax.set_xticks(places, [f"{factor * value:g}" for value in values])
     ax.minorticks_off()
@@ -343,6 +357,15 @@ def _errors_between(places: Array, fine: Array, errors: Array) -> Array:
 
 def _of(values: Any, function: Any) -> float:
     return float(function(values)) if np.isfinite(values).any() else float("nan")
+
+
+def looking_parts(comparison: LookingComparison) -> list[Part]:
+    """The table, and for each sweep when vision alone is better than encoders alone."""
+    head = (
+        f"{comparison.robot.name}: rms distance of the true platform from the desired one, median of "
+        f"{len(comparison.seeds)} seeds"
+    )
+    return [head, looking_table(comparison), *verdicts(comparison)]
 
 
 def looking_table(comparison: LookingComparison) -> Table:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
+from rich.markup import escape
+
 from nacelle.compile import make_program, refused_form
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
@@ -16,6 +18,7 @@ from nacelle.model.robot import Robot
 from nacelle.pictures import Drawn
 from nacelle.program.cost import Count, count
 from nacelle.report.published import Published, published
+from nacelle.report.table import Part, plain_table
 from nacelle.spatial.physics import input_shapes
 
 
@@ -163,3 +166,42 @@ def _stages(counted: Model, total: Count) -> tuple[StageCount, ...]:
         StageCount("rigid", without.add, without.mul),
         StageCount("friction", total.add - without.add, total.mul - without.mul),
     )
+
+
+def operation_parts(operations: Operations) -> list[Part]:
+    """What a model takes, contains and costs, by stages, and what others have published."""
+    with_friction = "with friction" if operations.friction else "without friction"
+    shapes = ", ".join(f"{name} {list(shape)}" for name, shape in operations.inputs.items())
+    forms = {
+        "general": "the general form",
+        "lengths": "links condensed at their ends, lengths as coordinates",
+        "condensed": "links condensed at their ends",
+    }
+    form = forms.get(operations.form, "the equivalent tree")
+    if operations.reason:
+        form += f"; not the general form, because {operations.reason}"
+    parts: list[Part] = [
+        f"{operations.robot}: {operations.model}, {with_friction}, from {operations.input}",
+        f"  inputs    {shapes}",
+        f"  contains  {operations.includes} ({form})",
+        f"  {operations.count}",
+    ]
+    if operations.iteration is not None:
+        parts.append(
+            f"  and in every iteration {operations.iteration}\n  (a step of Newton's method towards y, the "
+            "joints of legs without a closed form; how many a pose takes depends on the guess)"
+        )
+    theirs = {
+        name: f"{add} + {mul} = {add + mul}" for o in operations.published for name, add, mul in o.stages
+    }
+    if operations.stages:
+        columns = [f"published ({operations.published[0].source})"] if theirs else []
+        table = plain_table("stage", "+/->", "×/÷>", "together>", *map(escape, columns))
+        for stage in operations.stages:
+            numbers = (str(stage.add), str(stage.mul), str(stage.add + stage.mul))
+            table.add_row(stage.name, *numbers, *([theirs[stage.name]] if theirs else []))
+        parts += [table, "  Friction is what the minimised program has more than the one without it."]
+    return [
+        *parts,
+        *(f"  published {entry.total}: {entry.source}; {entry.contains}" for entry in operations.published),
+    ]

@@ -1,20 +1,21 @@
-"""A robot at a glance: tree, joints, loops, mobility, parameters, legs, as plain data and as text.
+"""A robot at a glance: tree, joints, loops, mobility, parameters, legs, as plain data and as sections.
 
-The text is what a terminal shows.
+The sections are those of `nacelle show`, of data sheets and of notebooks.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from nacelle.compile import refused_form
@@ -23,11 +24,11 @@ from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.mobility import Mobility
-from nacelle.model.joint import MOTION, Joint, JointKind
-from nacelle.model.leg import BASE, PLATFORM
+from nacelle.model.joint import LETTERS, MOTION, Joint, JointKind
+from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.report.table import plain_table
+from nacelle.report.table import Part, plain_table
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.rotation import quat_from_rotation
 
@@ -182,12 +183,6 @@ def _friction_words(joint: Joint) -> list[str]:
     return sorted(terms)
 
 
-def force_words(joint: dict[str, Any]) -> str:
-    """What acts in a joint of the summary, in words: friction, springs, end stops."""
-    kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
-    return " ".join([*joint["friction"], *kinds])
-
-
 def _joint(robot: Robot, k: int) -> dict[str, Any]:
     joint = robot.joints[k]
     return {
@@ -231,7 +226,7 @@ def tree_data(robot: Robot) -> dict[int, list[int]]:
     return children
 
 
-# ---- as text on a terminal
+# ---- as sections, on a terminal and in pages
 
 
 def problem_line(problem: Problem) -> str:
@@ -246,39 +241,50 @@ def problem_line(problem: Problem) -> str:
 
 def show(check: Check, console: Console) -> None:
     """Print everything about a robot."""
-    data = summary(check)
-    robot = check.robot
+    data, robot = summary(check), check.robot
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
-    grammar = f", elements {data['elements']}" if data["elements"] else ""
-    console.print(
-        (f"{number_of(len(data['legs']), 'leg')}, " if data["legs"] else "")
-        + f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
-        f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'loop')}, "
-        f"{number_of(len(data['actuators']), 'actuator')}, motion {escape(data['motion'])}"
-        f"{escape(grammar)}; hash {data['hash'][:16]}"
-    )
+    console.print(f"{counts_line(data)}; hash {data['hash'][:16]}", markup=False)
     if data["notes"]:
         console.print(Padding(f"[dim]{escape(data['notes'])}[/]", (0, 0, 0, 2), expand=False))
     console.print()
     console.print(_tree(robot))
-    if data["legs"]:
-        console.print(_section("Legs", _legs(data)))
-    console.print(_section("Joints", _joint_table(data)))
-    if data["couplings"]:
-        console.print(_section("Couplings", _coupling_table(data)))
-    console.print(_section("Actuators", _actuator_table(data)))
-    console.print(_section("Bodies", _body_table(data)))
-    console.print(_section("Mobility", _mobility(data)))
-    console.print(_section("Parameters", _parameters(data)))
-    console.print(_section("Platform" if robot.has_nacelle else "Reference", _platform(data)))
-    if data["sources"]:
-        console.print(_section("Sources", Group(*(escape(text) for text in data["sources"]))))
+    for title, parts in sections(data, robot).items():
+        shown = Group(*(Text(part) if isinstance(part, str) else part for part in parts))
+        console.print(Group(f"\n[bold]{title}[/]", Padding(shown, (0, 0, 0, 2), expand=False)))
     for problem in check.problems:
         console.print(problem_line(problem))
 
 
-def _section(title: str, content: RenderableType) -> RenderableType:
-    return Group(f"\n[bold]{title}[/]", Padding(content, (0, 0, 0, 2), expand=False))
+def counts_line(data: dict[str, Any]) -> str:
+    """How many legs, bodies, joints, loops and actuators a robot has, and its motion."""
+    grammar = f", elements {data['elements']}" if data["elements"] else ""
+    return (
+        (f"{number_of(len(data['legs']), 'leg')}, " if data["legs"] else "")
+        + f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'loop')}, "
+        f"{number_of(len(data['actuators']), 'actuator')}, motion {data['motion']}{grammar}"
+    )
+
+
+def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
+    """What there is to say of a robot, by title.
+
+    Args:
+        data: its summary.
+        robot: the robot.
+    """
+    found: dict[str, list[Part]] = {
+        "Legs": _legs(data, robot),
+        "Joints": [_joint_table(data)],
+        "Couplings": [_coupling_table(data)] if data["couplings"] else [],
+        "Actuators": [_actuator_table(data)],
+        "Bodies": [_body_table(data)],
+        "Mobility": _mobility(data),
+        "Parameters": [_parameters(data)],
+        "Platform" if robot.has_nacelle else "Reference": _platform(data),
+        "Sources": list(data["sources"]),
+    }
+    return {title: parts for title, parts in found.items() if parts}
 
 
 def _tree(robot: Robot) -> Tree:
@@ -320,30 +326,62 @@ def _tree(robot: Robot) -> Tree:
     return root
 
 
-def _legs(data: dict[str, Any]) -> RenderableType:
-    table = _leg_table(data)
-    names: dict[str, list[str]] = {}
-    for leg in data["legs"]:
-        names.setdefault(leg["reason"], []).append(leg["name"])
-    listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
-    if data["refused_form"]:
-        listed.append(f"programs are not written in the smallest form: {data['refused_form']}")
-    return Group(table, *(escape(line) for line in listed))
-
-
-def _leg_table(data: dict[str, Any]) -> Table:
+def _legs(data: dict[str, Any], robot: Robot) -> list[Part]:
+    if not data["legs"]:
+        return []
     table = plain_table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
-    for leg in data["legs"]:
+    names: dict[str, list[str]] = {}
+    for leg, own in zip(data["legs"], robot.legs, strict=True):
+        names.setdefault(leg["reason"], []).append(leg["name"])
         table.add_row(
             escape(leg["name"]),
-            escape(leg["type"]),
+            leg_letters(robot, own),
             leg["method"],
             escape(leg["elements"]) or "-",
             str(len(leg["bodies"])),
             str(len(leg["closures"])),
             f"{leg['branch']:+d}" if leg["branch"] else "-",
         )
-    return table
+    listed = [f"{', '.join(legs)} without closed form: {reason}" for reason, legs in names.items() if reason]
+    if data["refused_form"]:
+        listed.append(f"programs are not written in the smallest form: {data['refused_form']}")
+    return [table, *listed]
+
+
+def leg_letters(robot: Robot, leg: Leg) -> Text:
+    """The type of a leg by letters, joints with a drive underlined: UPS."""
+    kind, driven = leg_type(robot, leg), {actuator.joint for actuator in robot.actuators}
+    letters = Text.assemble(*_letters(robot, leg, kind, driven))
+    if letters.plain == kind.name:
+        return letters
+    # Names that join letters of their own (RPaR): the driver comes first.
+    first = kind.parallelogram is not None and kind.parallelogram.root in driven
+    return Text.assemble(_letter(kind.name[:1], first), kind.name[1:])
+
+
+def _letter(sign: str, active: bool) -> tuple[str, str]:
+    return sign, "underline" if active else ""
+
+
+def _letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tuple[str, str]]:
+    """Letters of a leg with their styles; brackets and bars between branches are letters too."""
+    if not kind.trunk:
+        parts = [
+            [_letter(LETTERS[robot.joints[j].kind], j in driven) for j in part]
+            for part in (leg.joints, leg.closures)
+        ]
+        return [*parts[0], ("-", ""), *parts[1]]
+
+    def grouped(groups: Any) -> list[tuple[str, str]]:
+        return [_letter(group.letter, any(one.joint in driven for one in group.joints)) for group in groups]
+
+    trunk = grouped(kind.trunk)
+    if not kind.branches:
+        if kind.planar and trunk:
+            trunk[-1] = ("R", trunk[-1][1])
+        return trunk
+    branches = [letter for branch in kind.branches for letter in (("|", ""), *grouped(branch))][1:]
+    return [*trunk, ("[", ""), *branches, ("]", "")]
 
 
 def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
@@ -378,10 +416,16 @@ def _joint_table(data: dict[str, Any]) -> Table:
             joint["role"],
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
-            force_words(joint) or "-",
+            _acting(joint) or "-",
             _limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
+
+
+def _acting(joint: dict[str, Any]) -> str:
+    """What acts in a joint, in words: friction, springs, end stops."""
+    kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
+    return " ".join([*joint["friction"], *kinds])
 
 
 def _actuator_table(data: dict[str, Any]) -> Table:
@@ -423,42 +467,38 @@ def _zero(value: float, tiny: float = 1e-15) -> float:
     return 0.0 if abs(value) < tiny else value
 
 
-def _mobility(data: dict[str, Any]) -> RenderableType:
+def _mobility(data: dict[str, Any]) -> list[Part]:
     m = data["mobility"]
-    if m is None:
-        return "not known: the loops do not close in the reference pose"
+    return ["not known: the loops do not close in the reference pose"] if m is None else mobility_lines(m)
+
+
+def mobility_lines(m: dict[str, Any]) -> list[Part]:
+    """Mobility by counting and by rank, and its sentences."""
     plane = "" if m["counted_planar"] is None else f", in the plane {m['counted_planar']}"
     idle = f" ({m['idle_count']} of them idle)" if m["idle_count"] else ""
     head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{idle}."
-    return Group(head, *(escape(sentence) for sentence in m["sentences"]))
+    return [head, *m["sentences"]]
 
 
-def _platform(data: dict[str, Any]) -> RenderableType:
-    """Reference pose, gravity, tools, payload and modes."""
+def _platform(data: dict[str, Any]) -> list[Part]:
+    """Reference pose, gravity, tools, payload, springs and dampers between bodies, modes."""
 
     def vector(values: list[float]) -> str:
         return " ".join(_short(_zero(value)) for value in values)
 
-    lines = [
+    return [
         f"reference position {vector(data['reference']['position'])} m, "
         f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; "
-        f"gravity {vector(data['gravity'])} m/s^2"
-    ]
-    return Group(*(escape(line) for line in (*lines, *attached_parts(data, _short))))
-
-
-def attached_parts(data: dict[str, Any], number: Callable[[float], str]) -> list[str]:
-    """Tools, payload, springs and dampers between bodies, and modes of a summary, a line each."""
-    return [
+        f"gravity {vector(data['gravity'])} m/s^2",
         *(f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]),
-        *(f"payload {p['name']} on {p['body']}, {number(p['mass'])} kg" for p in data["payload"]),
+        *(f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]),
         *(
-            f"spring {s['name']} between {' and '.join(s['between'])}, {number(s['stiffness'])} N/m, "
-            f"free length {number(s['length'])} m"
+            f"spring {s['name']} between {' and '.join(s['between'])}, {_short(s['stiffness'])} N/m, "
+            f"free length {_short(s['length'])} m"
             for s in data["springs"]
         ),
         *(
-            f"damper {d['name']} between {' and '.join(d['between'])}, {number(d['damping'])} N m s/rad"
+            f"damper {d['name']} between {' and '.join(d['between'])}, {_short(d['damping'])} N m s/rad"
             for d in data["dampers"]
         ),
         *(f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
+    from nacelle.report.table import Part
+
 
 _FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
 
@@ -111,6 +113,21 @@ def _coordinates(observation: Observation) -> tuple[tuple[str, ...], Array, list
     assert observation.pose is not None
     names = tuple(observation.robot.motion.coordinates)
     return names, observation.pose.sigma, [is_angle(observation.robot, name) for name in names]
+
+
+def observation_parts(seen: Observation) -> list[Part]:
+    """What is seen of each cylinder, and the pose."""
+    width, height = seen.camera.size
+    place = ", ".join(f"{1e3 * value:.0f}" for value in seen.camera.pose.p)
+    parts: list[Part] = [
+        f"{seen.robot.name}, image of {width} x {height} px from ({place}) mm, "
+        f"blur {seen.pixels.blur:g} px, noise {seen.pixels.read_noise:g} grey levels",
+        cylinder_table(seen),
+    ]
+    if seen.pose is None:
+        return parts
+    line = f"\npose from {seen.pose.edges} edges, misfit {seen.pose.misfit:.2f}"
+    return [*parts, line, pose_table(seen)]
 
 
 def cylinder_table(observation: Observation) -> Table:

@@ -25,7 +25,8 @@ from nacelle.report.draw.compared import plot_agreement
 from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
-from nacelle.report.draw.result import MOST_CURVES, draw_bars, draw_panels, panels_of
+from nacelle.report.draw.result import draw_bars, draw_panels
+from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.draw.robot import apart, plot_robot, plot_scene
 from nacelle.report.draw.workspace import boundary_faces, plot_workspace
 from nacelle.report.results.quantity import quantity_of_rows

@@ -52,11 +52,11 @@ def test_tables() -> None:
     """Tables of results that have more to say."""
     robot = library_robot("fivebar")
     mobility = nacelle.mobility(robot)
-    text = "".join(tables(mobility))
+    text = tables(mobility)
     assert all(nacelle.page.markup.text(words) in text for words in mobility.sentences())
     base = nacelle.base_parameters(robot)
-    assert f"{len(base.kept)} base parameters" in "".join(tables(base))
-    assert tables(nacelle.reference_pose(robot)) == []
+    assert f"{len(base.kept)} base parameters" in tables(base)
+    assert tables(nacelle.reference_pose(robot)) == ""
 
 
 def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,14 +18,17 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.errors import NacelleError
+from nacelle.errors import LISTED, NacelleError, Problem
 from nacelle.model.robot import Robot
-from nacelle.report.sheet.loads import ActuatorLoads, WeightTable
+from nacelle.report.sheet import loads
 from nacelle.report.sheet.models import counts, engine_table, operations_table, parameters
-from nacelle.report.sheet.region import NearestSingularities, Singular, slice_map
+from nacelle.report.sheet.region import nearest_words, slice_map
 from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, made_beside, make_sections
-from nacelle.report.sheet.structure import Problems, leg_letters, structure
-from nacelle.report.sheet.subject import pairs, round_range, shown_motion, slices, subject_of
+from nacelle.report.sheet.structure import problems, structure
+from nacelle.report.sheet.subject import shown_motion, subject_of
+from nacelle.report.summary import leg_letters
+from nacelle.report.table import plain_table, table_html
+from nacelle.scene.slices import pairs, round_range, slices
 from support import described
 from support.browser import chromium_page, fits, until
 from support.no_engine import refused
@@ -54,7 +57,7 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
     assert "img" not in read.tags
     shown = HOSTILE.replace("\u202e", "�")
     assert f"Data sheet of {shown}" in read.text
-    assert f"{shown}0 – " in read.text  # a body in the table of joints
+    assert f"{shown}0 - " in read.text  # a body in the table of joints
     assert json.loads(sheet.json())["robot"] == HOSTILE
     assert "made in Python" in read.text
     file = sheet.save(tmp_path / "sheet.html")
@@ -140,14 +143,18 @@ def test_published_counts_are_beside_ours() -> None:
     assert "93: HybrDyn" in page
 
 
-def test_limits_are_shown_and_a_missing_motion_says_why() -> None:
+def test_limits_are_shown_and_a_missing_motion_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Actuators on a data sheet: without a motion the reason is given."""
-    actuators = subject_of("delta").summary["actuators"]
-    made = ActuatorLoads("nacelle show delta", actuators, "", None, "it <cannot> move")
-    page = made.markup()
-    assert "60 N m" in page
-    assert "There is no standard motion: it &lt;cannot&gt; move." in page
-    assert made.data()["motion"] == {"reason": "it <cannot> move"}
+    from nacelle.report.sheet import subject as module
+
+    def refused(robot: Robot) -> object:
+        raise NacelleError("it <cannot> move")
+
+    monkeypatch.setattr(module, "standard_motion", refused)
+    made = loads.drives(subject_of("delta"))
+    assert "60 N m" in made.markup
+    assert "There is no standard motion: it &lt;cannot&gt; move." in made.markup
+    assert made.data["motion"] == {"reason": "it <cannot> move"}
 
 
 def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
@@ -164,14 +171,16 @@ def test_a_quantity_that_fails_or_is_missing_is_seen() -> None:
     assert shown.count("–") == 2
 
 
-def test_sums_and_reasons() -> None:
+def test_sums_and_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masses on a data sheet: sums, and reasons where forces are not determined."""
-    data, robot = subject_of("delta").summary, nacelle.load("delta")
-    reason = {"reason": "too few actuators"}
-    page = WeightTable(
-        "nacelle show delta", data["bodies"], data["gravity"], reason, reason, robot.size
-    ).markup()
-    assert f"{sum(body.mass for body in robot.bodies):.4g} kg" in page
+
+    def refused(*_: object, **__: object) -> object:
+        raise NacelleError("too few actuators")
+
+    monkeypatch.setattr(loads, "size_motors", refused)
+    monkeypatch.setattr(loads, "peak_reactions", refused)
+    page = loads.masses(subject_of("delta")).markup
+    assert f"{sum(body.mass for body in nacelle.load('delta').bodies):.4g} kg" in page
     assert page.count("Not determined: too few actuators.") == 2
 
 
@@ -191,18 +200,19 @@ def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
 def test_counts_are_those_of_the_base_parameters() -> None:
     """Base parameters on a data sheet."""
     base = nacelle.base_parameters(nacelle.load("fivebar"))
-    page = parameters(subject_of("fivebar")).markup()
+    page = parameters(subject_of("fivebar")).markup
     assert f"All {len(base)} base parameters" in page
     assert page.count("<tr>") == len(base) + 1
 
 
 def test_warnings_beyond_the_first_are_counted() -> None:
     """Warnings on a data sheet."""
-    warning = {"path": "legs", "message": "<too> heavy", "hint": "weigh it"}
-    page = Problems("nacelle check a", 3, [warning]).markup()
+    subject = subject_of("fivebar")
+    warning = Problem("a.yaml", 1, 1, "legs", "<too> heavy", "weigh it", "warning")
+    page = problems(dataclasses.replace(subject, problems=(warning,) * (LISTED + 2))).markup
     assert "&lt;too&gt; heavy" in page
     assert "2 more are not listed." in page
-    assert "warns of nothing" in Problems("nacelle check a", 0, []).markup()
+    assert "warns of nothing" in problems(subject).markup
 
 
 def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
@@ -222,12 +232,12 @@ def test_the_nearest_is_named_with_its_leg() -> None:
     def entry(measure: float, leg: str = "") -> dict[str, object]:
         return {"measure": measure, "at": [0.5], "leg": leg}
 
-    one = NearestSingularities("c", ("x",), {"serial": entry(0.5, "left"), "parallel": entry(0.2)})
-    two = NearestSingularities("c", ("x",), {"serial": entry(1e-9, "<right>"), "parallel": entry(0.3)})
-    page = Singular((one, two), ("x",), "mechanism").markup()
-    assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg &lt;right&gt;" in page
-    assert "it moves while the mechanism rests" in page
-    assert "nothing was measured" in Singular((), ("x",), "nacelle").markup()
+    one = {"serial": entry(0.5, "left"), "parallel": entry(0.2)}
+    two = {"serial": entry(1e-9, "right"), "parallel": entry(0.3)}
+    words = nearest_words([one, two], ("x",), "mechanism")
+    assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg right" in words
+    assert "it moves while the mechanism rests" in words
+    assert "nothing was measured" in nearest_words([], ("x",), "nacelle")
 
 
 # ---- Slices: which coordinates, and ranges that hold all that is within limits
@@ -267,16 +277,14 @@ def test_ranges_are_round_and_the_same_for_commands() -> None:
 )
 def test_letters_of_legs(name: str, letters: str) -> None:
     robot = nacelle.load(name)
-    shown = "".join(f"({a.sign})" if a.active else a.sign for a in leg_letters(robot, robot.legs[0]))
-    assert shown == letters
+    shown = table_html(plain_table("leg", rows=[[leg_letters(robot, robot.legs[0])]]))
+    assert f"<td>{letters.replace('(', '<u>').replace(')', '</u>')}</td>" in shown
 
 
 def test_a_robot_without_legs_has_no_table_of_them() -> None:
     made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
-    page = made.markup()
-    assert "0 legs" not in page
-    assert "<th" not in page.partition("<details>")[0]
-    assert "there is no nacelle" in page
+    assert "0 legs" not in made.markup
+    assert "<th" not in made.markup.partition("<details>")[0]
 
 
 def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:
@@ -306,7 +314,7 @@ def test_another_process_counts_the_same() -> None:
         made = beside.section("operations")
         assert made is not None
         assert made.content is not None
-        assert made.content.data() == counts(subject).data()
+        assert made.content.data == counts(subject).data
         # The next one comes from there or is made here, with the same outcome.
         (last,) = make_sections(subject, NAMES[2:], refused, beside=beside)
         assert last.reason == "prrrp is in no other engine"
@@ -349,8 +357,8 @@ def test_what_a_robot_carries() -> None:
         made = beside.section("operations")
     assert made is not None
     assert made.content is not None
-    assert made.content.markup() == counts(subject).markup()
-    assert "--payload" in made.content.markup()
+    assert made.content.markup == counts(subject).markup
+    assert "--payload" in made.content.markup
 
 
 @pytest.mark.slow

@@ -14,10 +14,11 @@ from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, new_axes, new_figure
-from nacelle.report.draw.result import MOST_BARS, draw_bars, runs
+from nacelle.report.draw.result import draw_bars, runs
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
 from nacelle.report.results.identification import over_time
+from nacelle.report.results.panels import MOST_BARS, axis_label, quantity_words
 from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array
 
@@ -141,7 +142,7 @@ def plot_balance(balance: GravityBalance, *, title: str | None = None, shown: bo
         places = [k for k, (_, own) in enumerate(named) if own == unit]
         groups = {"before": balance.rms_before[places], "after": balance.rms_after[places]}
         draw_bars(ax, [named[k][0] for k in places], groups)
-        ax.set_xlabel(style.axis_label(f"rms {style.quantity_words(unit, 'force')}", unit))
+        ax.set_xlabel(axis_label(f"rms {quantity_words(unit, 'force')}", unit))
         style.plain_axes(ax)
     style.figure_title(figure, f"{balance.robot.name}: gravity balance" if title is None else title)
     style.shared_legend(figure, axes[0])
@@ -257,7 +258,7 @@ def _pairs(
                 last = min(after, len(x) - 1)
                 ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
         name, unit = named[row]
-        ax.set_ylabel(style.axis_label(style.picture_name(name, 20), unit))
+        ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
         if remarks:
             ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
         style.plain_axes(ax)

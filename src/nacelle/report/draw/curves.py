@@ -12,8 +12,9 @@ from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_axes
-from nacelle.report.draw.result import Panel, draw_panels, panels_of
-from nacelle.report.results.quantity import ResultQuantity, chosen
+from nacelle.report.draw.result import draw_panels
+from nacelle.report.results.panels import Panel, panels_of
+from nacelle.report.results.quantity import chosen
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.scalar import Array
 
@@ -67,17 +68,9 @@ def plot_forces(sizing: Sizing, *keys: str, title: str | None = None, shown: boo
         NacelleError: if there is no such quantity, or matplotlib is missing.
     """
     found = chosen(sizing, keys or ("forces",))
-    drawn = [_limited(sizing, panel) for panel in panels_of(_by_loads(sizing, found))]
+    drawn = [_limited(sizing, panel) for panel in panels_of(found)]
     usual = f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
     return draw_panels(drawn, title=usual if title is None else title, flags=sizing.flags, shown=shown)
-
-
-def _by_loads(sizing: Sizing, found: Sequence[ResultQuantity]) -> list[ResultQuantity]:
-    """The quantities with units as the figures of the actuators say."""
-    units = {"forces": ("N", "N m"), "rates": ("m/s", "rad/s"), "coordinates": ("m", "rad")}
-    return [
-        replace(one, units=tuple(units[one.key][load.revolute] for load in sizing.loads)) for one in found
-    ]
 
 
 def _limited(sizing: Sizing, panel: Panel) -> Panel:

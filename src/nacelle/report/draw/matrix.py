@@ -11,7 +11,8 @@ from nacelle.dynamics.regressor import Regressor
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, mpl, new_axes
-from nacelle.report.draw.result import draw_panels, panels_of
+from nacelle.report.draw.result import draw_panels, plot_result
+from nacelle.report.results.panels import panels_of
 from nacelle.report.results.quantity import quantities
 from nacelle.spatial.scalar import Array
 
@@ -42,8 +43,6 @@ def plot_jacobian(
     """
     robot = jacobian.robot
     if np.asarray(jacobian.flags).ndim:
-        from nacelle.report.draw.result import plot_result
-
         return plot_result(jacobian, times=times, shown=shown)
     return draw_matrix(
         np.asarray(jacobian.scaled, dtype=float),

@@ -6,17 +6,17 @@ Entries with different units are in panels of their own; samples that are flagge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
-from nacelle.model.reduced import QUATERNION
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import mpl, new_figure
 from nacelle.report.flagged import reasons
+from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
 from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, chosen, quantities, robot_in
 from nacelle.spatial.scalar import Array
 
@@ -27,59 +27,7 @@ if TYPE_CHECKING:
 # ---- panels of curves and bars
 
 
-# Curves of a panel and bars of a panel; of more the largest are drawn.
-MOST_CURVES, MOST_BARS = 14, 24
 _WIDTH = 7.2
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Entries of one quantity that have one unit.
-
-    Attributes:
-        quantity: the quantity.
-        unit: of the entries.
-        entries: their places in it.
-        limits: sizes of forces and the like that must not be exceeded.
-    """
-
-    quantity: ResultQuantity
-    unit: str
-    entries: list[int]
-    limits: tuple[float, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """What the numbers are, with their unit."""
-        names = tuple(self.quantity.names[k] for k in self.entries)
-        usual = "quaternion" if names == QUATERNION else self.quantity.key
-        words = self.quantity.words or style.quantity_words(self.unit, usual)
-        return style.axis_label(words, self.unit)
-
-    def largest(self, most: int) -> list[int]:
-        """At most so many entries, those with the largest values, in their order."""
-        if len(self.entries) <= most:
-            return self.entries
-        values = np.abs(np.atleast_2d(self.quantity.values)[:, self.entries])
-        sizes = np.max(np.where(np.isfinite(values), values, 0.0), axis=0, initial=0.0)
-        return [self.entries[k] for k in sorted(np.argsort(-sizes, kind="stable")[:most])]
-
-    @property
-    def height(self) -> float:
-        """Inches."""
-        if self.quantity.single:
-            return 0.45 + 0.21 * min(len(self.entries), MOST_BARS)
-        return max(1.6, 0.35 + 0.155 * min(len(self.entries), MOST_CURVES))
-
-
-def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
-    """A panel for every unit of every quantity."""
-    return [
-        Panel(one, unit, entries)
-        for one in quantities
-        for unit, entries in one.groups().items()
-        if len(entries)
-    ]
 
 
 def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, shown: bool = True) -> Figure:
@@ -94,7 +42,7 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
     Raises:
         NacelleError: if matplotlib is missing.
     """
-    heights = [panel.height for panel in panels]
+    heights = [_height(panel) for panel in panels]
     # The labels of an axis, and the title.
     separate = len({panel.quantity.across for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
@@ -115,6 +63,13 @@ def draw_panels(panels: Sequence[Panel], *, title: str = "", flags: Any = None, 
         figure.align_ylabels()
     figure.set_layout_engine("tight")
     return figure
+
+
+def _height(panel: Panel) -> float:
+    """Inches."""
+    if panel.quantity.single:
+        return 0.45 + 0.21 * min(len(panel.entries), MOST_BARS)
+    return max(1.6, 0.35 + 0.155 * min(len(panel.entries), MOST_CURVES))
 
 
 def _curves(ax: Any, panel: Panel, flags: Any) -> None:

@@ -37,24 +37,6 @@ LINE_COLOUR = COLOURS[0]
 FAILED, WARNED = ACTIVE_COLOUR, COLOURS[4]
 LIMIT = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
 TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
-# What a number without a unit has in the place of one.
-NO_UNIT = "-"
-TIME = "time (s)"
-
-# What is measured in a unit, where nothing better is said.
-_WORDS = {
-    "m": "position",
-    "rad": "angle",
-    "m/s": "velocity",
-    "rad/s": "angular velocity",
-    "m/s^2": "acceleration",
-    "rad/s^2": "angular acceleration",
-    "N": "force",
-    "N m": "torque",
-    "J": "energy",
-    "Hz": "frequency",
-}
-_SHOWN_UNITS = {"^2": "²", "^3": "³"}
 
 
 def series_look(k: int) -> dict[str, Any]:
@@ -66,18 +48,6 @@ def series_look(k: int) -> dict[str, Any]:
         # At equal distances along the curve, not at the same places as others.
         options |= {"marker": marker, "markersize": 3.2, "markevery": (0.02 + 0.013 * (k % 7), 0.12)}
     return options
-
-
-def axis_label(words: str, unit: str) -> str:
-    """The label of an axis: what it shows, and the unit in brackets."""
-    for plain, shown in _SHOWN_UNITS.items():
-        unit = unit.replace(plain, shown)
-    return f"{words} ({unit or NO_UNIT})"
-
-
-def quantity_words(unit: str, otherwise: str) -> str:
-    """What is measured in a unit."""
-    return _WORDS.get(unit, otherwise)
 
 
 def picture_name(name: str, most: int = 26) -> str:

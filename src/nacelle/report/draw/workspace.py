@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.kinematics.pose_input import is_angle
 from nacelle.kinematics.workspace import Workspace
 from nacelle.report.draw.canvas import (
     AZIMUTH,
@@ -27,14 +26,14 @@ from nacelle.report.draw.result import runs
 from nacelle.report.draw.style import (
     INK,
     LINE_COLOUR,
-    NO_UNIT,
     PALE,
     axes_title,
-    axis_label,
     legend_below,
     plain_axes,
 )
+from nacelle.report.results.panels import NO_UNIT, axis_label
 from nacelle.scene.faces import face_normals
+from nacelle.scene.slices import grid_axes
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -124,23 +123,6 @@ def _workspace_title(workspace: Workspace) -> str:
     return f"{workspace.title}, {volume:.3g} {unit}"
 
 
-def _units(workspace: Workspace) -> list[str]:
-    """Units in which the varied coordinates are drawn: "m" or "deg"."""
-    return ["deg" if is_angle(workspace.robot, name) else "m" for name in workspace.names]
-
-
-def _shown_values(workspace: Workspace) -> list[Array]:
-    """The values of the varied coordinates in the units in which they are drawn."""
-    return [
-        np.degrees(values) if unit == "deg" else np.asarray(values, dtype=float)
-        for values, unit in zip(workspace.values, _units(workspace), strict=True)
-    ]
-
-
-def _labels(workspace: Workspace) -> list[str]:
-    return [f"{name} ({unit})" for name, unit in zip(workspace.names, _units(workspace), strict=True)]
-
-
 def _edges(values: Array) -> Array:
     """Edges of the cells around values, half way between them."""
     values = np.asarray(values, dtype=float)
@@ -179,7 +161,7 @@ def _quantity_label(quantity: str) -> str:
 def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
     numbers = given.values
-    (across,) = _shown_values(workspace)
+    ((label, across, _),) = grid_axes(workspace)
     edges = np.clip(_edges(across), across[0], across[-1])
     finite = numbers[reachable & np.isfinite(numbers)]
     top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
@@ -207,7 +189,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
     ax.plot(across, curve, color=LINE_COLOUR, linewidth=1.6, gid="curve")
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
-    ax.set_xlabel(_labels(workspace)[0])
+    ax.set_xlabel(label)
     ax.set_ylabel(given.label)
     plain_axes(ax)
     if not reachable.any():
@@ -227,12 +209,12 @@ def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tupl
 def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
     numbers = given.values
-    across, up = _shown_values(workspace)
+    axes = grid_axes(workspace)
     colours, norm = _scale(np.where(reachable, numbers, np.nan), given.zero)
     shown = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
-    ax.pcolormesh(_edges(across), _edges(up), shown.T, cmap=colours, norm=norm, rasterized=True)
-    lines = [_edges(across), _edges(up)]
+    lines = [_edges(axis.values) for axis in axes]
+    ax.pcolormesh(*lines, shown.T, cmap=colours, norm=norm, rasterized=True)
     keys = []
     for beyond, label, hatch in _hatched(workspace, reachable, inside):
         if not beyond.any():
@@ -248,11 +230,10 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
     )
     rim.set_gid("boundary")
     ax.add_collection(rim, autolim=False)
-    if len(set(_units(workspace))) == 1:
+    if len(set(workspace.units)) == 1:
         ax.set_aspect("equal")
-    labels = _labels(workspace)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
+    ax.set_xlabel(axes[0].label)
+    ax.set_ylabel(axes[1].label)
     plain_axes(ax)
     if not reachable.any():
         _nothing(ax)
@@ -266,7 +247,8 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
     numbers = given.values
     solid = reachable & inside
-    edges = [_edges(values) for values in _shown_values(workspace)]
+    axes = grid_axes(workspace)
+    edges = [_edges(axis.values) for axis in axes]
     faces, cells = boundary_faces(solid, edges)
     colours, norm = _scale(np.where(solid, numbers, np.nan), given.zero)
     if len(faces):
@@ -282,11 +264,8 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
     else:
         low, high = np.array([edge[0] for edge in edges]), np.array([edge[-1] for edge in edges])
         _nothing(ax)
-    set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(_units(workspace))) == 1)
-    labels = _labels(workspace)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
-    ax.set_zlabel(labels[2])
+    set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
+    ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
     _colour_bar(ax, colours, norm, given.label)
 
 

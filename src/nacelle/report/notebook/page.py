@@ -3,8 +3,8 @@
 One rule for all: a table of each quantity of the result, of many samples the lowest, mean and highest value,
 then a row for each attribute with the words of the class's docstring. A docstring says of every attribute
 what it is, with dimensions and units; tables of notebooks repeat that, so that there is no second list to
-keep true. Few classes have more to say (`particular`); a robot has its actuators and a small picture. All
-names are escaped.
+keep true. Classes that commands print have the lines and tables of these, too (`particular`); a robot has its
+legs, its actuators and a small picture. All names are escaped.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import base64
 import dataclasses
 import inspect
 import io
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError, number_of
-from nacelle.kinematics.legs.leg_type import leg_type
+from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.robot import Robot
 from nacelle.page.markup import element, number, table, text
 from nacelle.report.flagged import flag_line
 from nacelle.report.notebook import particular
 from nacelle.report.results.quantity import ResultQuantity, quantities, robot_in
+from nacelle.report.summary import counts_line, sections, summary
+from nacelle.report.table import first_rows, parts_html
 
 # ---- attributes of a class in words
 
@@ -120,44 +121,18 @@ def _shortened(words: str) -> str:
 # ---- a robot
 
 
-_MOST = 24
 # Inches, and dots an inch.
 _SIZE, _DOTS = (4.2, 3.4), 90
 
 
 def robot_page(robot: Robot) -> str:
-    """Name, legs, motion and actuators of a robot, beside its picture."""
+    """Name, counts, legs and actuators of a robot, beside its picture."""
+    data = summary(check_robot(robot))
+    parts = sections(data, robot)
     head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
-    types = [leg_type(robot, leg).name for leg in robot.legs]
-    inertias = [body.inertia for body in robot.bodies[1:]] + [load.inertia for load in robot.payload]
-    mass = sum(float(ten[0]) for ten in inertias)
-    facts = {
-        "legs": f"{len(types)}: {', '.join(dict.fromkeys(types))}" if types else "none",
-        "motion": robot.motion.name,
-        "moving bodies": f"{len(robot.bodies) - 1}, {number(mass)} kg",
-        "joints": f"{len(robot.joints)}, {len(robot.actuators)} of them driven",
-        "hash": robot.hash[:16],
-    }
-    rows = [(text(name), text(value)) for name, value in facts.items()]
-    parts = [head, table(("robot", ""), rows), _actuators(robot)]
-    return element("div", element("div", *parts), _picture(robot), kind="nacelle")
-
-
-def _actuators(robot: Robot) -> str:
-    rows = []
-    for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True):
-        length, speed, force = ("rad", "rad/s", "N m") if turns else ("m", "m/s", "N")
-        low, high = actuator.position
-        stroke = (
-            "free" if not (math.isfinite(low) or math.isfinite(high)) else f"{low:.4g} to {high:.4g} {length}"
-        )
-        limits = [f"{number(actuator.speed)} {speed}", f"{number(actuator.force)} {force}"]
-        rows.append(
-            (text(actuator.name), text(stroke), *(limit.replace("unbounded ", "free ") for limit in limits))
-        )
-    more = len(rows) - _MOST
-    end = [(f"… {more} more", "", "", "")] if more > 0 else []
-    return table(("actuator", "stroke", "speed up to>", "force up to>"), [*rows[:_MOST], *end])
+    lines = parts_html([f"{counts_line(data)}; hash {data['hash'][:16]}"])
+    shown = parts_html([*parts.get("Legs", []), *parts["Actuators"]], particular.MOST)
+    return element("div", element("div", head, lines, shown), _picture(robot), kind="nacelle")
 
 
 def _picture(robot: Robot) -> str:
@@ -182,10 +157,6 @@ def _picture(robot: Robot) -> str:
 # ---- any robot or result
 
 
-# Rows of a table that are shown.
-MOST = 24
-
-
 def html_of(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
@@ -199,7 +170,7 @@ def html_of(result: Any) -> str:
     if special or numbers:
         # Most of it is above in more words.
         rest = element("details", element("summary", "attributes"), rest)
-    return element("div", _head(result), *_flags(result), *special, *numbers, rest, kind="nacelle")
+    return element("div", _head(result), *_flags(result), special, *numbers, rest, kind="nacelle")
 
 
 def _head(result: Any) -> str:
@@ -224,11 +195,11 @@ def _attributes(result: Any) -> str:
     """A row for each attribute: name, value, what it is."""
     listed = meanings(type(result))
     rows = [
-        (text(name), text(in_words(getattr(result, name))), text(listed.get(name, "")))
+        [text(name), text(in_words(getattr(result, name))), text(listed.get(name, ""))]
         for name in public_fields(result)
         if name not in ("robot", "flags")
     ]
-    return table(("attribute", "value", "meaning"), _shown(rows, 3))
+    return table(("attribute", "value", "meaning"), first_rows(rows, particular.MOST))
 
 
 def _quantity(one: ResultQuantity) -> str:
@@ -236,10 +207,10 @@ def _quantity(one: ResultQuantity) -> str:
     names = [(text(name), text(unit)) for name, unit in zip(one.names, one.units, strict=True)]
     head = text(one.key)
     if one.single:
-        rows = [(*named, _few(value, one.values)) for named, value in zip(names, one.values, strict=True)]
-        return table((head, "unit", "value>"), _shown(rows, 3))
-    ranges = [(*named, *_range(column)) for named, column in zip(names, one.values.T, strict=True)]
-    return table((head, "unit", "lowest>", "mean>", "highest>"), _shown(ranges, 5))
+        rows = [[*named, _few(value, one.values)] for named, value in zip(names, one.values, strict=True)]
+        return table((head, "unit", "value>"), first_rows(rows, particular.MOST))
+    ranges = [[*named, *_range(column)] for named, column in zip(names, one.values.T, strict=True)]
+    return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, particular.MOST))
 
 
 def _range(values: Any) -> tuple[str, str, str]:
@@ -255,12 +226,3 @@ def _few(value: Any, among: Any) -> str:
     finite = np.abs(among[np.isfinite(among)])
     tiny = 1e-14 * float(np.max(finite, initial=0.0))
     return number(0.0 if abs(value) <= tiny else float(value))
-
-
-def _shown(rows: Iterable[tuple[str, ...]], columns: int) -> list[tuple[str, ...]]:
-    """The first rows, and how many more there are."""
-    listed = list(rows)
-    if len(listed) <= MOST:
-        return listed
-    more = (f"… {len(listed) - MOST} more", *[""] * (columns - 1))
-    return [*listed[:MOST], more]

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from nacelle.page.markup import element, folded, table, text
+from rich.table import Table
+
+from nacelle.page.markup import element, folded, text
+from nacelle.page.svg import Series, line_chart
+from nacelle.report.results.panels import MOST_CURVES, Panel
+from nacelle.report.table import table_html
 
 # Rows beyond which a table is folded.
 _LONG = 12
 
 
-class Content(Protocol):
-    """The result of a section: plain data, and how they look."""
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The result of a section.
 
-    def data(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; beside numbers the "command" that prints them."""
+    Attributes:
+        data: plain data, ready for JSON; beside numbers the "command" that prints them.
+        markup: the same for the page.
+    """
 
-    def markup(self) -> str:
-        """The same for the page."""
+    data: dict[str, Any]
+    markup: str
 
 
 def said_by(command: str) -> str:
@@ -27,41 +34,16 @@ def said_by(command: str) -> str:
     return element("p", element("code", text(command)), kind="command")
 
 
-def long_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are markup, under a title; folded if it is long."""
-    listed = list(rows)
-    shown = table(columns, listed)
-    if len(listed) <= _LONG:
-        return element("h3", text(title)) + shown
-    return folded(f"{title} ({len(listed)} rows)", shown)
+def long_table(title: str, table: Table) -> str:
+    """A table under a title; folded if it is long."""
+    if table.row_count <= _LONG:
+        return element("h3", text(title)) + table_html(table)
+    return folded(f"{title} ({table.row_count} rows)", table_html(table))
 
 
-def figures(*entries: tuple[str, str]) -> str:
-    """A few numbers in large type, each with what it is; plain words."""
-    cells = [
-        element("div", element("strong", text(value)), element("span", text(what))) for value, what in entries
-    ]
-    return element("div", *cells, kind="figures")
-
-
-def short(value: float | None, digits: int = 4, unit: str = "") -> str:
-    """A number in few digits with its unit, a dash where there is none; rounding to nothing is zero.
-
-    Exponents are for what has more than seven digits: 12950 N, not 1.295e+04 N.
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    shown = f"{0.0 if abs(value) < 1e-13 else value:.{digits}g}"
-    if "e+" in shown and abs(value) < 1e7:
-        shown = f"{float(shown):.0f}"
-    return f"{shown} {unit}" if unit else shown
-
-
-def span_words(pair: Sequence[float | None], angle: bool) -> str:
-    """A range of a coordinate, degrees or millimetres; a dash where it has no end."""
-    low, high = (None if v is None or not math.isfinite(v) else v for v in pair)
-    if low is None and high is None:
-        return "–"
-    scale, unit = (180.0 / math.pi, "deg") if angle else (1e3, "mm")
-    ends = ["…" if v is None else short(v * scale) for v in (low, high)]
-    return f"{ends[0]} to {ends[1]} {unit}"
+def panel_chart(panel: Panel, title: str) -> str:
+    """The curves of a panel as a chart of a page."""
+    quantity = panel.quantity
+    x, entries = quantity.along(), panel.largest(MOST_CURVES)
+    series = [Series(quantity.names[k], x, quantity.values[:, k]) for k in entries]
+    return line_chart(series, x=quantity.across, y=panel.label, title=title)

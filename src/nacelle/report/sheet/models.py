@@ -9,24 +9,23 @@ elsewhere (`nacelle.verify`) and handed in as plain data.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
+from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.dynamics.derivatives.linear import linearise
 from nacelle.elastic.linear.frequencies import natural_frequencies
 from nacelle.elastic.named import ELASTIC_NAMES
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.page.markup import bullets, element, folded, paragraph, table, text
+from nacelle.page.markup import bullets, element, folded, number, paragraph, table, text
 from nacelle.report.operations import Operations, operation_count
-from nacelle.report.plain import linear_data
+from nacelle.report.parameters import base_parts
 from nacelle.report.published import published_inputs
-from nacelle.report.sheet.content import figures, said_by, short
+from nacelle.report.sheet.content import Content, said_by
 from nacelle.report.sheet.subject import Subject
+from nacelle.report.table import Part, parts_html
+from nacelle.report.vibrations import linear_data, modes_data, modes_parts, pole_table
 
 # ---- operations
 
@@ -52,50 +51,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Operation counts of a robot.
-
-    Attributes:
-        entries: each with the command that counts it.
-        reasons: for every model that was not counted why, in words.
-        friction: whether a joint of the robot has friction.
-    """
-
-    entries: tuple[tuple[str, Operations], ...]
-    reasons: dict[str, str]
-    friction: bool
-
-    def data(self) -> dict[str, Any]:
-        """All counts by class."""
-        return {
-            "models": [{"command": command, **count.data()} for command, count in self.entries],
-            "reasons": self.reasons,
-        }
-
-    def markup(self) -> str:
-        """A table of counts with the published ones below their own."""
-        about = "" if self.friction else " No joint has friction, so that there is one count for each model."
-        iterated = [count for _, count in self.entries if count.iteration is not None]
-        parts = [
-            paragraph(
-                "Geometry and parameters are constants; additions and subtractions are one class, products "
-                "and quotients the other, roots, sines and cosines apart." + about
-            ),
-            operations_table(self.entries),
-        ]
-        if iterated and iterated[0].iteration is not None:
-            parts.append(
-                paragraph(
-                    "Legs without a closed form are solved by Newton's method; every iteration takes "
-                    f"{iterated[0].iteration}, which is not in the counts."
-                )
-            )
-        parts.append(bullets(f"{_WORDS[name]}: {reason}." for name, reason in self.reasons.items()))
-        return "".join(parts)
-
-
-def operations_table(entries: tuple[tuple[str, Operations], ...]) -> str:
+def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
     """Operation counts as a table, each with its command and what others have published of it."""
     rows = []
     for command, count in entries:
@@ -125,8 +81,8 @@ def operations_table(entries: tuple[tuple[str, Operations], ...]) -> str:
     return table(["model", "+/−>", "×/÷>", "together>", "apart", "published"], rows)
 
 
-def counts(subject: Subject) -> Counts:
-    """Count the operations of a robot's models."""
+def counts(subject: Subject) -> Content:
+    """Count the operations of a robot's models, with the published counts beside their own."""
     robot, entries, reasons = subject.robot, [], {}
     flexible = any(body.section is not None for body in robot.bodies) or any(
         joint.drive_stiffness for joint in robot.joints
@@ -146,186 +102,84 @@ def counts(subject: Subject) -> Counts:
             entries.append((command, operation_count(robot, name, input=source, friction=friction)))
         except NacelleError as error:
             reasons[name] = str(error)
-    return Counts(tuple(entries), reasons, subject.has_friction)
+    about = "" if subject.has_friction else " No joint has friction, so that there is one count a model."
+    page = [
+        paragraph(
+            "Geometry and parameters are constants; additions and subtractions are one class, products "
+            "and quotients the other, roots, sines and cosines apart." + about
+        ),
+        operations_table(entries),
+    ]
+    iterations = [count.iteration for _, count in entries if count.iteration is not None]
+    if iterations:
+        page.append(
+            paragraph(
+                "Legs without a closed form are solved by Newton's method; every iteration takes "
+                f"{iterations[0]}, which is not in the counts."
+            )
+        )
+    page.append(bullets(f"{_WORDS[name]}: {reason}." for name, reason in reasons.items()))
+    models = [{"command": command, **count.data()} for command, count in entries]
+    return Content({"models": models, "reasons": reasons}, "".join(page))
 
 
 # ---- base parameters
 
 
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """Base parameters of a robot.
-
-    Attributes:
-        command: the command that gives them.
-        base: they.
-        show: the command that counts all numbers of the robot.
-        numbers: how many numbers the robot has, by group.
-    """
-
-    command: str
-    base: BaseParameters
-    show: str
-    numbers: dict[str, int]
-
-    def data(self) -> dict[str, Any]:
-        """Base parameters as `nacelle base` gives them."""
-        return {
-            "base": {"command": self.command, **self.base.data()},
-            "numbers": {"command": self.show, "parameters": self.numbers},
-        }
-
-    def markup(self) -> str:
-        """Counts, then the groupings folded."""
-        base = self.base
-        rows = [
-            [text(grouping), short(float(value), 6)]
-            for grouping, value in zip(base.groupings, base.values.tolist(), strict=True)
-        ]
-        nothing = [name for name, effect in base.effects.items() if effect == "no effect"]
-        sure = f"The rank has a gap of {base.gap:.0e}"
-        if base.structural == len(base):
-            sure += " and is what the rules of mechanics leave."
-        else:
-            sure += f"; the rules of mechanics leave {base.structural}."
-        if not base.certain:
-            sure += " It is in doubt: some parameters can hardly be distinguished."
-        parts = [
-            said_by(self.command),
-            figures(
-                (str(len(base)), "base parameters"),
-                (str(len(base.choice.names)), "parameters that take part"),
-                (str(len(base.rigid)), "of inertia, rotors, springs"),
-                (str(len(base.friction)), "of friction"),
-            ),
-            paragraph(sure),
-            folded(f"All {len(rows)} base parameters and what each is a sum of", _groupings(rows)),
-        ]
-        if nothing:
-            parts.append(folded(f"{len(nothing)} parameters without effect", paragraph(", ".join(nothing))))
-        return "".join(parts)
-
-
-def _groupings(rows: list[list[str]]) -> str:
-    return table(["[name]base parameter", "value (SI)>"], rows)
-
-
-def parameters(subject: Subject) -> Parameters:
+def parameters(subject: Subject) -> Content:
     """Find the base parameters of a robot."""
     base = base_parameters(subject.robot)
-    return Parameters(subject.command("base"), base, subject.command("show"), subject.summary["parameters"])
+    command = subject.command("base")
+    numbers = {"command": subject.command("show"), "parameters": subject.summary["parameters"]}
+    head, table_of_values, *others = base_parts(base)
+    page = [
+        said_by(command),
+        parts_html([head, *others]),
+        folded(f"All {len(base)} base parameters and what each is a sum of", parts_html([table_of_values])),
+    ]
+    return Content({"base": {"command": command, **base.data()}, "numbers": numbers}, "".join(page))
 
 
 # ---- natural frequencies
 
 
-@dataclass(frozen=True, eq=False)
-class Frequencies:
-    """Natural frequencies of a robot in its reference pose.
-
-    Attributes:
-        modes: of flexible links with the actuators locked, with the command; or the reason.
-        linear: of the rigid robot under constant forces, with the command; or the reason.
-        parts: for each mode what deforms most, in words.
-    """
-
-    modes: dict[str, Any]
-    linear: dict[str, Any]
-    parts: tuple[str, ...]
-
-    def data(self) -> dict[str, Any]:
-        """Frequencies, Hz, and damping ratios."""
-        return {"modes": self.modes, "linear": self.linear}
-
-    def markup(self) -> str:
-        """A table of modes, and one of the poles."""
-        return (
-            element("h3", "Flexible links and drives, actuators locked")
-            + self._modes()
-            + element("h3", "Rigid robot under constant drive forces")
-            + self._linear()
-        )
-
-    def _modes(self) -> str:
-        if "reason" in self.modes:
-            return paragraph(f"Not computed: {self.modes['reason']}.")
-        rows = []
-        for k, frequency in enumerate(self.modes["frequencies"]):
-            ratio = self.modes["damping"][k]
-            rigid = k < self.modes["rigid"]
-            rows.append(
-                [
-                    str(k + 1),
-                    "0" if rigid else short(frequency, 5, "Hz"),
-                    short(ratio, 4) if ratio and np.isfinite(ratio) else "–",
-                    text("rigid motion" if rigid else self.parts[k]),
-                ]
-            )
-        return said_by(self.modes["command"]) + table(
-            ["mode", "frequency>", "damping ratio>", "strain energy"], rows
-        )
-
-    def _linear(self) -> str:
-        if "reason" in self.linear:
-            return paragraph(f"Not computed: {self.linear['reason']}.")
-        rows = [
-            [
-                short(pole["real"], 5),
-                short(abs(pole["imaginary"]), 5),
-                short(pole["frequency"], 5, "Hz") if pole["imaginary"] else "–",
-                short(pole["damping"], 4),
-            ]
-            for pole in self.linear["poles"]
-            if pole["imaginary"] >= 0.0
-        ]
-        return said_by(self.linear["command"]) + table(
-            ["real part 1/s>", "imaginary part rad/s>", "frequency>", "damping ratio>"], rows
-        )
-
-
-def frequencies(subject: Subject) -> Frequencies:
+def frequencies(subject: Subject) -> Content:
     """Find the natural frequencies of a robot in its reference pose."""
-    modes, parts = _modes(subject)
-    return Frequencies(modes, _linear(subject), parts)
+    titles = ("Flexible links and drives, actuators locked", "Rigid robot under constant drive forces")
+    found = {"modes": _modes, "linear": _linear}
+    data, page = {}, []
+    for title, (name, function) in zip(titles, found.items(), strict=True):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                data[name], parts = function(subject)
+            shown = said_by(data[name]["command"]) + parts_html(parts)
+        except NacelleError as error:
+            data[name] = {"reason": str(error)}
+            shown = paragraph(f"Not computed: {error}.")
+        page += [element("h3", title), shown]
+    return Content(data, "".join(page))
 
 
-def _modes(subject: Subject) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _modes(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
+    """Modes of flexible links with the actuators locked."""
     robot = subject.robot
     if not any(body.section for body in robot.bodies) and not any(j.drive_stiffness for j in robot.joints):
-        return {"reason": "no body has a section and no drive a stiffness: the robot is rigid"}, ()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            result = natural_frequencies(robot, subject.reference, modes=6)
-    except NacelleError as error:
-        return {"reason": str(error)}, ()
-    energy = result.strain_energy
-    parts = []
-    for k in range(result.frequencies.shape[-1]):
-        most = [b for b in np.argsort(-energy[:, k])[:2] if energy[b, k] > 0.05]
-        parts.append(", ".join(f"{result.parts[b]} {100.0 * energy[b, k]:.0f} %" for b in most))
-    data = {
-        "command": subject.command("modes"),
-        "locked": result.locked,
-        "frequencies": result.frequencies.tolist(),
-        "damping": result.damping.tolist(),
-        "rigid": int(result.rigid),
-    }
-    return data, tuple(parts)
+        raise NacelleError("no body has a section and no drive a stiffness: the robot is rigid")
+    result = natural_frequencies(robot, subject.reference, modes=6)
+    kept = {name: modes_data(result)[name] for name in ("locked", "frequencies", "damping", "rigid")}
+    return {"command": subject.command("modes"), **kept}, modes_parts(result)
 
 
-def _linear(subject: Subject) -> dict[str, Any]:
+def _linear(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
     """The linear model, where springs bring the robot back; gravity alone makes no frequency of use."""
-    robot = subject.robot
+    robot, command = subject.robot, subject.command("linearise")
     if not robot.springs and not any(any(joint.springs) for joint in robot.joints):
-        poles = subject.command("linearise")
-        return {"reason": f"no joint has a spring, so that gravity alone acts on deviations ({poles})"}
-    try:
-        data = linear_data(linearise(robot, subject.reference))
-    except NacelleError as error:
-        return {"reason": str(error)}
-    kept = ("poles", "natural_frequencies", "tau", "smooth")
-    return {"command": subject.command("linearise"), **{name: data[name] for name in kept}}
+        raise NacelleError(f"no joint has a spring, so that gravity alone acts on deviations ({command})")
+    model = linearise(robot, subject.reference)
+    data = linear_data(model)
+    kept = {name: data[name] for name in ("poles", "natural_frequencies", "tau", "smooth")}
+    return {"command": command, **kept}, [pole_table(model)]
 
 
 # ---- verification
@@ -340,40 +194,6 @@ class EngineComparison(Protocol):
 
 # Compares a robot with other engines.
 Verifier = Callable[[Robot], EngineComparison]
-
-
-@dataclass(frozen=True, eq=False)
-class Engines:
-    """A comparison with other engines.
-
-    Attributes:
-        command: the command that makes it.
-        numbers: what it prints.
-    """
-
-    command: str
-    numbers: dict[str, Any]
-
-    def data(self) -> dict[str, Any]:
-        """The comparison as `nacelle verify` gives it."""
-        return {"command": self.command, **self.numbers}
-
-    def markup(self) -> str:
-        """The verdict, and the largest error of every quantity beside what is allowed."""
-        data = self.numbers
-        names = " and ".join(f"{engine['engine']} {engine['version']}" for engine in data["engines"])
-        words = "agrees with" if data["ok"] else "does not agree with"
-        verdict = element(
-            "div",
-            paragraph(f"nacelle {words} {names}."),
-            paragraph(
-                f"{data['states']} random states of the workspace (seed {data['seed']}), condition number of "
-                f"the scaled Jacobian up to {short(data['condition'], 3)}."
-            ),
-            kind=f"verdict {'good' if data['ok'] else 'poor'}",
-        )
-        notes = [f"{engine['engine']}: {note}." for engine in data["engines"] for note in engine["notes"]]
-        return said_by(self.command) + verdict + engine_table(data) + bullets(notes)
 
 
 def engine_table(comparison: dict[str, Any]) -> str:
@@ -400,8 +220,8 @@ def _error(quantity: dict[str, Any] | None) -> str:
     return shown if quantity["ok"] else element("strong", f"{shown} fails")
 
 
-def engines(subject: Subject, verifier: Verifier | None) -> Engines:
-    """Compare a robot with other engines.
+def engines(subject: Subject, verifier: Verifier | None) -> Content:
+    """Compare a robot with other engines: the verdict, and the largest error of every quantity.
 
     Args:
         subject: the robot.
@@ -415,4 +235,18 @@ def engines(subject: Subject, verifier: Verifier | None) -> Engines:
         raise NacelleError(
             f"no other engine was asked; {command} compares the robot with Pinocchio and MuJoCo"
         )
-    return Engines(command, verifier(subject.robot).as_dict())
+    data = verifier(subject.robot).as_dict()
+    names = " and ".join(f"{engine['engine']} {engine['version']}" for engine in data["engines"])
+    words = "agrees with" if data["ok"] else "does not agree with"
+    verdict = element(
+        "div",
+        paragraph(f"nacelle {words} {names}."),
+        paragraph(
+            f"{data['states']} random states of the workspace (seed {data['seed']}), condition number of "
+            f"the scaled Jacobian up to {number(data['condition'], 3)}."
+        ),
+        kind=f"verdict {'good' if data['ok'] else 'poor'}",
+    )
+    notes = [f"{engine['engine']}: {note}." for engine in data["engines"] for note in engine["notes"]]
+    page = said_by(command) + verdict + engine_table(data) + bullets(notes)
+    return Content({"command": command, **data}, page)

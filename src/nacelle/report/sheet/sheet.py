@@ -83,13 +83,13 @@ class SheetSection:
 
     def data(self) -> dict[str, Any]:
         """Its result as plain data, or the reason why there is none."""
-        return {"reason": self.reason} if self.content is None else self.content.data()
+        return {"reason": self.reason} if self.content is None else self.content.data
 
     def markup(self) -> str:
         """Its result for the page, or the reason why there is none."""
         if self.content is None:
             return paragraph(f"This section could not be made: {self.reason.rstrip('.')}.")
-        return self.content.markup()
+        return self.content.markup
 
 
 class Elsewhere(Protocol):

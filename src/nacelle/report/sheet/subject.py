@@ -1,12 +1,6 @@
-"""What a data sheet is about: a robot, how commands name it, and its slices and motions, by rules.
+"""What a data sheet is about: a robot, how commands name it, and its motions, by rules.
 
-Slices through the workspace are chosen for any robot by one rule. Coordinates are taken in pairs of one
-unit: the first two lengths, the first and the third, the first two angles; one that is left without a
-partner is a line. The range of each is sought on coarse grids around the reference pose, which double until
-nothing within limits touches their border, or they are four times the robot's size (half a turn) wide to
-each side; it is then a cell wider than what was reached, in round numbers.
-
-Motions are chosen for any robot by a rule, too: one along which its drives are sized, one that shows how it
+Motions are chosen for any robot by a rule: one along which its drives are sized, one that shows how it
 moves. The standard motion is a circle about the reference pose in the first two translations, or, where the
 robot has no two or no circle can be run, a stroke along its first coordinate. Radius and half stroke are the
 largest of 1/10, 1/20, 1/50, 1/100, 1/200 of the robot's size (of a radian) along which every pose is within
@@ -18,7 +12,6 @@ half.
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,123 +39,11 @@ from nacelle.model.platform import AXES, Motion
 from nacelle.model.read import read_text
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
-from nacelle.model.units import QUANTITIES, parse_quantity
-from nacelle.report.summary import summary
+from nacelle.report.summary import sections, summary
+from nacelle.report.table import Part
+from nacelle.scene.slices import SliceRanges, slices
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
-
-# ---- slices through the workspace
-
-
-# Points of coarse grids on each side of the reference pose, and of the final ones along an axis.
-_COARSE = 7
-_PLANE, _LINE = 41, 201
-# Half widths of the first grid over the robot's size, or a radian, and of the widest.
-_FIRST, _WIDEST = 0.125, 4.0
-_TRIES = 9
-
-
-@dataclass(frozen=True)
-class SliceRanges:
-    """Ranges of one or two coordinates.
-
-    Attributes:
-        settings: for each coordinate its range as `nacelle workspace --over` takes it, "x=-0.3:0.3:41".
-        ranges: the same as numbers: lowest, highest, points; m or rad.
-        open: whether poses within limits reach the end of what was searched.
-    """
-
-    settings: tuple[str, ...]
-    ranges: dict[str, tuple[float, float, int]]
-    open: bool
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """Arguments of `nacelle workspace`."""
-        return tuple(word for setting in self.settings for word in ("--over", setting))
-
-
-def slices(robot: Robot) -> tuple[SliceRanges, ...]:
-    """Slices of a robot through its reference pose.
-
-    Raises:
-        UnreachableError: if no pose near the reference is reached within limits.
-    """
-    return tuple(_slice(robot, names) for names in pairs(robot))
-
-
-def pairs(robot: Robot) -> list[tuple[str, ...]]:
-    """The coordinates of each slice."""
-    names = robot.motion.coordinates
-    angles = [name for name in names if is_angle(robot, name)]
-    lengths = [name for name in names if name not in angles]
-    chosen: list[tuple[str, ...]] = []
-    if len(lengths) == 1 and len(angles) == 1:
-        return [(lengths[0], angles[0])]
-    for group in (lengths, angles):
-        if len(group) == 1:
-            chosen.append((group[0],))
-        chosen += [(group[0], other) for other in group[1 : 3 if group is lengths else 2]]
-    return chosen
-
-
-def _slice(robot: Robot, names: tuple[str, ...]) -> SliceRanges:
-    units = np.array([1.0 if is_angle(robot, name) else robot.size for name in names])
-    widest = np.where([is_angle(robot, name) for name in names], math.pi, _WIDEST * units)
-    centre = _centre(robot, names)
-    half = _FIRST * units
-    low, high, touches = centre, centre, np.zeros(len(names), dtype=bool)
-    for _ in range(_TRIES):
-        step = half / _COARSE
-        over = {
-            n: (float(c - h), float(c + h), 2 * _COARSE + 1)
-            for n, c, h in zip(names, centre, half, strict=True)
-        }
-        grid = workspace(robot, over, conditioned=False)
-        if grid.extent is None:
-            half = half / 8.0
-            continue
-        low, high = (np.array(ends) for ends in zip(*grid.extent, strict=True))
-        touches = (low <= centre - half + 0.5 * step) | (high >= centre + half - 0.5 * step)
-        if not np.any(touches & (half < widest)):
-            low, high = low - step, high + step
-            break
-        half = np.where(touches, np.minimum(2.0 * half, widest), half)
-    else:
-        if not touches.any():
-            raise UnreachableError("no pose near the reference is reached within the limits of all joints")
-    low, high = np.maximum(low, centre - widest), np.minimum(high, centre + widest)
-    points = _PLANE if len(names) > 1 else _LINE
-    settings, ranges = [], {}
-    for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
-        words, numbers = round_range(a, b, is_angle(robot, name))
-        settings.append(f"{name}={words}:{points}")
-        ranges[name] = (*numbers, points)
-    return SliceRanges(tuple(settings), ranges, bool(touches.any()))
-
-
-def _centre(robot: Robot, names: tuple[str, ...]) -> np.ndarray:
-    """The coordinates of the reference pose; zero for turns of a free orientation."""
-    listed = layout_of(robot.motion).x_names
-    x = reference_pose(robot)
-    return np.array([x[listed.index(name)] if name in listed else 0.0 for name in names])
-
-
-def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float, float]]:
-    """A range in round numbers, as a command takes it and as numbers; degrees for angles.
-
-    Outwards, but within half a turn to each side of zero.
-    """
-    ends = [math.degrees(low), math.degrees(high)] if angle else [low, high]
-    power = 10.0 ** (math.floor(math.log10(max(ends[1] - ends[0], 1e-9))) - 1)
-    rounded = [math.floor(ends[0] / power) * power, math.ceil(ends[1] / power) * power]
-    if angle:
-        rounded = [max(rounded[0], min(ends[0], -180.0)), min(rounded[1], max(ends[1], 180.0))]
-    words = [f"{value + 0.0:.10g}" + ("deg" if angle else "") for value in rounded]
-    kind = QUANTITIES["angle" if angle else "length"]
-    a, b = (parse_quantity(word, kind, {"*": "SI"}) for word in words)
-    return ":".join(words), (a, b)
-
 
 # ---- the standard motion, and the shown one
 
@@ -394,6 +275,11 @@ class Subject:
         return summary(self.check)
 
     @cached_property
+    def sections(self) -> dict[str, list[Part]]:
+        """The sections of `nacelle show`."""
+        return sections(self.summary, self.robot)
+
+    @cached_property
     def reference(self) -> Array:
         """The reference pose (nx,)."""
         return reference_pose(self.robot)
@@ -405,7 +291,7 @@ class Subject:
 
     @cached_property
     def slices(self) -> tuple[tuple[SliceRanges, Workspace], ...]:
-        """Slices through the workspace by the rule of `slices`, with their grids."""
+        """Slices through the workspace (`nacelle.scene.slices`), with their grids."""
         return tuple((cut, workspace(self.robot, cut.ranges)) for cut in slices(self.robot))
 
     @cached_property

@@ -1,0 +1,63 @@
+"""The end of a simulation: as plain data, and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nacelle.elastic.plant import ElasticPlant
+from nacelle.simulation.simulate import Simulation
+
+
+def run_data(run: Simulation) -> dict[str, Any]:
+    """The end of a run; after Ctrl-C without the sums over all of it, which take as long as many steps."""
+    data: dict[str, Any] = {
+        "robot": run.plant.name,
+        "method": run.method,
+        "status": run.status,
+        "message": run.message,
+        "time": [float(run.t[0]), float(run.t[-1])],
+        "samples": len(run.t),
+        "pose": run.x[-1].tolist(),
+        "twist": run.v[-1].tolist(),
+    }
+    if run.status == "interrupted":
+        return data
+    return data | {
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
+        "work": float(run.work[-1]),
+        "dissipated": float(run.dissipated[-1]),
+        "balance": float(run.balance[-1]),
+        **_of_plant(run),
+    }
+
+
+def _of_plant(run: Simulation) -> dict[str, Any]:
+    """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
+    if isinstance(run.plant, ElasticPlant):
+        largest = np.max(np.abs(run.plant.elastic(run.states)), axis=0)
+        return {"elastic": dict(zip(run.plant.elastic_names, largest.tolist(), strict=True))}
+    return {"closure_error": run.closure_error}
+
+
+def run_lines(run: Simulation) -> list[str]:
+    """The same for people."""
+    data = run_data(run)
+    lines = [
+        f"{run.plant.name}: {run.method}, {run.t[0]:g} to {run.t[-1]:.6g} s; {run.status}: {run.message}",
+        "pose   " + " ".join(f"{value:.6g}" for value in data["pose"]),
+        "twist  " + " ".join(f"{value:.6g}" for value in data["twist"]),
+    ]
+    if "energy" in data:
+        first, last = data["energy"]
+        lines += [
+            f"energy {first:.6g} J to {last:.6g} J; forces did {data['work']:.6g} J, friction took "
+            f"{data['dissipated']:.6g} J, missing {data['balance']:.1e} J"
+        ]
+    if "closure_error" in data:
+        lines.append(f"loops open by {data['closure_error']:.1e} of the size")
+    if "elastic" in data:
+        name = max(data["elastic"], key=lambda key: data["elastic"][key])
+        lines.append(f"the largest elastic coordinate was {name}: {data['elastic'][name]:.3g} (m, rad)")
+    return lines

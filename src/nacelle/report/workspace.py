@@ -1,0 +1,142 @@
+"""Where a robot can go, on a grid of poses and along rays: as plain data, and in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nacelle.kinematics.singularity import lowest_measures
+from nacelle.kinematics.workspace import Reach, Workspace
+
+
+def workspace_data(grid: Workspace, *, singular: bool = False) -> dict[str, Any]:
+    """What a grid of poses says: counts, size, extent and conditioning, m and rad.
+
+    Args:
+        grid: the grid.
+        singular: whether to measure how near its poses within limits come to singularities, too.
+    """
+    inside = grid.inside_limits
+    finite = grid.conditioning[inside]
+    data: dict[str, Any] = {
+        "robot": grid.robot.name,
+        "over": {
+            n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
+        },
+        "tool": grid.tool,
+        "turned": list(grid.turned),
+        "at": grid.at.tolist(),
+        "points": int(grid.flags.size),
+        "reachable": int(np.count_nonzero(grid.reachable)),
+        "inside_limits": int(np.count_nonzero(inside)),
+        "other_branch": int(np.count_nonzero(grid.other_branch)),
+        "volume": grid.volume,
+        "unit": grid.unit,
+        "extent": None
+        if grid.extent is None
+        else {name: list(ends) for name, ends in zip(grid.names, grid.extent, strict=True)},
+        "conditioning": {
+            "lowest": float(np.min(finite)) if finite.size else None,
+            "median": float(np.median(finite)) if finite.size else None,
+            "highest": float(np.max(finite)) if finite.size else None,
+        },
+    }
+    if len(grid.names) == 1:
+        data["intervals"] = [list(ends) for ends in grid.intervals]
+    if singular:
+        data["singularities"] = {
+            kind: {"measure": lowest.measure, "at": lowest.x.tolist(), "leg": lowest.leg}
+            for kind, lowest in lowest_measures(grid.robot, grid.x[inside]).items()
+        }
+    return data
+
+
+def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
+    """The same for people; arguments as in `workspace_data`."""
+    data = workspace_data(grid, singular=singular)
+    steps = [
+        f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
+        for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
+    ]
+    whose = f" of the tool {grid.tool}" if grid.tool else ""
+    lines = [f"{grid.robot.name}: {data['points']} poses{whose}, {', '.join(steps)}"]
+    if grid.turned:
+        vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
+        lines.append(
+            f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
+            f"[{vector}] in base axes"
+        )
+    points, inside = data["points"], data["inside_limits"]
+    lines.append(
+        f"reached {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within the limits of "
+        f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
+        + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
+    )
+    if data["other_branch"]:
+        other = data["other_branch"]
+        lines.append(
+            f"on a branch that is not connected with the reference pose, and not counted within limits: "
+            f"{other} ({100.0 * other / points:.1f} %)"
+        )
+    if len(grid.names) == 1:
+        (unit,) = grid.units
+        ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
+        if ranges:
+            lines.append(f"within limits: {grid.names[0]} from {' and from '.join(ranges)}")
+    elif grid.extent is not None:
+        spans = [
+            f"{name} from {_shown(low, unit)} to {_shown(high, unit)}"
+            for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
+        ]
+        lines.append(f"furthest poses within limits: {', '.join(spans)}")
+    figures = data["conditioning"]
+    if figures["median"] is not None:
+        lines.append(
+            f"inverse condition number within limits (1 is isotropic, 0 singular): lowest "
+            f"{figures['lowest']:.4f}, median {figures['median']:.4f}, highest {figures['highest']:.4f}"
+        )
+    return lines + singularity_lines(data)
+
+
+def singularity_lines(data: dict[str, Any]) -> list[str]:
+    """The nearest singularities of a grid, a line for each kind; none where they were not measured."""
+    lines = []
+    for kind, lowest in data.get("singularities", {}).items():
+        where = ", ".join(f"{value:.4g}" for value in lowest["at"])
+        leg = f", leg {lowest['leg']}" if lowest["leg"] else ""
+        lines.append(f"nearest {kind} singularity: measure {lowest['measure']:.4f} at x = {where}{leg}")
+    return lines
+
+
+def _shown(value: float, unit: str) -> str:
+    """A coordinate for people: degrees or metres."""
+    return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
+
+
+def reach_data(reached: Reach) -> dict[str, Any]:
+    """How far rays go, m, and what they enclose, m^2 or m^3."""
+    return {
+        "robot": reached.robot.name,
+        "rays": len(reached.distance),
+        "volume": reached.volume,
+        "shortest": float(reached.distance.min()),
+        "longest": float(reached.distance.max()),
+        "endless": int(reached.endless.sum()),
+    }
+
+
+def reach_lines(reached: Reach) -> list[str]:
+    """The same for people."""
+    data, unit = reach_data(reached), "m^2" if len(reached.names) == 2 else "m^3"
+    lines = [
+        f"{data['robot']}: {data['volume']:.6g} {unit} seen from the pose; rays from {data['shortest']:.4g} "
+        f"m to {data['longest']:.4g} m"
+    ]
+    if data["endless"]:
+        lines.append(
+            f"{data['endless']} of {data['rays']} rays meet no boundary within {reached.furthest:.4g} m: the "
+            "size is what was walked (give limits to the joints or drives)"
+        )
+    return lines
