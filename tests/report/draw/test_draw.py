@@ -26,9 +26,9 @@ from nacelle.report.draw.curves import plot_forces
 from nacelle.report.draw.frequencies import plot_frequency_map, plot_response
 from nacelle.report.draw.modes import mode_scene
 from nacelle.report.draw.result import draw_bars, draw_panels
-from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.draw.robot import apart, plot_robot, plot_scene
 from nacelle.report.draw.workspace import boundary_faces, plot_workspace
+from nacelle.report.results.panels import MOST_CURVES, panels_of
 from nacelle.report.results.quantity import quantity_of_rows
 from nacelle.scene.colours import NACELLE_COLOUR
 from nacelle.scene.placed import scene
@@ -85,8 +85,6 @@ def test_forces_along_a_motion_have_their_limits():
     for k, load in enumerate(found.loads):
         np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
     assert set(curves["limit"].get_ydata()) == {60.0}
-    mixed = replace(found, loads=(replace(found.loads[0], revolute=False), *found.loads[1:]))
-    assert len(plot_forces(mixed, shown=False).axes) == 2
 
 
 # ---- Pictures of frequencies: curves have the numbers of the response
