@@ -13,20 +13,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from nacelle.progress import reported_to, task
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.spinner import Spinner
+    from rich.progress import Progress
 
 # Seconds of silence before a terminal shows what is being done, and how often it looks.
 _AFTER, _TICK = 1.0, 0.1
-# Length of the bar.
-_CELLS = 24
 # Seconds at which lines are written elsewhere; the last interval repeats.
 _LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 
@@ -34,12 +29,6 @@ _LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 def _is_terminal(stream: TextIO) -> bool:
     """Whether a stream is a terminal on which a line can be taken back."""
     return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-
-
-@dataclass
-class _Task:
-    what: str
-    done: float | None = None
 
 
 class Display:
@@ -54,12 +43,11 @@ class Display:
         # Taken once: while the line is shown, sys.stderr is a proxy of it that is no terminal.
         self.stream = stream or sys.stderr
         self.terminal = _is_terminal(self.stream) if terminal is None else terminal
-        self._tasks: list[_Task] = []
+        # What is being done, and how much of it, from the outermost task to the innermost.
+        self._tasks: list[tuple[str, float | None]] = []
         self._since = self._quiet_since = time.monotonic()
         self._written = 0
-        self._console: Console | None = None
-        self._live: Live | None = None
-        self._wheel: Spinner | None = None
+        self._bar: Progress | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -69,13 +57,13 @@ class Display:
     def begin(self, what: str) -> None:
         """A task begins."""
         with self._lock:
-            self._tasks.append(_Task(what))
+            self._tasks.append((what, None))
 
     def part(self, done: float) -> None:
         """So much of the innermost task is done, 0 to 1."""
         with self._lock:
             if self._tasks:
-                self._tasks[-1].done = min(max(float(done), 0.0), 1.0)
+                self._tasks[-1] = (self._tasks[-1][0], min(max(float(done), 0.0), 1.0))
 
     def end(self) -> None:
         """The innermost task has ended."""
@@ -101,26 +89,18 @@ class Display:
         """Make place for output; what is done shows again after another second without any."""
         with self._lock:
             self._quiet_since = time.monotonic()
-            if self._live is not None:
-                self._live.stop()
-                self._live = None
+            if self._bar is not None:
+                self._bar.stop()
 
-    def words(self, room: int | None = None) -> str:
-        """What is being done, for how long, and how much of it is done.
+    @property
+    def what(self) -> str:
+        """The outermost and the innermost task, in words."""
+        return ": ".join(dict.fromkeys(what for what, _ in (self._tasks[0], self._tasks[-1])))
 
-        Args:
-            room: letters that there is room for: what is done is cut short, time and share are not.
-        """
-        seconds = f"{time.monotonic() - self._since:.0f} s"
-        if not self._tasks:
-            return seconds
-        outer = f"{self._tasks[0].what}: " if len(self._tasks) > 1 else ""
-        parts = [task.done for task in self._tasks if task.done is not None]
-        share = f", {100.0 * parts[-1]:.0f} %" if parts else ""
-        what, end = f"{outer}{self._tasks[-1].what}", f"{share}, {seconds}"
-        if room is not None and len(what) + len(end) > room:
-            what = what[: max(0, room - len(end) - 3)] + "..."
-        return f"{what}{end}"
+    @property
+    def done(self) -> float | None:
+        """How much is done of the innermost task that says so, 0 to 1."""
+        return next((done for _, done in reversed(self._tasks) if done is not None), None)
 
     def _watch(self) -> None:
         while not self._stopped.wait(_TICK):
@@ -133,58 +113,54 @@ class Display:
                 return
             if self.terminal:
                 if now - self._quiet_since >= _AFTER:
-                    self._line()
+                    self._show()
             elif now - self._since >= self._next_line():
                 self._written += 1
-                print(f"nacelle {self.words()}", file=self.stream, flush=True)
+                share = "" if self.done is None else f", {100.0 * self.done:.0f} %"
+                seconds = time.monotonic() - self._since
+                print(f"nacelle {self.what}{share}, {seconds:.0f} s", file=self.stream, flush=True)
 
     def _next_line(self) -> float:
         beyond = max(0, self._written - len(_LINES) + 1)
         return _LINES[min(self._written, len(_LINES) - 1)] + beyond * _LINES[-1]
 
-    def _line(self) -> None:
+    def _show(self) -> None:
         """The line on a terminal."""
-        from rich.markup import escape
+        if self._bar is None:
+            self._bar = _bar(self.stream)
+            self._bar.add_task("", total=None)
+        (row,) = self._bar.tasks
+        row.start_time, row.description = self._since, self.what
+        row.completed, row.total = self.done or 0.0, None if self.done is None else 1.0
+        self._bar.start()
 
-        if self._console is None:
-            from rich.console import Console
 
-            self._console = Console(file=self.stream, force_terminal=True)
-        bar = self._bar()
-        # One line, whatever the width: before the words are the spinner and the bar, each with a blank.
-        room = self._console.width - 2 - (_CELLS + 1 if bar else 0)
-        words = bar + escape(self.words(room))
-        if self._live is None:
-            from rich.live import Live
+def _bar(stream: TextIO) -> Progress:
+    """A line with a bar, what is done, and the time, cut to the width of the terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
 
-            # Standard output may be a pipe: it is left alone.
-            self._live = Live(
-                self._spinner(words),
-                console=self._console,
-                transient=True,
-                redirect_stdout=False,
-            )
-            self._live.start(refresh=True)
-        else:
-            self._spinner(words)
-
-    def _bar(self) -> str:
-        """How much is done as a bar, if the innermost task that counts says so."""
-        done = next((task.done for task in reversed(self._tasks) if task.done is not None), None)
-        if done is None:
-            return ""
-        full, empty = ("\u2501", "\u2501") if "utf" in (self.stream.encoding or "").lower() else ("#", ".")
-        cells = round(_CELLS * done)
-        return f"[cyan]{full * cells}[/][dim]{empty * (_CELLS - cells)}[/] "
-
-    def _spinner(self, words: str) -> Spinner:
-        """The one spinner, with these words beside it."""
-        from rich.spinner import Spinner
-
-        if self._wheel is None:
-            self._wheel = Spinner("dots")
-        self._wheel.update(text=words)
-        return self._wheel
+    what = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    return Progress(
+        SpinnerColumn(),
+        BarColumn(24),
+        TaskProgressColumn(),
+        TextColumn("{task.description}", markup=False, table_column=what),
+        TimeElapsedColumn(),
+        console=Console(file=stream, force_terminal=True),
+        expand=True,
+        transient=True,
+        # It may be a pipe, which is left alone.
+        redirect_stdout=False,
+    )
 
 
 # The display of the running command; none where commands are called from Python.
