@@ -9,8 +9,12 @@ from __future__ import annotations
 import html
 import json
 import math
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from nacelle.errors import NacelleError
+from nacelle.files import write_whole
 from nacelle.page import bundled
 
 # Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
@@ -152,3 +156,25 @@ def embedded_data(data: object, kind: str) -> str:
     for sign in "<>&":
         packed = packed.replace(sign, f"\\u{ord(sign):04x}")
     return f'<script type="application/json" class="{text(kind)}">{packed}</script>'
+
+
+def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool = False) -> Path:
+    """Write a page to a file, whole or not at all.
+
+    Args:
+        path: the file.
+        text: the page.
+        overwrite: whether a file that exists is replaced.
+
+    Raises:
+        NacelleError: if the file exists and is not to be replaced, or cannot be written.
+    """
+    target = Path(path)
+    try:
+        write_whole(target, text, new=not overwrite)
+    except FileExistsError:
+        raise NacelleError(f"{target} exists already; it is left as it is") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NacelleError(f"cannot write {str(target)[:80]!r}: {reason}") from None
+    return target

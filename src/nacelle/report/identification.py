@@ -16,14 +16,11 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from nacelle.errors import IdentificationError, NacelleError
-from nacelle.files import write_whole
+from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.consistent import ConsistentParameters
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
@@ -743,23 +740,6 @@ def validation_page(validation: Validation) -> str:
     )
     sections = [("data", "Data", words), ("forces", "Forces", force_section(validation))]
     return page(f"Validation of {validation.robot.name}", head, sections)
-
-
-def write_page(path: str | os.PathLike[str], page_text: str) -> Path:
-    """Write a page to a file that does not exist yet, whole or not at all.
-
-    Raises:
-        NacelleError: if the file exists, or cannot be written.
-    """
-    target = Path(path)
-    try:
-        write_whole(target, page_text, new=True)
-    except FileExistsError:
-        raise NacelleError(f"{target} exists already; it is left as it is") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise NacelleError(f"cannot write {str(target)[:80]!r}: {reason}") from None
-    return target
 
 
 def _about(robot: Robot) -> str:

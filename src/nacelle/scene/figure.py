@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.files import write_whole
 from nacelle.model.robot import Robot
-from nacelle.page.markup import document, element, embedded_data, number, text
+from nacelle.page.markup import document, element, embedded_data, number, text, write_page
 from nacelle.scene.colours import AXIS_COLOURS, hexadecimal
 from nacelle.scene.faces import corners, faces, triangles
 from nacelle.scene.geometry import Between, BodyPart, RobotGeometry, robot_geometry
@@ -358,18 +357,7 @@ def animate(
     motion = _motion(robot, x, times)
     traces = (body_points(motion, 1),) if len(motion.times) > 1 else ()
     item = SceneItem(robot_geometry(robot, motion), motion, traces=traces)
-    place = Path(out)
-    try:
-        write_whole(place, scene_page([item], robot.title or robot.name), new=not overwrite)
-    except FileExistsError:
-        raise NacelleError(
-            f"{place} exists already; it is left as it is (overwrite=True replaces it)"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise NacelleError(
-            f"cannot write {str(place)[:80]!r}: {getattr(error, 'strerror', None) or error}"
-        ) from None
-    return place
+    return write_page(out, scene_page([item], robot.title or robot.name), overwrite=overwrite)
 
 
 def _motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:

@@ -6,15 +6,14 @@ import os
 import time
 import webbrowser
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.files import write_whole
 from nacelle.kinematics.trajectory import Circle
 from nacelle.model.robot import Robot
+from nacelle.page.markup import write_page
 from nacelle.spatial.scalar import Array
 from nacelle.view.browser.member import Member
 from nacelle.view.browser.panel import Playbar
@@ -88,12 +87,7 @@ class Viewer:
                 server.scene.add_label(f"/label{k}", self._members[k].session.robot.name, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
         circle = self._circle if any(member.has_plane for member in self._members) else None
-
-        def show_traces(shown: bool) -> None:
-            for member in self._members:
-                member.show_trace(shown)
-
-        self._playbar.build(circle, show_traces)
+        self._playbar.build(circle, self._show_traces)
         button = server.gui.add_button("Save as a page")
 
         async def save(event: Any) -> None:
@@ -275,13 +269,7 @@ class Viewer:
         Raises:
             NacelleError: if the file exists or cannot be written.
         """
-        text = self._loop.call(self._page)
-        try:
-            write_whole(Path(path), text, new=True)
-        except FileExistsError:
-            raise NacelleError(f"{path} exists already; it is left as it is") from None
-        except OSError as error:
-            raise NacelleError(f"cannot write {path}: {error.strerror or error}") from None
+        write_page(path, self._loop.call(self._page))
 
     def _page(self) -> str:
         return viewer_page([member.shown() for member in self._members])

@@ -17,7 +17,7 @@ from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.identify import Identification
 from nacelle.identification.validation import Validation
 from nacelle.model.linear_parameters import linear_parameters
-from nacelle.page.markup import number
+from nacelle.page.markup import number, write_page
 from nacelle.report.identification import (
     body_section,
     consistent_or_reason,
@@ -32,7 +32,6 @@ from nacelle.report.identification import (
     trusted,
     validation_page,
     validation_verdict,
-    write_page,
 )
 from nacelle.report.results.units import base_units, parameter_unit, row_units
 from support.hostile_names import HOSTILE

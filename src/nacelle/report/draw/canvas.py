@@ -12,7 +12,6 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.report.draw.style import INK, PALE
-from nacelle.scene import colours
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -138,15 +137,6 @@ def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     )
     collection.set_gid(gid)
     ax.add_collection3d(collection, autolim=False)
-
-
-def rgb_array(colour: str) -> Array:
-    """Red, green and blue (3,), 0 to 1, of a colour by name or #rrggbb.
-
-    Raises:
-        NacelleError: if there is no such colour.
-    """
-    return np.array(colours.rgb(colour))
 
 
 def shaded(fill: Array, normals: Array) -> Array:

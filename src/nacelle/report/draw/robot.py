@@ -16,13 +16,14 @@ from nacelle.report.draw.canvas import (
     enlarge,
     mpl,
     new_axes,
-    rgb_array,
     set_view,
     shaded,
 )
 from nacelle.report.draw.style import INK, axes_title, picture_name, plain_axes
+from nacelle.scene.colours import rgb
 from nacelle.scene.faces import outward_normals
 from nacelle.scene.placed import Part, Scene, scene
+from nacelle.shapes.points import hull
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -174,10 +175,11 @@ def _draw_flat(ax: Axes, view: Scene, across: int) -> None:
     right, up = _FLAT_AXES[across]
     for level, part in enumerate(view.parts):
         for solid, colour in zip(part.solids, part.colours, strict=True):
-            outline = _outline(solid.reshape(-1, 3)[:, (right, up)])
+            corners = solid.reshape(-1, 3)[:, (right, up)]
+            outline = corners[hull(corners)]
             if len(outline) < 3:
                 continue  # an axis that looks at the viewer
-            fill = rgb_array(colour)
+            fill = np.array(rgb(colour))
             ax.add_patch(
                 patches.Polygon(
                     outline,
@@ -203,7 +205,7 @@ def _draw_flat(ax: Axes, view: Scene, across: int) -> None:
 def _draw_in_space(ax: Any, view: Scene) -> None:
     """All faces in one collection, so that they hide each other as they should."""
     solids = [solid for part in view.parts for solid in part.solids]
-    fills = [rgb_array(colour) for part in view.parts for colour in part.colours]
+    fills = [np.array(rgb(colour)) for part in view.parts for colour in part.colours]
     faces = np.concatenate(solids)
     colours = np.concatenate(
         [shaded(fill, outward_normals(solid)) for solid, fill in zip(solids, fills, strict=True)]
@@ -220,21 +222,3 @@ def _draw_in_space(ax: Any, view: Scene) -> None:
         axis.set_label_text("" if k == view.across else f"{'xyz'[k]} (m)")
         if k == view.across:
             axis.set_ticks([])
-
-
-def _outline(points: Array) -> Array:
-    """Corners of the convex hull of points (points, 2), anticlockwise; fewer than 3 if it has no area."""
-    order = sorted({(float(a), float(b)) for a, b in np.round(points, 12)})
-    chains = []
-    for run in (order, order[::-1]):
-        chain: list[tuple[float, float]] = []
-        for p in run:
-            while len(chain) > 1 and _turn(chain[-2], chain[-1], p) <= 1e-14:
-                chain.pop()
-            chain.append(p)
-        chains += chain[:-1]
-    return np.array(chains)
-
-
-def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

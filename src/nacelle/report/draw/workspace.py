@@ -17,7 +17,6 @@ from nacelle.report.draw.canvas import (
     enlarge,
     mpl,
     new_axes,
-    rgb_array,
     set_view,
     shaded,
 )
@@ -32,6 +31,7 @@ from nacelle.report.draw.style import (
     plain_axes,
 )
 from nacelle.report.results.panels import NO_UNIT, axis_label
+from nacelle.scene.colours import rgb
 from nacelle.scene.faces import face_normals
 from nacelle.scene.slices import grid_axes
 from nacelle.spatial.scalar import Array
@@ -256,7 +256,7 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
         fills = np.where(
             np.isfinite(values)[:, None],
             colours(norm(np.nan_to_num(values)))[:, :3],
-            rgb_array(PALE)[None, :],
+            np.array(rgb(PALE))[None, :],
         )
         lit = shaded(np.ones(3), face_normals(faces))
         add_faces(ax, faces, np.clip(fills * lit / 0.9, 0.0, 1.0), "workspace")

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.robot import Robot
-from nacelle.page.markup import page, paragraph
+from nacelle.page.markup import page, paragraph, write_page
 from nacelle.progress import task
 from nacelle.report.sheet.content import Content
 from nacelle.report.sheet.loads import drives, masses
@@ -166,8 +166,6 @@ class DataSheet:
         Raises:
             NacelleError: if the file exists, or cannot be written.
         """
-        from nacelle.report.identification import write_page
-
         return write_page(path, self.html())
 
     def _repr_html_(self) -> str:
