@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import matplotlib
 import numpy as np
 
+from nacelle.kinematics.pose_input import is_angle
 from nacelle.report.draw import canvas
 
 matplotlib.use("Agg")
@@ -28,3 +29,7 @@ class Grid:
     conditioning: np.ndarray
     title: str = "A workspace"
     other_branch: np.ndarray = field(default_factory=lambda: np.array(False))
+
+    @property
+    def units(self):
+        return tuple("rad" if is_angle(self.robot, name) else "m" for name in self.names)

@@ -17,6 +17,8 @@ from nacelle.control.vision.comparison import LookingComparison
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import new_figure
+from nacelle.report.draw.compared import chosen_rows, draw_rows
+from nacelle.report.results import names
 from nacelle.report.results.panels import axis_label
 from nacelle.report.results.quantity import TIME
 from nacelle.spatial.scalar import Array
@@ -70,7 +72,8 @@ def plot_runs(
     if kind == "path":
         figure = _path(drawn, shown)
     else:
-        places = _places(drawn[0], actuators)
+        listed = [actuator.name for actuator in drawn[0].robot.actuators]
+        places = chosen_rows(listed, actuators, _DRAWN, "actuator")
         if kind == "errors":
             figure = _errors(drawn, places, shown)
         else:
@@ -86,47 +89,14 @@ def plot_closed_loops(result: ControlRun | Comparison, *kind: str, **options: An
     return plot_runs([result] if isinstance(result, ControlRun) else result.runs, *kind, **options)
 
 
-def _places(run: ControlRun, actuators: Sequence[str] | None) -> list[int]:
-    names = [actuator.name for actuator in run.robot.actuators]
-    if actuators is None:
-        return list(range(min(_DRAWN, len(names))))
-    for name in actuators:
-        if name not in names:
-            raise NacelleError(f"{run.robot.name} has no actuator {name!r}; {did_you_mean(name, names)}")
-    return [names.index(name) for name in actuators]
-
-
-def _panels(count: int, shown: bool) -> tuple[Figure, Array]:
-    columns = 1 if count == 1 else 2
-    rows = -(-count // columns)
-    figure = new_figure((7.6, 0.9 + 1.9 * rows), shown=shown)
-    axes = np.ravel(figure.subplots(rows, columns, sharex=True, squeeze=False))
-    for ax in axes[count:]:
-        ax.set_visible(False)
-    return figure, axes[:count]
-
-
-def _finish(figure: Figure, axes: Array) -> Figure:
-    """Axes in the house style, and one legend below all."""
-    for ax in axes:
-        style.plain_axes(ax)
-    for ax in axes[-2:]:
-        ax.set_xlabel(TIME)
-        ax.tick_params(labelbottom=True)
-    style.shared_legend(figure, axes[0])
-    return figure
-
-
 def _errors(runs: Sequence[ControlRun], places: list[int], shown: bool) -> Figure:
-    robot = runs[0].robot
-    figure, axes = _panels(len(places), shown)
-    for ax, i in zip(axes, places, strict=True):
-        revolute = robot.revolute_actuators[i]
-        for k, run in enumerate(runs):
-            style.draw_curve(ax, run.time, 1e3 * run.error[:, i], k, run.label, linewidth=0.9)
-        name = style.picture_name(robot.actuators[i].name, 20)
-        ax.set_ylabel(axis_label(name, "mrad" if revolute else "mm"))
-    return _finish(figure, axes)
+    """Tracking errors, mm and mrad."""
+    named = [
+        (name, {"m": "mm", "rad": "mrad"}[unit])
+        for name, unit in names.actuators(runs[0].robot, "coordinate")
+    ]
+    curves = {run.label: (run.time, 1e3 * run.error) for run in runs}
+    return draw_rows(curves, named, places, shown=shown)[0]
 
 
 def averaged(run: ControlRun, time: float) -> Array:
@@ -148,20 +118,15 @@ def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
 
 def _forces(run: ControlRun, places: list[int], average: float, shown: bool) -> Figure:
     """What acts, what the model says along the desired motion, and the prediction error as a number."""
-    figure, axes = _panels(len(places), shown)
     share, acting = prediction_error(run, average), averaged(run, average)
+    curves = {f"acting ({run.label})": (run.time, acting), "model": (run.time, run.model_force)}
+    remarks = [f"prediction error {100.0 * part:.3g} %" for part in share]
+    figure, axes = draw_rows(curves, names.actuators(run.robot), places, remarks=remarks, shown=shown)
     for ax, i in zip(axes, places, strict=True):
-        turns = run.robot.revolute_actuators[i]
-        style.draw_curve(ax, run.time, acting[:, i], 0, f"acting ({run.label})", linewidth=0.9)
-        style.draw_curve(ax, run.time, run.model_force[:, i], 1, "model", linewidth=0.9)
-        name = style.picture_name(run.robot.actuators[i].name, 20)
-        ax.set_ylabel(axis_label(name, "N m" if turns else "N"))
-        words = f"prediction error {100.0 * share[i]:.3g} %"
-        ax.set_title(words, fontsize=style.LABEL, color=style.INK, loc="right")
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
             for side in (-run.limits[i], run.limits[i]):
                 ax.axhline(side, **style.LIMIT)
-    return _finish(figure, axes)
+    return figure
 
 
 def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
@@ -187,11 +152,11 @@ def _path(runs: Sequence[ControlRun], shown: bool) -> Figure:
         label = f"{style.picture_name(run.label)}, errors times {scale:g}"
         style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
         style.draw_curve(right, run.time, factor * run.contour_error, k, run.label, linewidth=0.9)
-    names = ("rx", "ry", "rz") if turning else ("x", "y", "z")
+    axes = ("rx", "ry", "rz") if turning else ("x", "y", "z")
     unit = "mrad" if turning else "mm"
     left.set_aspect("equal", adjustable="datalim")
-    left.set_xlabel(f"{names[first]} ({unit})")
-    left.set_ylabel(f"{names[second]} ({unit})")
+    left.set_xlabel(f"{axes[first]} ({unit})")
+    left.set_ylabel(f"{axes[second]} ({unit})")
     right.set_xlabel(TIME)
     right.set_ylabel(f"contour error ({unit})")
     for ax in (left, right):

@@ -58,7 +58,9 @@ def simplified(mesh: Mesh, most: int) -> Mesh:
     return result
 
 
-def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0) -> Array:
+def cylinder(
+    start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0, sides: int | None = None
+) -> Array:
     """Faces of a cylinder between two points, none longer than `face`; a cone with `end` = 0.
 
     Args:
@@ -67,13 +69,14 @@ def cylinder(start: Array, stop: Array, radius: float, face: float, *, end: floa
         radius: its radius, m.
         face: longest face, m.
         end: radius at the other end, as a part of the first.
+        sides: how many it has around; 12 if it is thin, else 40, if None.
     """
     start, stop = np.asarray(start, dtype=float), np.asarray(stop, dtype=float)
     length = float(np.linalg.norm(stop - start))
     axis = (stop - start) / length if length else np.array([0.0, 0.0, 1.0])
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     across = across / np.linalg.norm(across)
-    count = 12 if radius < 0.5 * face else 40
+    count = sides or (12 if radius < 0.5 * face else 40)
     turn = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
     circle = radius * (np.cos(turn) * across + np.sin(turn) * np.cross(axis, across))
     steps = max(1, int(np.ceil(length / face)))
@@ -118,12 +121,12 @@ def plate(corners: list[Array], half: float, face: float) -> Array:
     return skin([*below, *above[::-1]])
 
 
-def sphere(centre: Array, radius: float) -> Array:
-    """Faces of a sphere."""
-    turn = np.linspace(0.0, 2.0 * np.pi, 17)[:, None]
+def sphere(centre: Array, radius: float, sides: int = 16) -> Array:
+    """Faces of a sphere, so many around its equator."""
+    turn = np.linspace(0.0, 2.0 * np.pi, sides + 1)[:, None]
     circle = np.hstack([np.cos(turn), np.sin(turn), np.zeros_like(turn)])
     pole = np.array([0.0, 0.0, 1.0])
-    rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)
+    rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, sides // 2 + 1)
     return skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])
 
 

@@ -60,5 +60,5 @@ def test_table(runs: Comparison) -> None:
 def test_mistakes(runs: Comparison) -> None:
     with pytest.raises(NacelleError, match="no figure is called 'error'; did you mean 'errors'"):
         plot_runs(runs.runs, "error")
-    with pytest.raises(NacelleError, match="has no actuator 'arm'"):
+    with pytest.raises(NacelleError, match="there is no actuator 'arm'"):
         plot_runs(runs.runs, actuators=["arm"])

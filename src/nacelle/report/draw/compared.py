@@ -19,6 +19,7 @@ from nacelle.report.operations import Operations
 from nacelle.report.results import names
 from nacelle.report.results.identification import over_time
 from nacelle.report.results.panels import MOST_BARS, axis_label, quantity_words
+from nacelle.report.results.quantity import TIME
 from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array
 
@@ -47,15 +48,23 @@ def plot_validation(
     """
     data = validation.regression
     used = np.asarray(data.used)[:, None]
+    x, across = _sample_axis(data.time)
     curves = {
-        name: np.where(used, values, np.nan)
+        name: (x, np.where(used, values, np.nan))
         for name, values in (("measured", validation.measured), ("predicted", validation.predicted))
     }
     remarks = [f"residual {100.0 * part:.3g} %" if np.isfinite(part) else "" for part in validation.relative]
     words = f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
     named = list(zip(validation.rows, row_units(data), strict=True))
-    figure = _pairs(
-        data.time, curves, named, rows=rows, remarks=remarks, unused=~np.asarray(data.used), shown=shown
+    figure, _ = draw_rows(
+        curves,
+        named,
+        chosen_rows(validation.rows, rows, _DRAWN, "row"),
+        across=across,
+        wide=True,
+        remarks=remarks,
+        unused=~np.asarray(data.used),
+        shown=shown,
     )
     style.figure_title(figure, words if title is None else title)
     return figure
@@ -79,12 +88,20 @@ def plot_rehearsal(
     Raises:
         NacelleError: if there is no such actuator, or matplotlib is missing.
     """
-    curves = {"measured": rehearsal.measurement.force, "true": rehearsal.force}
+    x, across = _sample_axis(rehearsal.time)
+    curves = {"measured": (x, rehearsal.measurement.force), "true": (x, rehearsal.force)}
     named = names.actuators(rehearsal.robot)
-    figure = _pairs(rehearsal.time, curves, named, rows=actuators, shown=shown)
+    rows = chosen_rows([name for name, _ in named], actuators, _DRAWN, "actuator")
+    figure, _ = draw_rows(curves, named, rows, across=across, wide=True, shown=shown)
     words = f"{rehearsal.robot.name}: rehearsed forces of the motors"
     style.figure_title(figure, words if title is None else title)
     return figure
+
+
+def _sample_axis(times: Array) -> tuple[Array, str]:
+    """Places of samples, and the label of their axis: times, or numbers where several runs follow."""
+    over = over_time(times)
+    return over.get("places", np.arange(1.0, len(times) + 1.0)), over["across"]
 
 
 def plot_identification(
@@ -226,37 +243,42 @@ def _bar_axes(labels: Sequence[str], groups: dict[str, Array], shown: bool, *, n
     return ax
 
 
-def _pairs(
-    times: Array,
-    curves: dict[str, Array],
-    named: list[tuple[str, str]],
+def draw_rows(
+    curves: dict[str, tuple[Array, Array]],
+    named: Sequence[tuple[str, str]],
+    chosen: Sequence[int],
     *,
-    rows: Sequence[str] | None = None,
+    across: str = TIME,
+    wide: bool = False,
     remarks: Sequence[str] = (),
     unused: Array | None = None,
     shown: bool = True,
-) -> Figure:
-    """A panel a row, with a curve of each kind."""
-    labels = [name for name, _ in named]
-    for name in rows or ():
-        if name not in labels:
-            raise NacelleError(f"no row is called {name!r}; {did_you_mean(name, labels)}")
-    chosen = [labels.index(name) for name in rows] if rows else list(range(min(_DRAWN, len(labels))))
-    columns = 1 if len(chosen) < 3 else 2
+) -> tuple[Figure, list[Any]]:
+    """A panel a row, with a curve of each kind, and one legend below all.
+
+    Args:
+        curves: places (N,) and values (N, rows) by name.
+        named: name and unit of every row.
+        chosen: which rows.
+        across: label of the axis of the places.
+        wide: whether the first curve is wide and pale below the others: what was measured.
+        remarks: what is written above every row.
+        unused: which samples of the first curve do not count (N,).
+        shown: whether pyplot keeps the figure, for `pyplot.show`.
+    """
+    columns = 1 if len(chosen) < 3 - (not wide) else 2
     lines = -(-len(chosen) // columns)
-    figure = new_figure((7.6, 0.9 + 1.75 * lines), shown=shown)
+    figure = new_figure((7.6, 0.9 + 1.8 * lines), shown=shown)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
-    over = over_time(times)
-    x = over.get("places", np.arange(1.0, len(times) + 1.0))
     for ax, row in zip(axes, chosen, strict=False):
-        for k, (name, values) in enumerate(curves.items()):
-            # What was measured is wide and pale below the others.
-            wide = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"} if k == 0 else {"linewidth": 1.1}
-            style.draw_curve(ax, x, values[:, row], max(k - 1, 0), name, **wide)
-        if unused is not None:
-            for first, after in runs(unused):
-                last = min(after, len(x) - 1)
-                ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
+        for k, (name, (x, values)) in enumerate(curves.items()):
+            pale = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
+            look = pale if wide and k == 0 else {"linewidth": 1.0}
+            style.draw_curve(ax, x, values[:, row], max(k - wide, 0), name, **look)
+        for first, after in runs(unused) if unused is not None else ():
+            x = next(iter(curves.values()))[0]
+            last = min(after, len(x) - 1)
+            ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
         name, unit = named[row]
         ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
         if remarks:
@@ -265,7 +287,19 @@ def _pairs(
     for ax in axes[len(chosen) :]:
         ax.set_visible(False)
     for ax in axes[max(len(chosen) - columns, 0) : len(chosen)]:
-        ax.set_xlabel(over["across"])
+        ax.set_xlabel(across)
         ax.tick_params(labelbottom=True)
     style.shared_legend(figure, axes[0])
-    return figure
+    return figure, list(axes[: len(chosen)])
+
+
+def chosen_rows(names: Sequence[str], wanted: Sequence[str] | None, most: int, what: str) -> list[int]:
+    """Places of rows by name; the first ones if None.
+
+    Raises:
+        NacelleError: if there is none of such a name.
+    """
+    for name in wanted or ():
+        if name not in names:
+            raise NacelleError(f"there is no {what} {name!r}; {did_you_mean(name, names)}")
+    return [names.index(name) for name in wanted] if wanted else list(range(min(most, len(names))))

@@ -10,7 +10,7 @@ import numpy as np
 from nacelle.dynamics.regressor import Regressor
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import enlarge, mpl, new_axes
+from nacelle.report.draw.canvas import BAR, enlarge, mpl, new_axes
 from nacelle.report.draw.result import draw_panels, plot_result
 from nacelle.report.results.panels import panels_of
 from nacelle.report.results.quantity import quantities
@@ -140,13 +140,13 @@ def draw_matrix(
 
 
 def colour_bar(ax: Any, mappable: Any, label: str) -> None:
-    """A bar of colours beside flat axes."""
-    bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
-    style_bar(bar, label)
-
-
-def style_bar(bar: Any, label: str) -> None:
-    """Label a bar of colours, quietly."""
+    """A bar of colours beside axes, flat or in space."""
+    if not hasattr(ax, "get_zlim"):
+        bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
+    elif ax.figure.axes == [ax]:
+        bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
+    else:
+        bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
     height = bar.ax.figure.get_size_inches()[1] * bar.ax.get_position().height
     bar.set_label(
         style.wrapped_title(label, max(20, int(14.0 * height))), fontsize=style.LABEL, color=style.INK

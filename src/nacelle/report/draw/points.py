@@ -9,8 +9,8 @@ import numpy as np
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.kinematics.workspace import Reach
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import AZIMUTH, BAR, ELEVATION, enlarge, mpl, new_axes, set_view
-from nacelle.report.draw.matrix import style_bar
+from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, enlarge, mpl, new_axes, set_view
+from nacelle.report.draw.matrix import colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,6 +130,4 @@ def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.03 * float(np.max(high - low)) or 0.1
     set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
-    alone = ax.figure.axes == [ax]
-    place = {"cax": ax.figure.add_axes((BAR, 0.2, 0.02, 0.6))} if alone else {"ax": ax, "shrink": 0.6}
-    style_bar(ax.figure.colorbar(drawn, **place), "distance (m)")
+    colour_bar(ax, drawn, "distance (m)")

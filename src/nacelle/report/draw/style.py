@@ -97,56 +97,33 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
 
 def side_legend(ax: Any) -> None:
     """A legend beside axes, where it hides nothing."""
-    shown = _labelled(ax)
-    if shown:
-        ax.legend(
-            handles=shown,
-            fontsize=SMALL,
-            frameon=False,
-            labelcolor=INK,
-            loc="center left",
-            bbox_to_anchor=(1.0, 0.5),
-            handlelength=3.2,
-        )
+    _legend(ax, _labelled(ax), loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None) -> None:
     """A legend below axes and their label, where it hides nothing; of their own curves if None."""
-    shown = _labelled(ax) if handles is None else list(handles)
-    if shown:
-        # Below the numbers and the label of the axis, whatever the size of the axes.
-        below = importlib.import_module("matplotlib.transforms").offset_copy(
-            ax.transAxes, ax.figure, y=-27.0, units="points"
-        )
-        ax.legend(
-            handles=shown,
-            fontsize=SMALL,
-            frameon=False,
-            labelcolor=INK,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            bbox_transform=below,
-            ncols=min(columns, len(shown)),
-            handlelength=3.2,
-        )
+    # Below the numbers and the label of the axis, whatever the size of the axes.
+    below = importlib.import_module("matplotlib.transforms").offset_copy(
+        ax.transAxes, ax.figure, y=-27.0, units="points"
+    )
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    _legend(ax, _labelled(ax) if handles is None else list(handles), columns, **place)
 
 
 def shared_legend(figure: Any, axes: Any, columns: int = 4) -> None:
     """One legend below all axes of a figure, from the curves of some of them, and the layout above it."""
     handles = _labelled(axes)
-    columns = max(1, min(columns, len(handles)))
-    lines = -(-len(handles) // columns)
-    figure.legend(
-        handles=handles,
-        fontsize=LABEL,
-        frameon=False,
-        loc="lower center",
-        ncols=columns,
-        labelcolor=INK,
-        handlelength=3.2,
-    )
+    _legend(figure, handles, columns, loc="lower center", fontsize=LABEL)
+    lines = -(-len(handles) // max(1, min(columns, len(handles))))
     height = float(figure.get_size_inches()[1])
     figure.set_layout_engine("tight", rect=(0.0, (0.1 + 0.19 * lines) / height, 1.0, 1.0))
+
+
+def _legend(target: Any, handles: list[Any], columns: int = 1, **options: Any) -> None:
+    """The legend of axes or of a figure, quietly; none where nothing has a name."""
+    look: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "labelcolor": INK, "handlelength": 3.2}
+    if handles:
+        target.legend(handles=handles, ncols=min(columns, len(handles)), **(look | options))
 
 
 def _labelled(ax: Any) -> list[Any]:

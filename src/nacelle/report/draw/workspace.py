@@ -11,7 +11,6 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.workspace import Workspace
 from nacelle.report.draw.canvas import (
     AZIMUTH,
-    BAR,
     ELEVATION,
     add_faces,
     enlarge,
@@ -20,7 +19,7 @@ from nacelle.report.draw.canvas import (
     set_view,
     shaded,
 )
-from nacelle.report.draw.matrix import style_bar
+from nacelle.report.draw.matrix import colour_bar
 from nacelle.report.draw.result import runs
 from nacelle.report.draw.style import (
     INK,
@@ -142,17 +141,6 @@ def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
     return mpl("matplotlib").colormaps["viridis"], norm
 
 
-def _colour_bar(ax: Any, colours: Any, norm: Any, label: str) -> None:
-    mappable = mpl("matplotlib.cm").ScalarMappable(norm, colours)
-    if hasattr(ax, "get_zlim") and ax.figure.axes == [ax]:
-        bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
-    elif hasattr(ax, "get_zlim"):
-        bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
-    else:
-        bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
-    style_bar(bar, label)
-
-
 def _quantity_label(quantity: str) -> str:
     words = {"conditioning": "inverse condition number"}.get(quantity, quantity.replace("_", " "))
     return axis_label(words, NO_UNIT)
@@ -240,7 +228,7 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, gi
     elif keys:
         # Below the map: a legend over it would hide a part of it.
         legend_below(ax, handles=keys)
-    _colour_bar(ax, colours, norm, given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
 
 
 def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, given: _Numbers) -> None:
@@ -266,7 +254,7 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
         _nothing(ax)
     set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
     ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
-    _colour_bar(ax, colours, norm, given.label)
+    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), given.label)
 
 
 def _cells(chosen: Array, edges: list[Array]) -> Array:
