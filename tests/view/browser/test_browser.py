@@ -127,7 +127,7 @@ def volume(mesh: Triangles) -> float:
 )
 def test_meshes_are_closed_and_have_their_volume(solid: Solid, expected: float) -> None:
     mesh = solid_mesh(solid)
-    assert abs(volume(mesh)) == pytest.approx(expected, rel=0.04)
+    assert volume(mesh) == pytest.approx(expected, rel=0.04)
     assert volume(one_mesh([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))
 
 

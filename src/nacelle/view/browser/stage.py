@@ -55,9 +55,10 @@ def solid_mesh(solid: Drawn) -> Triangles:
     bands: Iterable[Array]
     if isinstance(solid, Rod):
         # Both ends and the side share no corners: so the edges between them stay sharp.
-        bands = np.split(cylinder(solid.start, solid.stop, solid.radius, np.inf, sides=_SIDES), 3)
+        quads = cylinder(solid.start, solid.stop, solid.radius, np.inf, sides=_SIDES)
+        bands = np.split(quads[:, ::-1], 3)
     elif isinstance(solid, Ball):
-        bands = [sphere(solid.centre, solid.radius, _SIDES)]
+        bands = [sphere(solid.centre, solid.radius, _SIDES)[:, ::-1]]
     else:
         # Nor do flat faces.
         bands = faces(solid, np.inf)[:, None]
