@@ -101,7 +101,7 @@ def test_what_a_camera_sees() -> None:
 
 
 def options(kind: str, **changes: object) -> MotionOptions:
-    return MotionOptions(kind, None, None, "", 1.0, "")._replace(**changes)
+    return MotionOptions(kind, **changes)
 
 
 def test_lines_circles_and_rest() -> None:

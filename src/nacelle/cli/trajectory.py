@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,17 +47,37 @@ RateOption = Annotated[float, typer.Option("--rate", help="Samples a second.")]
 
 
 @dataclass(frozen=True)
-class MotionRun:
-    """The options of commands that evaluate something along a motion."""
+class MotionOptions:
+    """A motion as options describe it.
+
+    Attributes:
+        trajectory: "circle", "line", "rest", or a CSV file of waypoints.
+        at: settings NAME=VALUE of the pose at which it begins.
+        to: settings of the end of a line.
+        radius: of a circle; a tenth of the robot's size if empty.
+        duration: s.
+        tool: the tool that moves; the nacelle if empty.
+    """
 
     trajectory: TrajectoryOption = "circle"
     at: AtOption = None
     to: ToOption = None
     radius: RadiusOption = ""
     duration: DurationOption = 1.0
+    tool: ToolOption = ""
+
+    @property
+    def named(self) -> set[str]:
+        """Names of the coordinates that `--at` and `--to` set."""
+        return {_name(text) for text in [*(self.at or []), *(self.to or [])]}
+
+
+@dataclass(frozen=True)
+class MotionRun(MotionOptions):
+    """The options of commands that evaluate something along a motion."""
+
     rate: RateOption = 1000.0
     no_friction: NoFrictionOption = False
-    tool: ToolOption = ""
     payload: PayloadOption = None
     external: ExternalOption = None
     csv: TableOption = None
@@ -68,37 +88,10 @@ class MotionRun:
         """The robot with its payload, the checked motion, and options of what is evaluated along it."""
         robot = loaded(load_robot(robot_name, self.mode), self.payload)
         check_new(self.csv)
-        options = {"rate": self.rate, "friction": not self.no_friction}
         outside = wrenches(robot, self.external)
-        given = MotionOptions(self.trajectory, self.at, self.to, self.radius, self.duration, self.tool)
-        path = make_trajectory(robot, given)
+        path = make_trajectory(robot, self)
         check_rate(self.rate)
-        return robot, path, {**options, "external": outside}
-
-
-class MotionOptions(NamedTuple):
-    """A motion as options describe it.
-
-    Attributes:
-        kind: "circle", "line", "rest", or a CSV file of waypoints.
-        at: settings NAME=VALUE of the pose at which it begins.
-        to: settings of the end of a line.
-        radius: of a circle; a tenth of the robot's size if empty.
-        duration: s.
-        tool: the tool that moves; the nacelle if empty.
-    """
-
-    kind: str
-    at: list[str] | None
-    to: list[str] | None
-    radius: str
-    duration: float
-    tool: str
-
-    @property
-    def named(self) -> set[str]:
-        """Names of the coordinates that `--at` and `--to` set."""
-        return {_name(text) for text in [*(self.at or []), *(self.to or [])]}
+        return robot, path, {"rate": self.rate, "friction": not self.no_friction, "external": outside}
 
 
 def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
@@ -112,7 +105,7 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
     from nacelle.model.platform import Motion
     from nacelle.tables.csv import read_table
 
-    kind, at, to, radius, duration, tool = given
+    kind, tool, duration = given.trajectory, given.tool, given.duration
     xyz, motion = Motion(("x", "y", "z")), robot.motion
 
     def lacks(names: Iterable[str]) -> bool:
@@ -134,12 +127,12 @@ def make_trajectory(robot: Robot, given: MotionOptions) -> Trajectory:
         flat = kind == "circle" and sum(name in motion.coordinates for name in xyz.coordinates) < 2
         if tool and (flat or lacks(given.named)):
             motion = xyz
-        start = place(at)
+        start = place(given.at)
         if kind == "circle":
-            r = value_with_unit(radius, angle=False) if radius else 0.1 * robot.size
+            r = value_with_unit(given.radius, angle=False) if given.radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
-            end = start if kind == "rest" else place(_line_end(at, to))
+            end = start if kind == "rest" else place(_line_end(given.at, given.to))
             path = Line(start, end, motion=motion, duration=duration)
     return ToolTrajectory(robot, path, tool) if tool else path
 
@@ -165,15 +158,17 @@ def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
 def _check_table(given: MotionOptions) -> None:
     if given.at or given.to:
         raise NacelleError("--at and --to go with circle, line and rest, not with a table")
-    if not given.kind.endswith(".csv") and not Path(given.kind).is_file():
-        raise NacelleError(f"{given.kind!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}")
+    if not given.trajectory.endswith(".csv") and not Path(given.trajectory).is_file():
+        raise NacelleError(
+            f"{given.trajectory!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}"
+        )
 
 
 def _check_kind(given: MotionOptions) -> None:
     """Refuse options that the kind of motion has no use for, and durations that are not above zero."""
-    if given.to and given.kind != "line":
-        raise NacelleError(f"--to goes with --trajectory line, not with {given.kind}")
-    if given.radius and given.kind != "circle":
-        raise NacelleError(f"--radius goes with --trajectory circle, not with {given.kind}")
+    if given.to and given.trajectory != "line":
+        raise NacelleError(f"--to goes with --trajectory line, not with {given.trajectory}")
+    if given.radius and given.trajectory != "circle":
+        raise NacelleError(f"--radius goes with --trajectory circle, not with {given.trajectory}")
     if not math.isfinite(given.duration) or given.duration <= 0.0:
         raise NacelleError(f"the duration must be above zero, got {given.duration:g} s")

@@ -130,12 +130,12 @@ def _motions(robots: Sequence[Robot], given: MotionOptions, runs: list[Path]) ->
     """What each robot plays; None if nothing."""
     from nacelle.view.timeline import playable_motion, read_run
 
-    if not given.kind and (given.to or given.radius):
+    if not given.trajectory and (given.to or given.radius):
         raise NacelleError("--to and --radius go with --trajectory")
     if len(runs) > len(robots):
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
-    if given.kind:
-        return [playable_motion(robot, make_trajectory(robot, given), given.kind) for robot in robots]
+    if given.trajectory:
+        return [playable_motion(robot, make_trajectory(robot, given), given.trajectory) for robot in robots]
     played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
     return played + [None] * (len(robots) - len(runs))
 

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Lock
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.robot import Robot
@@ -90,16 +90,6 @@ class SheetSection:
         if self.content is None:
             return paragraph(f"This section could not be made: {self.reason.rstrip('.')}.")
         return self.content.markup
-
-
-class Elsewhere(Protocol):
-    """Whoever makes sections beside this process."""
-
-    def has(self, name: str) -> bool:
-        """Whether a section is made there; if not, it will not be."""
-
-    def section(self, name: str) -> SheetSection | None:
-        """A section that is made there, once it is; None if it is to be made here after all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +207,7 @@ def make_sections(
     names: Sequence[str],
     verifier: Verifier | None = None,
     *,
-    beside: Elsewhere | None = None,
+    beside: Beside | None = None,
 ) -> Iterator[SheetSection]:
     """Make sections one after the other, so that those that are done remain if the work is interrupted.
 
@@ -227,7 +217,7 @@ def make_sections(
         subject: what they are about.
         names: of the sections.
         verifier: as in `data_sheet`.
-        beside: who makes some of them (`beside.made_beside`).
+        beside: the process that makes some of them (`made_beside`).
     """
     elsewhere = []
     with task(f"data sheet of {subject.robot.name}") as report:
