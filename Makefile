@@ -96,7 +96,7 @@ format: setup ## Format, and mend what the linter can mend
 	$(BIN)/python -m nacelle.model.description.schema
 
 gallery: setup ## Draw every robot of the library again for the pages
-	$(BIN)/python -m nacelle.report.gallery docs/pictures --page docs/gallery.md
+	PYTHONPATH=tests $(BIN)/python -m support.gallery docs/pictures --page docs/gallery.md
 
 moving: setup ## Photograph the picture that moves on the first page again; needs Chromium
 	PYTHONPATH=tests $(BIN)/python -m support.moving_picture

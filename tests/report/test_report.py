@@ -20,14 +20,14 @@ from rich.console import Console
 import nacelle
 from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.report import gallery
 from nacelle.report.flagged import flag_line
-from nacelle.report.gallery import draw_lumping
 from nacelle.report.operations import operation_count
 from nacelle.report.published import published
 from nacelle.report.summary import problem_line, show, summary, tree_data
 from nacelle.report.table import plain_table
 from nacelle.report.workspace import workspace_data
+from support import gallery
+from support.gallery import draw_lumping
 from support.library import NAMES, library_robot
 from support.uncompiled import any_robot
 

@@ -123,10 +123,10 @@ class ChartPanel:
             parts.append(words_at(self.left, self.top - 6.0, y_label))
         return "".join(parts)
 
-    def curve(self, x: Array, y: Array, runs: list[slice], kind: str) -> str:
+    def curve(self, x: Array, y: Array, parts: list[slice], kind: str) -> str:
         """A curve over runs of samples, with gaps between them; a run of one sample is a dot."""
         commands = []
-        for run in runs:
+        for run in parts:
             places = _thinned(self.across(x[run]), self.down(y[run]))
             points = [f"{a:.1f} {b:.1f}" for a, b in places]
             if points:
@@ -202,9 +202,9 @@ def line_chart(
     parts = [legend, panel.axes(x_label=x, y_label=y)]
     for k, one in enumerate(series):
         places, values = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
-        runs = _finite_runs(places, values)
-        parts.append(panel.curve(places, values, runs, _kind(k)))
-        for i in _marked(runs, k):
+        finite = runs(np.isfinite(places) & np.isfinite(values))
+        parts.append(panel.curve(places, values, finite, _kind(k)))
+        for i in _marked(finite, k):
             parts.append(marker(float(panel.across(places[i])), float(panel.down(values[i])), k))
     label = title or f"{y} over {x}: {', '.join(one.name for one in series)}"
     chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
@@ -247,16 +247,15 @@ def _limits(places: Sequence[Array]) -> tuple[float, float]:
     return (low, high) if high > low else span(np.array([low]))
 
 
-def _finite_runs(x: Array, y: Array) -> list[slice]:
-    """Runs of samples where both numbers are finite."""
-    good = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]]).astype(int)
-    edges = np.flatnonzero(np.diff(good))
-    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+def runs(chosen: Array) -> list[slice]:
+    """Runs of chosen samples, one after another."""
+    edges = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
+    return [slice(int(first), int(after)) for first, after in edges.reshape(-1, 2)]
 
 
-def _marked(runs: list[slice], k: int) -> list[int]:
+def _marked(parts: list[slice], k: int) -> list[int]:
     """Samples that have a marker: some along the curve, beside those of the other curves."""
-    samples = [i for run in runs for i in range(run.start, run.stop)]
+    samples = [i for part in parts for i in range(part.start, part.stop)]
     step = max(1, len(samples) // _EVERY)
     first = (k * step) // len(SERIES_COLOURS) % max(step, 1)
     return samples[first::step]
@@ -348,11 +347,10 @@ def _cells(panel: ChartPanel, chosen: Array, places: tuple[Array, Array], steps:
     x, y = places
     commands = []
     for j in range(len(y)):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen[:, j], [False]]).astype(int)))
         top, bottom = (float(panel.down(y[j] + part * steps[1])) for part in (0.5, -0.5))
-        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            left = float(panel.across(x[first] - 0.5 * steps[0]))
-            right = float(panel.across(x[last - 1] + 0.5 * steps[0]))
+        for run in runs(chosen[:, j]):
+            left = float(panel.across(x[run.start] - 0.5 * steps[0]))
+            right = float(panel.across(x[run.stop - 1] + 0.5 * steps[0]))
             commands.append(f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z")
     return "".join(commands)
 

@@ -52,11 +52,11 @@ _BAR = (250.0, 22.0)
 
 def runs_of(data: Regression) -> list[slice]:
     """Runs of samples that count, one after another within a part."""
-    runs = []
-    for part in data.parts():
-        edges = np.flatnonzero(np.diff(data.used[part].astype(int), prepend=0, append=0)) + part.start
-        runs += [slice(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
-    return runs
+    return [
+        slice(part.start + run.start, part.start + run.stop)
+        for part in data.parts()
+        for run in svg.runs(data.used[part])
+    ]
 
 
 def shown_time(data: Regression) -> tuple[Array, list[float], str]:
@@ -133,10 +133,10 @@ def _unused(panel: svg.ChartPanel, data: Regression, time: Array) -> str:
     """Grey where samples do not count, within each part."""
     boxes = []
     for part in data.parts():
-        edges = np.flatnonzero(np.diff((~data.used[part]).astype(int), prepend=0, append=0)) + part.start
-        for a, b in edges.reshape(-1, 2):
+        for run in svg.runs(~data.used[part]):
             # From the sample before to the sample after.
-            first, last = max(int(a) - 1, part.start), min(int(b), part.stop - 1)
+            first = max(part.start + run.start - 1, part.start)
+            last = min(part.start + run.stop, part.stop - 1)
             ends = [float(panel.across(time[k])) for k in (first, last)]
             boxes.append(svg.box(ends[0], panel.top, ends[1], panel.top + panel.height, "unused"))
     return "".join(boxes)

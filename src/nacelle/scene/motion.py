@@ -11,7 +11,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.inverse import inverse_kinematics
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.robot import Robot
-from nacelle.spatial.rotation import quat_from_rotation
+from nacelle.spatial.rotation import quat_from_matrices, rotation_matrices
 from nacelle.spatial.scalar import Array
 
 
@@ -75,8 +75,7 @@ def still(robot: Robot, x: Any = None) -> PosesOverTime:
 
 def quaternions(R: Array) -> Array:
     """Unit quaternions (T, ..., 4), scalar first, of rotations (T, ..., 3, 3), continuous in time."""
-    flat = R.reshape(-1, 3, 3)
-    quat = np.array([np.roll(quat_from_rotation(turn), 1) for turn in flat]).reshape(*R.shape[:-2], 4)
+    quat = np.roll(quat_from_matrices(R), 1, axis=-1)
     signs = np.where(np.sum(quat[1:] * quat[:-1], axis=-1) < 0.0, -1.0, 1.0)
     quat[1:] *= np.cumprod(signs, axis=0)[..., None]
     return quat
@@ -84,10 +83,4 @@ def quaternions(R: Array) -> Array:
 
 def rotations(quat: Array) -> Array:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4), scalar first."""
-    w, x, y, z = np.moveaxis(quat, -1, 0)
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.asarray(np.moveaxis(np.array([[np.asarray(v) for v in row] for row in rows]), (0, 1), (-2, -1)))
+    return rotation_matrices(np.roll(quat, -1, axis=-1))

@@ -12,9 +12,10 @@ from nacelle.errors import NacelleError, did_you_mean
 from nacelle.identification.identify import Identification
 from nacelle.identification.rehearsal.rehearsal import Rehearsal
 from nacelle.identification.validation import Validation
+from nacelle.page.svg import runs
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import enlarge, new_axes, new_figure
-from nacelle.report.draw.result import draw_bars, runs
+from nacelle.report.draw.result import draw_bars
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
 from nacelle.report.results.identification import over_time
@@ -275,10 +276,10 @@ def draw_rows(
             pale = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
             look = pale if wide and k == 0 else {"linewidth": 1.0}
             style.draw_curve(ax, x, values[:, row], max(k - wide, 0), name, **look)
-        for first, after in runs(unused) if unused is not None else ():
+        for run in runs(unused) if unused is not None else ():
             x = next(iter(curves.values()))[0]
-            last = min(after, len(x) - 1)
-            ax.axvspan(x[max(first - 1, 0)], x[last], color="#eceff2", linewidth=0.0, zorder=0.5)
+            ends = x[[max(run.start - 1, 0), min(run.stop, len(x) - 1)]]
+            ax.axvspan(*ends, color="#eceff2", linewidth=0.0, zorder=0.5)
         name, unit = named[row]
         ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
         if remarks:

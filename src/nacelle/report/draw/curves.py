@@ -10,16 +10,12 @@ import numpy as np
 
 from nacelle.dynamics.sizing import Sizing
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.report.draw import style
-from nacelle.report.draw.canvas import new_axes
 from nacelle.report.draw.result import draw_panels
 from nacelle.report.results.panels import Panel, panels_of
 from nacelle.report.results.quantity import chosen
 from nacelle.simulation.simulate import Simulation
-from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PANELS = ("pose", "twist", "forces", "energies", "balance")
@@ -80,33 +76,3 @@ def _limited(sizing: Sizing, panel: Panel) -> Panel:
         return panel
     sizes = {getattr(sizing.loads[k], kinds[panel.quantity.key]) for k in panel.entries}
     return replace(panel, limits=tuple(sorted(size for size in sizes if np.isfinite(size))))
-
-
-def plot_curves(
-    x: Array,
-    curves: dict[str, Array],
-    *,
-    labels: tuple[str, str],
-    title: str = "",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw curves over one axis.
-
-    Args:
-        x: values along the axis (N,).
-        curves: for each name its values (N,); the first is drawn boldest.
-        labels: of the two axes, with their units.
-        title: above the picture.
-        ax: where to draw; new axes if None.
-    """
-    ax = new_axes(flat=True) if ax is None else ax
-    ax.set_aspect("auto")
-    for k, (name, values) in enumerate(curves.items()):
-        style.draw_curve(ax, x, values, k, name, linewidth=2.0 if k == 0 else 1.3, label=name)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
-    style.plain_axes(ax)
-    if title:
-        style.axes_title(ax, title)
-    style.legend_below(ax, 1)
-    return ax

@@ -5,7 +5,7 @@ Entries with different units are in panels of their own; samples that are flagge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
+from nacelle.page.svg import runs
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import mpl, new_figure
 from nacelle.report.flagged import reasons
@@ -121,10 +122,10 @@ def _shade(ax: Any, x: Array, flags: Array) -> None:
         if not np.any(picked):
             continue
         label = ", ".join(reasons(flags[picked]))
-        for k, (first, after) in enumerate(runs(picked)):
+        for k, run in enumerate(runs(picked)):
             ax.axvspan(
-                edges[first],
-                edges[after],
+                edges[run.start],
+                edges[run.stop],
                 facecolor="none",
                 edgecolor=colour,
                 alpha=0.45,
@@ -133,12 +134,6 @@ def _shade(ax: Any, x: Array, flags: Array) -> None:
                 zorder=0.6,
                 label=label if k == 0 else None,
             )
-
-
-def runs(chosen: Array) -> Iterator[tuple[int, int]]:
-    """First places of the runs of chosen samples, and those after them."""
-    change = np.flatnonzero(np.diff(np.pad(np.asarray(chosen, dtype=int), 1)))
-    yield from zip(change[::2].tolist(), change[1::2].tolist(), strict=True)
 
 
 def _bars(ax: Any, panel: Panel) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.workspace import Workspace
+from nacelle.page.svg import runs
 from nacelle.report.draw.canvas import (
     AZIMUTH,
     ELEVATION,
@@ -20,7 +21,6 @@ from nacelle.report.draw.canvas import (
     shaded,
 )
 from nacelle.report.draw.matrix import colour_bar
-from nacelle.report.draw.result import runs
 from nacelle.report.draw.style import (
     INK,
     LINE_COLOUR,
@@ -163,10 +163,10 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, g
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
     for chosen, label, look in kinds:
-        for k, (first, after) in enumerate(runs(chosen)):
+        for k, run in enumerate(runs(chosen)):
             span = ax.axvspan(
-                edges[first],
-                edges[after],
+                edges[run.start],
+                edges[run.stop],
                 linewidth=0.0,
                 zorder=0.5,
                 label=label if k == 0 else None,

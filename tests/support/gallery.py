@@ -1,6 +1,6 @@
 """Pictures for the documentation: all robots of the library with their page, and what lumping costs.
 
-`python -m nacelle.report.gallery FOLDER [--page FILE]` draws them. Codourey's lumping of a DELTA's rods is
+`python -m support.gallery FOLDER [--page FILE]` draws them. Codourey's lumping of a DELTA's rods is
 that of [CB1997], section 4.2.
 """
 
@@ -23,9 +23,8 @@ from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
-from nacelle.report.draw import canvas
+from nacelle.report.draw import canvas, style
 from nacelle.report.draw.canvas import new_axes, save
-from nacelle.report.draw.curves import plot_curves
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.scene.placed import scene
@@ -44,17 +43,18 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
     without = inverse_dynamics(neglected(robot), *sample, friction=False).force[:, 0]
     rms = float(np.sqrt(np.mean(exact**2)))
     shares = [100.0 * float(np.sqrt(np.mean((other - exact) ** 2))) / rms for other in (split, without)]
-    ax = plot_curves(
-        times,
-        {
-            "exact rods": exact,
-            f"2/3 to the arm, 1/3 to the plate ({shares[0]:.1f} % rms)": split,
-            f"rods left out ({shares[1]:.1f} % rms)": without,
-        },
-        labels=("time (s)", "torque of motor 1 (N m)"),
-        title="delta: a circle of 150 mm in 0.6 s, without friction",
-        ax=new_axes(flat=True, shown=False),
-    )
+    ax = new_axes(flat=True, shown=False)
+    curves = {
+        "exact rods": exact,
+        f"2/3 to the arm, 1/3 to the plate ({shares[0]:.1f} % rms)": split,
+        f"rods left out ({shares[1]:.1f} % rms)": without,
+    }
+    for k, (name, values) in enumerate(curves.items()):
+        style.draw_curve(ax, times, values, k, name, linewidth=1.3 if k else 2.0, label=name)
+    ax.set(xlabel="time (s)", ylabel="torque of motor 1 (N m)")
+    style.plain_axes(ax)
+    style.axes_title(ax, "delta: a circle of 150 mm in 0.6 s, without friction")
+    style.legend_below(ax, 1)
     return save(ax.figure.figure, path, step=5)
 
 
@@ -181,7 +181,7 @@ def _read(name: str) -> Robot:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draw the library, and write its page if a file is named."""
     parser = argparse.ArgumentParser(
-        prog="python -m nacelle.report.gallery", description="Draw every robot of the library."
+        prog="python -m support.gallery", description="Draw every robot of the library."
     )
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--page", type=Path, help="write the page that shows them to this file")
