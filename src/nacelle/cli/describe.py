@@ -24,7 +24,8 @@ from nacelle.cli.common import (
     wrote,
 )
 from nacelle.cli.complete import completes, robots_and_files
-from nacelle.cli.inputs import ModeOption, in_mode
+from nacelle.cli.inputs import ModeOption, OutOption, in_mode
+from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words, number_of
 from nacelle.progress import task
 
@@ -51,14 +52,12 @@ def robots_command(
     if as_json:
         print_json(rows)
         return
-    from rich.markup import escape
+    from rich.text import Text
 
     from nacelle.report.table import plain_table
 
-    table = plain_table(*(f"{name}>" if isinstance(value, int) else name for name, value in rows[0].items()))
-    for row in rows:
-        table.add_row(*(escape(str(value)) for value in row.values()))
-    console().print(table)
+    columns = (f"{name}>" if isinstance(value, int) else name for name, value in rows[0].items())
+    print_parts([plain_table(*columns, rows=[[Text(str(value)) for value in row.values()] for row in rows])])
 
 
 @command("show")
@@ -191,9 +190,7 @@ def new_command(
             autocompletion=robots_and_files,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from)."""
@@ -214,10 +211,7 @@ def new_command(
     else:
         source = "fivebar" if from_robot is None else from_robot
         text, data, line = with_name(_existing(source), name), {"from": source}, f"a copy of {source}"
-    try:
-        write_new(target, text)
-    except OSError as error:
-        raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None
+    write_new(target, text)
     if as_json:
         print_json({"ok": True, "file": str(target), "name": name, **data})
     else:
@@ -238,8 +232,6 @@ def _existing(robot: str) -> str:
 
 def with_name(text: str, name: str) -> str:
     """Give a description another name; comments stay unless the name is written in an unusual way."""
-    import dataclasses
-
     from nacelle.model.read import read_text
 
     written = re.sub(r"(?m)^name:.*$", f'name: "{name}"', text, count=1)
@@ -290,11 +282,6 @@ def import_command(
         lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": listed}
         print_json({"ok": True, "out": str(out), "robot": done.robot.name, **lists})
         return
-    shown = console()
-    for sentence in done.steps:
-        shown.print(f"done: {sentence}", markup=False)
-    for sentence in done.losses:
-        shown.print(f"lost: {sentence}", markup=False)
-    for problem in warnings:
-        shown.print(str(problem), markup=False)
+    print_exchange(done)
+    print_parts(str(problem) for problem in warnings)
     wrote(out)

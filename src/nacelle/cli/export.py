@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, console, print_json, wrote
+from nacelle.cli.common import JsonOption, RobotArgument, print_json, wrote
 from nacelle.cli.complete import completes
 from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot, loaded
+from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import ExportError
 
 if TYPE_CHECKING:
@@ -21,8 +22,16 @@ if TYPE_CHECKING:
     from nacelle.model.robot import Robot
 
 
+# Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
+_OF_MODELS = (
+    *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch"),
+    *("controller", "bandwidth", "period", "delay", "plant", "no_self_test"),
+)
+
+
 @command("export")
 def export_command(
+    ctx: typer.Context,
     robot_name: RobotArgument,
     *,
     out: Annotated[
@@ -98,24 +107,10 @@ def export_command(
     if target in ROBOT_TARGETS:
         from nacelle.exchange.exported import export_robot
 
-        of_models = {
-            "--model": models is not None,
-            "--input": source != "pose",
-            "--no-friction": no_friction,
-            "--smooth": smooth is not None,
-            "--bare": bare,
-            "--parameters": bool(parameters),
-            "--controller": controller is not None,
-            "--bandwidth": bandwidth is not None,
-            "--period": period is not None,
-            "--delay": bool(delay),
-            "--plant": plant,
-            "--precision": precision != "both",
-            "--batch": batch,
-            "--no-self-test": no_self_test,
-        }
-        for option, given in of_models.items():
-            if given:
+        for parameter in ctx.command.params:
+            given = ctx.get_parameter_source(parameter.name or "")
+            if parameter.name in _OF_MODELS and given is not None and given.name == "COMMANDLINE":
+                option = parameter.opts[0]
                 raise ExportError(f"{option} is an option of models; {target} has the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
         return
@@ -142,8 +137,7 @@ def export_command(
     if as_json:
         print_json(export_data(done))
         return
-    for line in export_lines(done):
-        console().print(line, markup=False)
+    print_parts(export_lines(done))
 
 
 def export_data(done: Export) -> dict[str, Any]:
@@ -178,11 +172,7 @@ def _export_robot(done: ExportedRobot, as_json: bool) -> None:
         lists = {"steps": list(done.steps), "losses": list(done.losses)}
         print_json({"ok": True, "out": files[0], "target": done.target, "files": files, **lists})
         return
-    shown = console()
-    for sentence in done.steps:
-        shown.print(f"done: {sentence}", markup=False)
-    for sentence in done.losses:
-        shown.print(f"lost: {sentence}", markup=False)
+    print_exchange(done)
     for file in done.files:
         wrote(file)
 

@@ -33,6 +33,7 @@ from nacelle.cli.inputs import (
     AtOption,
     ModeOption,
     PayloadOption,
+    PictureOption,
     load_robot,
     loaded,
     pose_at,
@@ -196,7 +197,7 @@ def excite_command(
         Path | None,
         typer.Option("--out", help="YAML file to write, from which the motion can be read again."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Picture to write (png, svg, pdf).")] = None,
+    plot: PictureOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:

@@ -136,6 +136,10 @@ FollowOption = Annotated[
 TableOption = Annotated[
     Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
 ]
+PictureOption = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
+]
 NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")]
 SmoothOption = Annotated[
     float | None,

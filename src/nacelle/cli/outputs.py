@@ -56,6 +56,11 @@ def print_notes(lines: Iterable[str]) -> None:
         console(stderr=True).print(line, style="yellow", markup=False)
 
 
+def print_exchange(done: Any) -> None:
+    """Print what was done and lost on the way to or from the format of another engine."""
+    print_parts([*(f"done: {words}" for words in done.steps), *(f"lost: {words}" for words in done.losses)])
+
+
 def for_people(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
     return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
@@ -137,10 +142,11 @@ def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
 
 def flag_names(flags: int) -> list[str]:
     """Flags in words."""
-    from nacelle.kinematics.flags import Flag
-    from nacelle.report.flagged import flag_name
+    import numpy as np
 
-    return [flag_name(flag) for flag in Flag if flags & flag]
+    from nacelle.report.flagged import reasons
+
+    return list(reasons(np.array(flags)))
 
 
 def all_flag_words(flags: Array) -> list[list[str]]:
@@ -174,7 +180,7 @@ def last_line(
 
     line = flag_line(flags, what, robot, margins)
     if line:
-        console(stderr=True).print(line, style="yellow", markup=False)
+        print_notes([line])
     elif out is not None:
         console(stderr=True).print(f"{flags.size} {what}, none is flagged", markup=False)
 

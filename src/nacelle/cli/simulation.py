@@ -30,6 +30,8 @@ from nacelle.cli.inputs import (
     ModeOption,
     NoFrictionOption,
     PayloadOption,
+    PictureOption,
+    TableOption,
     ToolOption,
     assignments,
     coordinate_kinds,
@@ -164,13 +166,8 @@ def simulate_command(
         bool, typer.Option("--static", help="With --elastic: start deformed by gravity, at rest.")
     ] = False,
     samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
-    ] = None,
+    csv: TableOption = None,
+    plot: PictureOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -261,10 +258,7 @@ def control_command(
         Path | None,
         typer.Option("--out", help="Table over time to write (csv); of several controllers, one each."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
-    ] = None,
+    plot: PictureOption = None,
     figure: Annotated[str, typer.Option("--figure", help="What to draw: errors, forces or path.")] = "errors",
     payload: PayloadOption = None,
     mode: ModeOption = "",
