@@ -267,14 +267,15 @@ def draw_rows(
         unused: which samples of the first curve do not count (N,).
         shown: whether pyplot keeps the figure, for `pyplot.show`.
     """
-    columns = 1 if len(chosen) < 3 - (not wide) else 2
+    columns = 1 if len(chosen) < (3 if wide else 2) else 2
     lines = -(-len(chosen) // columns)
     figure = new_figure((7.6, 0.9 + 1.8 * lines), shown=shown)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
     for ax, row in zip(axes, chosen, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):
-            pale = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
-            look = pale if wide and k == 0 else {"linewidth": 1.0}
+            look: dict[str, Any] = {"linewidth": 1.0}
+            if wide and k == 0:
+                look = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
             style.draw_curve(ax, x, values[:, row], max(k - wide, 0), name, **look)
         for run in runs(unused) if unused is not None else ():
             x = next(iter(curves.values()))[0]

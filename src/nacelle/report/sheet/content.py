@@ -10,7 +10,7 @@ from rich.table import Table
 from nacelle.page.markup import element, folded, text
 from nacelle.page.svg import Series, line_chart
 from nacelle.report.results.panels import MOST_CURVES, Panel
-from nacelle.report.table import table_html
+from nacelle.report.table import Part, parts_html
 
 # Rows beyond which a table is folded.
 _LONG = 12
@@ -34,11 +34,12 @@ def said_by(command: str) -> str:
     return element("p", element("code", text(command)), kind="command")
 
 
-def long_table(title: str, table: Table) -> str:
+def long_table(title: str, part: Part) -> str:
     """A table under a title; folded if it is long."""
-    if table.row_count <= _LONG:
-        return element("h3", text(title)) + table_html(table)
-    return folded(f"{title} ({table.row_count} rows)", table_html(table))
+    rows = part.row_count if isinstance(part, Table) else 0
+    if rows <= _LONG:
+        return element("h3", text(title)) + parts_html([part])
+    return folded(f"{title} ({rows} rows)", parts_html([part]))
 
 
 def panel_chart(panel: Panel, title: str) -> str:

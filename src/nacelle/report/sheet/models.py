@@ -147,7 +147,8 @@ def frequencies(subject: Subject) -> Content:
     """Find the natural frequencies of a robot in its reference pose."""
     titles = ("Flexible links and drives, actuators locked", "Rigid robot under constant drive forces")
     found = {"modes": _modes, "linear": _linear}
-    data, page = {}, []
+    data: dict[str, Any] = {}
+    page: list[str] = []
     for title, (name, function) in zip(titles, found.items(), strict=True):
         try:
             with warnings.catch_warnings():
