@@ -46,7 +46,7 @@ def _load_data(load: Load) -> dict[str, Any]:
 def sizing_parts(sizing: Sizing) -> list[Part]:
     """Force, speed and power of all actuators against their limits, and which limits are exceeded."""
     columns = ("actuator", "peak>", "rms>", "limit>", "used>", "speed>", "limit>", "power>", "braking>")
-    table = plain_table(*columns, "range>")
+    table = plain_table(*columns)
     for load in sizing.loads:
         force, speed = ("N m", "rad/s") if load.revolute else ("N", "m/s")
         used = max(load.peak_force / load.force_limit, load.peak_speed / load.speed_limit)
@@ -61,7 +61,6 @@ def sizing_parts(sizing: Sizing) -> list[Part]:
             f"{load.speed_limit:.4g} {speed}" if math.isfinite(load.speed_limit) else "",
             f"{load.peak_power:.4g} W",
             f"{load.lowest_power:.4g} W",
-            _range(load),
         )
     beyond = [load for load in sizing.loads if load.beyond]
     return [
@@ -70,9 +69,13 @@ def sizing_parts(sizing: Sizing) -> list[Part]:
     ]
 
 
-def _range(load: Load) -> str:
-    low, high = (math.degrees(end) if load.revolute else end for end in load.range)
-    return f"{low:.4g}..{high:.4g} {'deg' if load.revolute else 'm'}"
+def travel_line(sizing: Sizing) -> str:
+    """From where to where each actuator moves."""
+    ranges = []
+    for load in sizing.loads:
+        low, high = (math.degrees(end) if load.revolute else end for end in load.range)
+        ranges.append(f"{load.name} {low:.4g} to {high:.4g} {'deg' if load.revolute else 'm'}")
+    return f"ranges: {', '.join(ranges)}"
 
 
 # ---- joints along a motion

@@ -285,6 +285,7 @@ def test_a_robot_without_legs_has_no_table_of_them() -> None:
     made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
     assert "0 legs" not in made.markup
     assert '<th scope="col">leg</th>' not in made.markup
+    assert "no nacelle" in made.markup
 
 
 def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:

@@ -14,7 +14,13 @@ from nacelle.dynamics.sizing import size_motors
 from nacelle.errors import NacelleError
 from nacelle.kinematics.trajectory import Line
 from nacelle.page.markup import element, paragraph
-from nacelle.report.loads import reaction_parts, reactions_data, sizing_data, sizing_parts
+from nacelle.report.loads import (
+    reaction_parts,
+    reactions_data,
+    sizing_data,
+    sizing_parts,
+    travel_line,
+)
 from nacelle.report.results.panels import panels_of
 from nacelle.report.results.quantity import chosen
 from nacelle.report.sheet.content import Content, long_table, panel_chart, said_by
@@ -50,7 +56,7 @@ def drives(subject: Subject) -> Content:
     page = [
         said_by(command),
         paragraph(words[:1].upper() + words[1:]),
-        parts_html(sizing_parts(motion.sizing)),
+        parts_html([*sizing_parts(motion.sizing), travel_line(motion.sizing)]),
         *charts,
     ]
     return Content(

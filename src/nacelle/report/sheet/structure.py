@@ -62,9 +62,11 @@ def structure(subject: Subject) -> Content:
     """Describe the structure of a robot: a line of counts, the legs, and all joints in a folded table."""
     command, data, parts = subject.command("show"), subject.summary, subject.sections
     kept = ("motion", "elements", "legs", "nacelle", "joints", "loops", "tools", "payload", "modes")
+    kind = data["nacelle"]["kind"]
+    nacelle = "no nacelle" if kind == "none" else f"{kind} nacelle"
     page = [
         said_by(command),
-        paragraph(f"{counts_line(data)}."),
+        paragraph(f"{counts_line(data)}; {nacelle}."),
         parts_html([*parts.get("Legs", []), *parts.get("Couplings", [])]),
         folded(f"All {len(data['joints'])} joints", parts_html(parts["Joints"])),
     ]
