@@ -89,9 +89,8 @@ def observe_command(
     if out is not None:
         write_picture(lambda: seen.plot(names=names, shown=False), out, step=5)
     print_result(seen, Observation.summary, observation_parts, as_json)
-    if seen.message and not as_json:
-        print_notes([seen.message])
     if seen.pose is None:
+        print_notes([] if as_json else [seen.message])
         raise typer.Exit(FAILED_SAMPLES)
 
 

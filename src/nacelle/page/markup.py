@@ -158,13 +158,13 @@ def embedded_data(data: object, kind: str) -> str:
     return f'<script type="application/json" class="{text(kind)}">{packed}</script>'
 
 
-def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool = False) -> Path:
+def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool | None = None) -> Path:
     """Write a page to a file, whole or not at all.
 
     Args:
         path: the file.
         text: the page.
-        overwrite: whether a file that exists is replaced.
+        overwrite: whether a file that exists is replaced; None where the caller has no such option.
 
     Raises:
         NacelleError: if the file exists and is not to be replaced, or cannot be written.
@@ -173,7 +173,8 @@ def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool = Fal
     try:
         write_whole(target, text, new=not overwrite)
     except FileExistsError:
-        raise NacelleError(f"{target} exists already; it is left as it is") from None
+        hint = "" if overwrite is None else " (overwrite=True replaces it)"
+        raise NacelleError(f"{target} exists already; it is left as it is{hint}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise NacelleError(f"cannot write {str(target)[:80]!r}: {reason}") from None
